@@ -8,6 +8,7 @@
 #include "headrace/engine/metric_states.h"
 #include "headrace/evaluate/predictor.h"
 #include "headrace/stream/batch_tensors.h"
+#include "headrace/stream/one_hot.h"
 #include "headrace/stream/record_weights.h"
 
 namespace headrace {
@@ -33,22 +34,12 @@ void read_row(const TensorView& labels, std::size_t row, std::span<double> out) 
   }
 }
 
-// The place of the only 1 among zeros.
-std::optional<std::size_t> place_of_one(std::span<const double> row) {
-  std::optional<std::size_t> place;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (row[i] == 0) continue;
-    if (row[i] != 1 || place) return std::nullopt;
-    place = i;
-  }
-  return place;
-}
-
 // The class that a row of a label names.
 std::optional<std::size_t> class_of(std::span<const double> row, std::size_t classes) {
   if (row.size() > 1) {
-    const std::optional<std::size_t> place = place_of_one(row);
-    return place < classes ? place : std::nullopt;
+    const std::optional<std::int64_t> place = place_of_one(row);
+    const bool is_class = place && *place >= 0 && static_cast<std::size_t>(*place) < classes;
+    return is_class ? std::optional(static_cast<std::size_t>(*place)) : std::nullopt;
   }
   const bool is_class = row[0] >= 0 && row[0] < static_cast<double>(classes) && row[0] == std::floor(row[0]);
   return is_class ? std::optional(static_cast<std::size_t>(row[0])) : std::nullopt;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "headrace/base/text.h"
+#include "headrace/stream/one_hot.h"
 
 namespace headrace {
 namespace {
@@ -59,18 +60,6 @@ Status check_kind(const WindowArrangement& arrangement) {
   if (is_class) return {};
   return refusal(arrangement, concat("it is ", describe_column(feature),
                                      "; name a label that is a class number (int64) or one-hot"));
-}
-
-// The place of the 1 among zeros; −1 if there are only zeros.
-template <typename Number>
-std::optional<std::int64_t> place_of_one(const std::vector<Number>& values) {
-  std::int64_t place = -1;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == 0) continue;
-    if (values[i] != 1 || place >= 0) return std::nullopt;
-    place = static_cast<std::int64_t>(i);
-  }
-  return place;
 }
 
 }  // namespace
@@ -162,7 +151,8 @@ Result<std::int64_t> ValueReader::class_in_values() const {
     if (is_number) {
       value = integers_.front();
     } else {
-      value = feature.type == DataType::kInt64 ? place_of_one(integers_) : place_of_one(floats_);
+      value = feature.type == DataType::kInt64 ? place_of_one(std::span<const std::int64_t>(integers_))
+                                               : place_of_one(std::span<const float>(floats_));
     }
   }
   if (value && *value != kNoValue) return *value;

@@ -5,6 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/stream/batch_tensors.h"
+#include "headrace/stream/one_hot.h"
 #include "headrace/train/train_run.h"
 
 namespace headrace {
@@ -42,14 +43,11 @@ std::optional<std::int64_t> class_in(const TensorView& labels, std::size_t row, 
     const bool is_number = value >= kUnknown && value < kMostClasses && value == std::floor(value);
     return is_number ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
   }
-  std::optional<std::int64_t> place;
-  for (std::size_t i = 0; i < size; ++i) {
-    const double value = value_at(labels, row * size + i);
-    if (value == 0) continue;
-    if (value != 1 || place) return std::nullopt;
-    place = static_cast<std::int64_t>(i);
-  }
-  return place;
+  const std::optional<std::int64_t> place =
+      labels.type == DataType::kInt64
+          ? place_of_one(std::span(static_cast<const std::int64_t*>(labels.data) + row * size, size))
+          : place_of_one(std::span(static_cast<const float*>(labels.data) + row * size, size));
+  return place && *place >= 0 ? place : std::nullopt;
 }
 
 Error no_class(const ModelFeature& label, const Batch& batch, std::size_t row, const BatchLoader& loader) {

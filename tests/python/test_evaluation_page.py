@@ -1,6 +1,5 @@
 """The page that `headrace evaluate` writes: charts and the worst records of every kind of target."""
 
-import html.parser
 import io
 import json
 import os
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser_support import chromium
+from page_support import Elements
 from PIL import Image
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tracing_environment")]
@@ -101,17 +101,6 @@ def folder(headrace, tmp_path_factory):
 def evaluate(headrace, folder, *options) -> dict:
     words = ["evaluate", folder / "run", "--data", folder / "data", "--json"]
     return json.loads(headrace(*words, *options).stdout)
-
-
-class Elements(html.parser.HTMLParser):
-    def __init__(self, page: str):
-        super().__init__()
-        self.names, self.attributes = [], []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.names.append(tag)
-        self.attributes += attrs
 
 
 def test_a_browser_shows_the_page_and_runs_nothing_of_the_data(headrace, folder, tmp_path):

@@ -1,6 +1,5 @@
 """`headrace inspect --html`, `--statistics` and `--parquet`: what is said of a dataset that was prepared."""
 
-import html.parser
 import io
 import json
 import sys
@@ -9,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser_support import chromium
+from page_support import Elements
 from PIL import Image
 
 HOSTILE = (
@@ -52,17 +52,6 @@ def data(table, headrace, tmp_path_factory):
 
 def statistics_of(headrace, url, *options) -> dict:
     return json.loads(headrace("inspect", url, "--json", "--statistics", *options).stdout)["statistics"]
-
-
-class Elements(html.parser.HTMLParser):
-    def __init__(self, page: str):
-        super().__init__()
-        self.names, self.attributes = [], []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.names.append(tag)
-        self.attributes += attrs
 
 
 def test_statistics_are_those_of_the_table(data, table, headrace):
