@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// The place of the only 1 among zeros, counted from 0; −1 if there are only zeros; none: it has other values.
+/// The place of the only 1 among zeros, counted from 0; −1 if there are only zeros; none for other values.
 template <typename Number>
 std::optional<std::int64_t> place_of_one(std::span<const Number> row) {
   std::int64_t place = -1;

@@ -1,8 +1,6 @@
 #include "tests/interleave/cases.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <set>
@@ -10,6 +8,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/coordinate/chain.h"
+#include "tests/interleave/output.h"
 
 namespace headrace::interleave {
 namespace {
@@ -45,9 +44,7 @@ World make_world(const InitialState& state, int quarter) {
     world.data = data(state.early && i == 1);
     const Ran ran = run(*find_command(commands[i]), world);
     if (ran.status) continue;
-    std::fprintf(stderr, "interleave: state %s: %s\n", std::string(state.name).c_str(),
-                 shown(ran.status).c_str());
-    std::abort();
+    give_up(concat("state ", state.name, ": ", shown(ran.status)));
   }
   world.data = data(false);
   if (state.killed.empty()) return world;

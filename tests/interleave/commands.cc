@@ -23,6 +23,7 @@
 #include "headrace/track/folder_owner.h"
 #include "headrace/train/export.h"
 #include "headrace/train/train.h"
+#include "tests/interleave/output.h"
 #include "tests/interleave/tiny_engine.h"
 
 namespace headrace::interleave {
@@ -39,7 +40,7 @@ class LocalFolder {
   LocalFolder() {
     const std::string base = fs::is_directory("/dev/shm") ? "/dev/shm" : "/tmp";
     path_ = base + "/headrace-interleave-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) std::abort();
+    if (mkdtemp(path_.data()) == nullptr) give_up("no folder in " + base);
   }
   ~LocalFolder() {
     std::error_code ignored;
@@ -111,10 +112,8 @@ void prepare_set(const std::shared_ptr<Store>& data) {
   const Surroundings in{.world = {.data = data}, .control = std::make_shared<StallControl>(StallOptions{})};
   std::string line = concat(kPrepare, "1 --max-rejects 1");
   line.replace(line.find("memory://out/x"), 14, "memory://data/set");
-  if (const Status done = Process(in).run(line); !done) {
-    std::fprintf(stderr, "interleave: no dataset to train on: %s\n", done.error().message.c_str());
-    std::abort();
-  }
+  if (const Status done = Process(in).run(line); !done)
+    give_up(concat("no dataset to train on: ", done.error().message));
 }
 
 TestCommand words(std::string_view name, std::string line, bool is_reader = false) {

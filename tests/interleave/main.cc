@@ -1,11 +1,8 @@
 // Runs cases of a seed, or one that is named. README.md says what a case is.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <map>
 #include <mutex>
 #include <random>
@@ -15,6 +12,7 @@
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
 #include "tests/interleave/cases.h"
+#include "tests/interleave/output.h"
 
 namespace headrace::interleave {
 namespace {
@@ -33,20 +31,6 @@ struct Options {
   std::set<std::string> without{};  // neither is
   bool lists = false;
 };
-
-// Commands print; only this program's own lines are to be seen.
-std::FILE* take_output() {
-  std::FILE* const own = fdopen(dup(STDOUT_FILENO), "w");
-  if (own == nullptr || std::freopen("/dev/null", "w", stdout) == nullptr ||
-      std::freopen("/dev/null", "w", stderr) == nullptr)
-    std::abort();
-  return own;
-}
-
-void print(std::FILE* to, const std::string& line) {
-  std::fputs((line + "\n").c_str(), to);
-  std::fflush(to);
-}
 
 // The kind of thing that a command is about; those of one kind meet in states of that kind.
 char kind_of(std::string_view name) {
@@ -97,9 +81,8 @@ std::vector<Unit> all_units(const Options& options) {
 
 class Campaign {
  public:
-  Campaign(const Options& options, std::FILE* output)
+  Campaign(const Options& options)
       : options_(options),
-        output_(output),
         units_(all_units(options)),
         end_(Clock::now() + std::chrono::seconds(options.seconds)) {}
 
@@ -110,10 +93,10 @@ class Campaign {
       for (std::uint64_t i = 0; i < options_.jobs; ++i) workers.emplace_back([this] { work(); });
     }
     const auto took = std::chrono::duration<double>(Clock::now() - start).count();
-    for (const auto& [pair, count] : failures_) print(output_, concat("  ", count, " of ", pair));
-    print(output_, concat(cases_.load(), " cases of ", pairs_.size(), " pairs of commands (",
-                          done_units_.load(), " of ", units_.size(), " with their states), ", failed_.load(),
-                          " failed; seed ", options_.seed, ", ", static_cast<std::uint64_t>(took), " s"));
+    for (const auto& [pair, count] : failures_) print(concat("  ", count, " of ", pair));
+    print(concat(cases_.load(), " cases of ", pairs_.size(), " pairs of commands (", done_units_.load(),
+                 " of ", units_.size(), " with their states), ", failed_.load(), " failed; seed ",
+                 options_.seed, ", ", static_cast<std::uint64_t>(took), " s"));
     return failed_ == 0 && cases_ > 0 ? 0 : 1;
   }
 
@@ -152,14 +135,13 @@ class Campaign {
     const std::scoped_lock lock(mutex_);
     ++failures_[concat(pair.a->name, ",", pair.b->name, ",", pair.state->name)];
     if (++failed_ > kShownFailures) return;
-    print(output_, concat("FAILED --case ", name_of(pair, which)));
-    for (const std::string& problem : verdict.problems) print(output_, concat("  ", problem));
+    print(concat("FAILED --case ", name_of(pair, which)));
+    for (const std::string& problem : verdict.problems) print(concat("  ", problem));
     if (failed_ > 3) return;
-    for (const std::string& line : verdict.trace) print(output_, concat("    ", line));
+    for (const std::string& line : verdict.trace) print(concat("    ", line));
   }
 
   const Options options_;
-  std::FILE* const output_;
   const std::vector<Unit> units_;
   const Clock::time_point end_;
   std::atomic<std::size_t> next_{0};
@@ -171,7 +153,7 @@ class Campaign {
   std::map<std::string, std::uint64_t> failures_;
 };
 
-int run_one(const std::string& name, std::FILE* output) {
+int run_one(const std::string& name) {
   const std::vector<std::string> words = split(name, ',');
   const TestCommand* const a = words.size() == 7 ? find_command(words[0]) : nullptr;
   const TestCommand* const b = words.size() == 7 ? find_command(words[1]) : nullptr;
@@ -179,8 +161,7 @@ int run_one(const std::string& name, std::FILE* output) {
   const auto state =
       std::ranges::find(states, words.size() == 7 ? std::string_view(words[2]) : "", &InitialState::name);
   if (a == nullptr || b == nullptr || state == states.end()) {
-    print(output,
-          "--case takes A,B,STATE,QUARTER,N,M,REPEATED, as a failure prints it; --list shows the names");
+    print("--case takes A,B,STATE,QUARTER,N,M,REPEATED, as a failure prints it; --list shows the names");
     return 2;
   }
   const auto number = [&](std::size_t i) { return parse_number<std::uint64_t>(words[i]).value_or(0); };
@@ -193,19 +174,19 @@ int run_one(const std::string& name, std::FILE* output) {
                      *order.ended[i] ? "OK" : code_name(order.ended[i]->error().code), ")");
     for (std::size_t i = 0; i < 2; ++i)
       line += concat(i == 0 ? "; once more: " : ", ", order.repeats_well[i] ? "OK" : "no");
-    print(output, line);
+    print(line);
   }
-  for (const std::string& problem : verdict.problems) print(output, concat("  ", problem));
-  for (const std::string& line : verdict.trace) print(output, concat("    ", line));
-  print(output, verdict.problems.empty() ? "good" : "FAILED");
+  for (const std::string& problem : verdict.problems) print(concat("  ", problem));
+  for (const std::string& line : verdict.trace) print(concat("    ", line));
+  print(verdict.problems.empty() ? "good" : "FAILED");
   return verdict.problems.empty() ? 0 : 1;
 }
 
-void list_names(std::FILE* output) {
-  print(output, "commands:");
-  for (const TestCommand& command : test_commands()) print(output, concat("  ", command.name));
-  print(output, "states:");
-  for (const InitialState& state : initial_states()) print(output, concat("  ", state.name));
+void list_names() {
+  print("commands:");
+  for (const TestCommand& command : test_commands()) print(concat("  ", command.name));
+  print("states:");
+  for (const InitialState& state : initial_states()) print(concat("  ", state.name));
 }
 
 std::set<std::string> names(const std::string& text) {
@@ -248,16 +229,16 @@ Result<Options> parse(std::span<char* const> arguments) {
 
 int main(int argc, char** argv) {
   using namespace headrace::interleave;
-  std::FILE* const output = take_output();
+  silence_commands();
   const auto options = parse({argv, argv + argc});
   if (!options) {
-    print(output, options.error().message);
+    print(options.error().message);
     return 2;
   }
   if (options->lists) {
-    list_names(output);
+    list_names();
     return 0;
   }
-  if (!options->one.empty()) return run_one(options->one, output);
-  return Campaign(*options, output).run();
+  if (!options->one.empty()) return run_one(options->one);
+  return Campaign(*options).run();
 }

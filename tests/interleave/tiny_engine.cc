@@ -106,7 +106,7 @@ class TinyModel final : public Model {
   std::map<std::string, Signature, std::less<>> signatures_;
 };
 
-void write_trace(const fs::path& folder, const TraceRequest& request) {
+Status write_trace(const fs::path& folder, const TraceRequest& request) {
   fs::create_directories(folder / "saved_model");
   std::ofstream(folder / "graph.pb") << "a graph";
   std::ofstream(folder / "saved_model" / "saved_model.pb") << request.seed;
@@ -121,11 +121,14 @@ void write_trace(const fs::path& folder, const TraceRequest& request) {
       .targets = {{"labels", "predictions", request.labels.front(), TargetKind::kClasses}},
       .outputs = {{"predictions", "predictions", {2}}}};
   Json description = to_json(binding);
-  const Json::Object others = {{"format", 2},
+  HEADRACE_TRY(const Json spec, trace_spec(request));
+  const Json::Object others = {{"format", 3},
                                {"model", request.model},
                                {"seed", request.seed},
+                               {"spec", spec},
                                {"versions", {{"tiny", "1"}}},
                                {"metrics", Json::array({"examples", "accuracy"})},
+                               {"stateful_metrics", Json::array()},
                                {"ignored_metrics", Json::array()},
                                {"gradients", Json::array()},
                                {"learning_rate", nullptr},
@@ -136,6 +139,7 @@ void write_trace(const fs::path& folder, const TraceRequest& request) {
                                {"layers", Json::array()}};
   for (const auto& [name, value] : others) description[name] = value;
   std::ofstream(folder / "model.json") << description.dump();
+  return {};
 }
 
 }  // namespace
@@ -157,7 +161,7 @@ std::function<Result<TracedModel>(const TraceRequest&)> tiny_tracer(std::string 
   return [folder = std::move(folder), mutex](const TraceRequest& request) -> Result<TracedModel> {
     const std::string path = concat(folder, "/trace-", request.seed);
     const std::scoped_lock lock(*mutex);
-    if (!fs::exists(path + "/model.json")) write_trace(path, request);
+    if (!fs::exists(path + "/model.json")) HEADRACE_CHECK(write_trace(path, request));
     return read_traced_model(path);
   };
 }

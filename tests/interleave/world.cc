@@ -1,12 +1,10 @@
 #include "tests/interleave/world.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "headrace/cli/objects.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/url.h"
+#include "tests/interleave/output.h"
 
 namespace headrace::interleave {
 namespace {
@@ -14,10 +12,7 @@ namespace {
 void copy_all(Store& from, Store& to) {
   (void)from.list("", {}, [&](const ObjectInfo& object) {
     const auto read = read_object(from, object.key, ~std::uint64_t{0} >> 1);
-    if (!read || !to.write(object.key, read->data, {})) {
-      std::fputs("interleave: a memory store cannot be copied\n", stderr);
-      std::abort();
-    }
+    if (!read || !to.write(object.key, read->data, {})) give_up("a memory store cannot be copied");
     return true;
   });
 }
