@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What this program prints. The commands that it runs print too; their lines go to /dev/null.
+/// \file The lines of this program. Those of the commands that it runs go to /dev/null.
 
 #include <string>
 
