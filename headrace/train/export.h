@@ -35,9 +35,6 @@ inline constexpr std::string_view kExportFolder = "export";
 /// finished, because a process that lost the run may have written there.
 Status copy_to_fixed_names(const PublishedFolder& exported);
 
-/// \error kInvalidArgument  not a name of a model: [A-Za-z0-9._-], up to 128, first a letter or digit
-Status check_model_name(std::string_view name);
-
 struct NamedVersion {
   std::uint64_t version = 0;
   Location folder;
@@ -47,7 +44,7 @@ struct NamedVersion {
 /// it, unless the alias names a later version already. If this export has been a version before, that version
 /// is returned, and nothing is changed but what a publisher that died had not done. Cost: a read for each
 /// version of the name.
-/// \error kInvalidArgument     as `check_model_name`
+/// \error kInvalidArgument     as check_model_name (model/named_model.h)
 /// \error kFailedPrecondition  the version's folder holds a file with other bytes than the export
 Result<NamedVersion> publish_named_model(const Location& root, std::string_view name,
                                          const Location& exported, std::string_view digest,

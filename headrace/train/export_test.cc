@@ -127,12 +127,5 @@ TEST_F(NamedModel, AnExportThatWasOverwrittenGetsNoName) {
   EXPECT_TRUE(objects().empty());
 }
 
-TEST(CheckModelName, TakesWhatIsOneSegmentOfAKey) {
-  for (const char* name : {"imdb", "9-a_b.c", "A"}) EXPECT_TRUE(check_model_name(name)) << name;
-  for (const char* name : {"", "bad/name", "..", "_x", "-x", "a b", "n\xc3\xa9"})
-    EXPECT_FALSE(check_model_name(name)) << name;
-  EXPECT_FALSE(check_model_name(std::string(129, 'a')));
-}
-
 }  // namespace
 }  // namespace headrace
