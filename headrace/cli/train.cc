@@ -6,6 +6,7 @@
 #include "headrace/cli/model_options.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/tensorflow_engine.h"
+#include "headrace/model/named_model.h"
 #include "headrace/store/layers/cached.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/track/json_number.h"

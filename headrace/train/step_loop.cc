@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "headrace/base/text.h"
+#include "headrace/stream/label_check.h"
 #include "headrace/stream/record_weights.h"
 
 namespace headrace {
@@ -41,7 +42,9 @@ Status StepCall::begin_pass() {
 
 Result<float> StepCall::run(const Batch& batch, const BatchLoader& loader) {
   HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(batch, batch.rows));
-  if (weights_) HEADRACE_CHECK(check_record_weights(*weights_, columns.back(), batch, loader));
+  HEADRACE_CHECK(check_labels(binding_, columns, batch, loader));
+  if (binding_.weights)
+    HEADRACE_CHECK(check_record_weights(*binding_.weights, columns.back(), batch, loader));
   inputs_.assign(columns.begin(), columns.end());
   inputs_.push_back(TensorView::of(batch.weights(), {static_cast<std::int64_t>(batch.rows)}));
   std::ranges::copy(states_.views(), std::back_inserter(inputs_));

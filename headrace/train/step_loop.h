@@ -43,7 +43,7 @@ class StepCall {
   /// Begins the next pass: metrics start anew.
   Status begin_pass();
   /// Feeds the batch's own buffers. Returns the loss.
-  /// \error kInvalidArgument  as check_record_weights, if a feature weighs records
+  /// \error kInvalidArgument  as check_labels, and as check_record_weights if a feature weighs records
   /// \error those of BatchTensors::view and Call::run
   /// REQUIRES: the loader has made the batch, with `columns_for`
   Result<float> run(const Batch& batch, const BatchLoader& loader);
@@ -56,7 +56,7 @@ class StepCall {
       : model_(&model),
         call_(std::move(call)),
         tensors_(binding.step_features()),
-        weights_(binding.weights),
+        binding_(binding),
         metrics_(std::move(metrics)),
         sums_(metrics_),
         states_(std::move(states)) {}
@@ -64,7 +64,7 @@ class StepCall {
   Model* model_;
   std::unique_ptr<Call> call_;
   BatchTensors tensors_;
-  std::optional<ModelFeature> weights_;
+  ModelBinding binding_;
   std::vector<std::string> metrics_;
   MetricSums sums_;
   MetricStates states_;

@@ -38,10 +38,10 @@ MODELS = """
     import keras
     from keras import layers
 
-    def _model(activation, loss, **compiled):
+    def _model(activation, loss, units=1, **compiled):
         a, b = keras.Input((1,), name="a"), keras.Input((1,), name="b")
         hidden = layers.Dense(6, "tanh")(layers.Concatenate()([a, b]))
-        model = keras.Model({"a": a, "b": b}, layers.Dense(1, activation, name="out")(hidden))
+        model = keras.Model({"a": a, "b": b}, layers.Dense(units, activation, name="out")(hidden))
         model.compile(keras.optimizers.Adam(0.05), loss, **compiled)
         return model
 
@@ -72,6 +72,9 @@ MODELS = """
 
     def margins():
         return _model(None, "hinge")
+
+    def numbered():
+        return _model("softmax", "sparse_categorical_crossentropy", units=3)
 """
 
 
@@ -212,6 +215,39 @@ def test_a_weight_below_0_names_its_record(headrace, folder, loop):
     assert done.returncode == 1
     assert "the weight cost of record " in done.stderr and " is -2" in done.stderr
     assert f"{folder}/negative/train-" in done.stderr
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize(
+    ("model", "mend"),
+    [
+        ("mail", "the loss of the output out takes 0 to 1"),
+        ("margins", "the loss of the output out takes -1 to 1"),
+        ("numbered", "the output out has 3 scores, so classes are 0 to 2"),
+    ],
+)
+@pytest.mark.exhaustive
+def test_a_label_that_its_loss_is_not_defined_for_names_its_record(headrace, folder, loop, model, mend):
+    rows = mails(random.Random(2), 60)
+    for row in rows:
+        row["sign"] = abs(row["sign"])
+    rows[17]["sign"] = 3
+    if not (folder / "three").exists():
+        prepare(headrace, folder, "three", rows)
+    options = ["--epochs", "1", "--validation", "0", "--loop", loop]
+    done = train(
+        headrace,
+        folder,
+        f"three-{model}-{loop}",
+        *options,
+        model=model,
+        label="sign",
+        data="three",
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "the label sign of record " in done.stderr and f" is 3; {mend}" in done.stderr
+    assert f"{folder}/three/train-" in done.stderr
 
 
 @pytest.mark.exhaustive

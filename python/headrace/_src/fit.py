@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from headrace._src.binding import Binding, Feature
+    from headrace._src.checked_loader import CheckedLoader
     from headrace._src.columns import Column
     from headrace._src.fit_callback import FollowedResume
     from headrace._src.loader import Loader
-    from headrace._src.record_weights import CheckedLoader
 
 _WEIGHTS = "weights of rows"
 
@@ -220,12 +220,10 @@ def _fit(
     validation: Loader | None,
     channel: Channel,
 ) -> None:
+    from headrace._src.checked_loader import CheckedLoader
     from headrace._src.fit_callback import DivergedError
-    from headrace._src.record_weights import CheckedLoader
 
-    loaders = [train] if validation is None else [train, validation]
-    if binding.weights is not None:
-        loaders = [CheckedLoader(loader, binding.weights.name) for loader in loaders]
+    loaders = [CheckedLoader(loader, binding) for loader in (train, validation) if loader is not None]
     held_out = None if validation is None else _dataset(loaders[1], binding, training=False)
     try:
         model.fit(
