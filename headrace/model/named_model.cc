@@ -16,7 +16,7 @@ std::string alias_prefix(const Location& model) { return model.at("_headrace/ali
 struct AliasEntry {
   std::string alias;
   std::uint64_t version = 0;
-  // Of all aliases after this entry; none in entries of the first format, which name one alone.
+  // All aliases after this entry; entries of the first format have none, and name one alias alone.
   std::optional<std::map<std::string, std::uint64_t, std::less<>>> all{};
 };
 

@@ -44,7 +44,7 @@ class Aliases {
 
   /// Reads what has come since the last call; true if an alias has changed. Cost: one request, whatever the
   /// log's length, if nothing has come; two for each entry that has. The first call lists the log and reads
-  /// its last entry. If the model was removed and made again, `refresh` of a new object sees it: see `exists`.
+  /// its last entry. It does not notice that the model was removed and made again: see `exists`.
   /// \error kDataLoss  an entry is damaged
   Result<bool> refresh(const CallOptions& call = {});
 
@@ -55,7 +55,7 @@ class Aliases {
   const std::map<std::string, std::uint64_t, std::less<>>& versions() const { return versions_; }
   std::optional<std::uint64_t> version_of(std::string_view alias) const;
 
-  /// Appends an entry after the last that was read. Who writes it is `by`: the id of a run.
+  /// Appends an entry after the last that was read. `by` is the id of the run that writes it.
   /// \error kAlreadyExists  somebody else has appended meanwhile: refresh, and decide again
   Status point(std::string_view alias, std::uint64_t version, std::string_view by);
 
