@@ -400,7 +400,13 @@ def models(tmp_path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", MISFITS)
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(model, marks=[] if model == "{file}:not_compiled" else pytest.mark.exhaustive)
+        for model in MISFITS
+    ],
+)
 def test_a_model_that_cannot_be_trained(fails, dataset, models, tmp_path, model):
     named = model.format(**models)
     fails(*train(dataset, tmp_path / "run", "--model", named), words=MISFITS[model])

@@ -138,7 +138,7 @@ class LossyData:
         return self.data.loader(**{**options, "batch_size": 4, "shuffle": False})
 
 
-@pytest.mark.parametrize("lost_batch", [0, 3, 5])
+@pytest.mark.parametrize("lost_batch", [0, *(pytest.param(b, marks=pytest.mark.slow) for b in (3, 5))])
 def test_a_batch_that_has_lost_all_its_records_moves_no_epoch(tmp_path, lost_batch):
     data = LossyData(tmp_path / "a.tfrecord", lost_batch)
     whole = Job(data, tmp_path / "whole", prefetch=10)
@@ -158,6 +158,7 @@ def test_a_finished_training_is_not_done_again(data, uninterrupted):
     np.testing.assert_array_equal(uninterrupted.weights(), before)
 
 
+@pytest.mark.slow
 def test_epochs_of_other_lengths_resume_too(data, tmp_path):
     options = {"steps_per_epoch": 5, "epochs": 4, "save_every": 2}
 

@@ -467,6 +467,7 @@ def test_options_that_do_not_go_with_a_map_are_refused(run, numbers, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_processes_that_execute_a_plan_make_the_same_bytes(run, prepare, numbers, hanging_options, tmp_path):
     expected, _ = prepare(numbers, "hang", *hanging_options, name="expected")
     run(

@@ -264,7 +264,7 @@ PROFILES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["ls", "doctor", "cp"])
+@pytest.mark.parametrize("command", [pytest.param("ls", marks=pytest.mark.exhaustive), "doctor", "cp"])
 def test_no_secret_is_in_what_failures_print(headrace, tmp_path, secret_environment, command):
     environment, secrets = secret_environment
     run = functools.partial(headrace, text=False, encoding=None)

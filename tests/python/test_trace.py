@@ -150,12 +150,15 @@ class TraceTest(_ModelsTest):
         self.assertTrue(fused_adam.can_replace(model.optimizer))
         self.assert_trains_as_keras("compiled", 2e-5)
 
+    @pytest.mark.slow
     def test_trains_as_keras_does_with_options_that_the_fused_adam_lacks(self):
         self.assert_trains_as_keras("clipped", 2e-5)
 
+    @pytest.mark.slow
     def test_trains_as_keras_does_with_batch_statistics(self):
         self.assert_trains_as_keras("normalized", 2e-5)
 
+    @pytest.mark.slow
     def test_trains_as_keras_does_with_a_loss_of_the_weights(self):
         self.assert_trains_as_keras("regularized", 2e-5)
 
@@ -163,6 +166,7 @@ class TraceTest(_ModelsTest):
         description = self.assert_trains_as_keras("scheduled", 2e-5)
         self.assertIsNone(description["learning_rate"])
 
+    @pytest.mark.slow
     def test_a_loss_over_class_numbers_takes_one_hot_labels(self):
         self.assert_trains_as_keras("compiled", 2e-5, loss="sparse_categorical_crossentropy")
 

@@ -148,6 +148,7 @@ def variables(folder, run) -> dict[str, np.ndarray]:
     return {name: value.numpy() for name, value in exported.signatures["variables"]().items()}
 
 
+@pytest.mark.exhaustive
 def test_both_loops_weigh_alike_and_report_the_same_metrics(headrace, folder):
     options = ["--epochs", "2", "--validation", "0.25", "--weights", "cost", "--class-weights", "spam=3"]
     done = {loop: train(headrace, folder, f"both-{loop}", *options, "--loop", loop) for loop in LOOPS}
@@ -271,6 +272,7 @@ def test_records_without_a_weight_are_left_out_when_asked_in_both_loops_alike(he
             assert ours[name] == pytest.approx(value, rel=1e-4, abs=1e-5), name
 
 
+@pytest.mark.exhaustive
 def test_options_that_do_not_fit_say_which_do(headrace, folder):
     def refused(*options, label="kind"):
         done = train(headrace, folder, "refused", *options, label=label, check=False)

@@ -114,7 +114,7 @@ def cosines(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         pytest.param("snippets", marks=pytest.mark.slow),
         "multilingual",
         "odd",
-        pytest.param("long", marks=pytest.mark.slow),
+        pytest.param("long", marks=pytest.mark.exhaustive),
     ],
 )
 def test_vectors_are_those_of_the_package(texts, encode, reference, request):
