@@ -23,6 +23,10 @@ extern const Command kTensorboardCommand;
 extern const Command kInspectCommand;
 extern const Command kVerifyCommand;
 extern const Command kRepairCommand;
+extern const Command kModelsLsCommand;
+extern const Command kModelsShowCommand;
+extern const Command kModelsAliasCommand;
+extern const Command kModelsExportCommand;
 extern const Command kRunsLsCommand;
 extern const Command kRunsShowCommand;
 extern const Command kRunsRepairCommand;
@@ -44,6 +48,10 @@ std::span<const Command* const> all_commands() {
       &kInspectCommand,
       &kVerifyCommand,
       &kRepairCommand,
+      &kModelsLsCommand,
+      &kModelsShowCommand,
+      &kModelsAliasCommand,
+      &kModelsExportCommand,
       &kRunsLsCommand,
       &kRunsShowCommand,
       &kRunsRepairCommand,

@@ -1,5 +1,7 @@
 #include "headrace/model/named_model.h"
 
+#include <functional>
+
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/store/numbered.h"
@@ -46,14 +48,41 @@ Result<std::optional<std::uint64_t>> find_version(const Location& model, std::st
   return std::optional<std::uint64_t>();
 }
 
+bool is_name(std::string_view name) {
+  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !name.empty() && name.size() <= 128 && name.find_first_not_of(kAllowed) == std::string_view::npos &&
+         name.front() != '.' && name.front() != '_' && name.front() != '-';
+}
+
+Status check_alias(std::string_view alias) {
+  if (alias == kLatestAlias)
+    return Error{Code::kInvalidArgument,
+                 "the alias latest names the version that was published last, and cannot be set: choose "
+                 "another alias, such as stable"};
+  if (is_name(alias) && alias.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  return Error{Code::kInvalidArgument, concat("alias ", alias,
+                                              ": an alias has 1 to 128 letters, digits, '.', '_' or '-', "
+                                              "begins with a letter or digit, and is not a number")};
+}
+
+// Appends an entry, unless `is_done` says of the alias's version that there is no need.
+Status append(const Location& model, std::string_view alias, std::uint64_t version, std::string_view by,
+              const std::function<bool(std::optional<std::uint64_t>)>& is_done) {
+  Aliases aliases(model);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    HEADRACE_TRY([[maybe_unused]] const bool has_changed, aliases.refresh());
+    if (is_done(aliases.version_of(alias))) return {};
+    Status pointed = aliases.point(alias, version, by);
+    if (pointed || pointed.error().code != Code::kAlreadyExists) return pointed;
+  }
+  return Error{Code::kAborted,
+               concat("the aliases of ", model.describe(), " are being changed by too many others")};
+}
+
 }  // namespace
 
 Status check_model_name(std::string_view name) {
-  constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-  const bool is_name = !name.empty() && name.size() <= 128 &&
-                       name.find_first_not_of(kAllowed) == std::string_view::npos && name.front() != '.' &&
-                       name.front() != '_' && name.front() != '-';
-  if (is_name) return {};
+  if (is_name(name)) return {};
   return Error{Code::kInvalidArgument, concat("--name ", name,
                                               ": a model's name has 1 to 128 letters, digits, '.', '_' or "
                                               "'-', and begins with a letter or digit")};
@@ -67,6 +96,29 @@ Location version_folder(const Location& model, std::uint64_t version) { return m
 
 Result<std::vector<std::uint64_t>> taken_versions(const Location& model, const CallOptions& call) {
   return present_numbers(*model.store, version_prefix(model), call);
+}
+
+Result<VersionSource> read_version_source(const Location& model, std::uint64_t version,
+                                          const CallOptions& call) {
+  HEADRACE_TRY(const ReadObject read, read_object(*model.store, numbered_key(version_prefix(model), version),
+                                                  kEntryLimitBytes, call));
+  return read_json(
+      as_text(read.data), concat("the entry of version ", version, " of ", model.describe()),
+      [](const Json& json) -> Result<VersionSource> {
+        return VersionSource{json.get<std::string>("run"), json.get<std::string>("manifest_digest")};
+      });
+}
+
+Result<std::vector<std::string>> list_named_models(const Location& root, const CallOptions& call) {
+  const std::string below = root.at("models").key + "/";
+  std::vector<std::string> names;
+  HEADRACE_CHECK(
+      root.store->list(below, {.collapse_folders = true, .call = call}, [&](const ObjectInfo& object) {
+        if (object.key.ends_with('/'))
+          names.push_back(object.key.substr(below.size(), object.key.size() - below.size() - 1));
+        return true;
+      }));
+  return names;
 }
 
 Result<std::uint64_t> take_version(const Location& model, std::string_view export_url,
@@ -144,16 +196,15 @@ Status Aliases::point(std::string_view alias, std::uint64_t version, std::string
   return {};
 }
 
+Status point_alias(const Location& model, std::string_view alias, std::uint64_t version,
+                   std::string_view by) {
+  HEADRACE_CHECK(check_alias(alias));
+  return append(model, alias, version, by, [&](std::optional<std::uint64_t> now) { return now == version; });
+}
+
 Status advance_latest(const Location& model, std::uint64_t version, std::string_view by) {
-  Aliases aliases(model);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    HEADRACE_TRY([[maybe_unused]] const bool changed, aliases.refresh());
-    if (aliases.version_of(kLatestAlias).value_or(0) >= version) return {};
-    Status pointed = aliases.point(kLatestAlias, version, by);
-    if (pointed || pointed.error().code != Code::kAlreadyExists) return pointed;
-  }
-  return Error{Code::kAborted,
-               concat("the aliases of ", model.describe(), " are being changed by too many others")};
+  return append(model, kLatestAlias, version, by,
+                [&](std::optional<std::uint64_t> now) { return now.value_or(0) >= version; });
 }
 
 }  // namespace headrace

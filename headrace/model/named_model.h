@@ -33,6 +33,18 @@ Result<std::uint64_t> take_version(const Location& model, std::string_view expor
 /// Cost: a list.
 Result<std::vector<std::uint64_t>> taken_versions(const Location& model, const CallOptions& call = {});
 
+/// The export that a version is a copy of.
+struct VersionSource {
+  std::string export_url;
+  std::string export_digest;  // SHA-256 (hex) of its manifest
+};
+/// \error kNotFound  the number is not taken; kDataLoss: the entry is damaged
+Result<VersionSource> read_version_source(const Location& model, std::uint64_t version,
+                                          const CallOptions& call = {});
+
+/// The names of the models below a tracking root, ascending. Cost: a list of one level.
+Result<std::vector<std::string>> list_named_models(const Location& root, const CallOptions& call = {});
+
 /// The alias that each publication moves forward.
 inline constexpr std::string_view kLatestAlias = "latest";
 
@@ -66,6 +78,11 @@ class Aliases {
   std::optional<std::uint64_t> last_;  // number of the last entry that was read; 0: the log is empty
   std::map<std::string, std::uint64_t, std::less<>> versions_;
 };
+
+/// Lets an alias name this version. If two do so at once, the later one counts, and the log has both.
+/// \error kInvalidArgument  not a name of an alias: as of a model, but not a number, and not "latest"
+/// \error kAborted          too many others append at the same time
+Status point_alias(const Location& model, std::string_view alias, std::uint64_t version, std::string_view by);
 
 /// Lets the alias "latest" name this version, unless it names a later one: a publisher that is slow, or that
 /// repeats what it has done, does not move it back.

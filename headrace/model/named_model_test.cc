@@ -114,6 +114,29 @@ TEST_F(NamedModel, LatestOnlyAdvances) {
   EXPECT_EQ(reader.version_of(kLatestAlias), 3U);
 }
 
+TEST_F(NamedModel, AnAliasIsPointedWhereItIsAsked) {
+  ASSERT_TRUE(advance_latest(model(), 3, "r"));
+  ASSERT_TRUE(point_alias(model(), "stable", 2, "r"));
+  ASSERT_TRUE(point_alias(model(), "stable", 1, "r"));
+  ASSERT_TRUE(point_alias(model(), "stable", 1, "r"));  // no entry more
+  Aliases reader(model());
+  ASSERT_TRUE(*reader.refresh());
+  EXPECT_THAT(reader.versions(), ElementsAre(Pair("latest", 3), Pair("stable", 1)));
+  EXPECT_EQ(*latest_number(*location.store, "models/m/_headrace/aliases-"), 3U);
+  for (const char* alias : {"latest", "12", "", "a/b", "-x"})
+    EXPECT_EQ(point_alias(model(), alias, 1, "r").error().code, Code::kInvalidArgument) << alias;
+}
+
+TEST_F(NamedModel, ModelsAndTheSourcesOfVersionsAreListed) {
+  EXPECT_THAT(*list_named_models(location), ElementsAre());
+  ASSERT_TRUE(take_version(model(), "s3://b/a", "d1"));
+  ASSERT_TRUE(take_version(named_model_folder(location, "a"), "s3://b/c", "d2"));
+  EXPECT_THAT(*list_named_models(location), ElementsAre("a", "m"));
+  EXPECT_EQ(read_version_source(model(), 1)->export_url, "s3://b/a");
+  EXPECT_EQ(read_version_source(model(), 1)->export_digest, "d1");
+  EXPECT_EQ(read_version_source(model(), 2).error().code, Code::kNotFound);
+}
+
 TEST_F(NamedModel, ADamagedEntryIsNamedAndTheAliasesStay) {
   ASSERT_TRUE(advance_latest(model(), 1, "r"));
   Aliases reader(model());

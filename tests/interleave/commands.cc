@@ -286,6 +286,8 @@ std::span<const TestCommand> test_commands() {
       {"predict-overwrite", [](const Surroundings& in) { return predict_records(in, true); }},
       {"evaluate", evaluate_run},
       {"train-model", [](const Surroundings& in) { return train_run(in, "model", 4, false, false); }},
+      words("named-alias", "models alias memory://out/models/m stable 1"),
+      words("named-export", "models export memory://out/models/m memory://copy/served"),
       words("gc", "gc --older-than 0s memory://out/x"),
       words("rm", "rm -r --yes memory://out/x"),
       words("sync-from", "sync memory://out/x memory://copy/x"),

@@ -37,7 +37,7 @@ char kind_of(std::string_view name) {
   const auto begins = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
   if (begins("keras")) return 'k';
   if (begins("predict")) return 'p';
-  if (begins("train") || begins("evaluate") || name == "run" || name == "named" || begins("-run")) return 'r';
+  if (begins("train") || begins("evaluate") || name == "run" || begins("named") || begins("-run")) return 'r';
   for (const char* word :
        {"prepare", "plan", "execute", "publish", "append", "dataset", "overwrite", "half-rm"}) {
     if (begins(word)) return 'd';

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/json.h"
@@ -93,22 +94,28 @@ std::string evaluations(const Location& root) {
   return join(found, "");
 }
 
-// The alias log of a named model: "latest" only advances, and the version that it names is published.
+// The alias log of a named model: "latest" only advances, each version that an alias names is published, and
+// no entry loses what another has set.
 void check_aliases(const Location& model, Seen* seen, std::vector<std::string>& damage) {
   const std::string prefix = model.at("_headrace/aliases-").key;
   const auto numbers = present_numbers(*model.store, prefix);
-  std::uint64_t latest = 0;
+  std::map<std::string, std::uint64_t> versions;
   for (const std::uint64_t number : *numbers) {
     const auto read = read_object(*model.store, numbered_key(prefix, number), 1 << 20);
-    const auto version = read ? parse_json(as_text(read->data))->get<std::uint64_t>("version") : 0;
-    if (version <= latest) damage.push_back(concat("the alias latest goes back to version ", version));
-    latest = version;
+    const Json entry = read ? *parse_json(as_text(read->data)) : Json();
+    const auto alias = entry.get<std::string>("alias");
+    const auto version = entry.get<std::uint64_t>("version");
+    if (alias == "latest" && version <= versions[alias])
+      damage.push_back(concat("the alias latest goes back to version ", version));
+    versions[alias] = version;
+    if (entry["all"] != Json(versions)) damage.push_back(concat("entry ", number, " has lost an alias"));
   }
-  if (latest == 0) return;
-  const auto named = read_published(model.at(concat(latest)));
-  if (!named || !*named)
-    damage.push_back(concat("the alias latest names version ", latest, ", which is not published"));
-  if (seen != nullptr && named && *named) (*seen)["latest"] = describe((*named)->manifest);
+  for (const auto& [alias, version] : versions) {
+    const auto named = read_published(model.at(concat(version)));
+    if (!named || !*named)
+      damage.push_back(concat("the alias ", alias, " names version ", version, ", which is not published"));
+    if (seen != nullptr && named && *named) (*seen)[alias] = describe((*named)->manifest);
+  }
 }
 
 void check_parts(const PublishedFolder& published, std::vector<std::string>& damage) {

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import threading
@@ -173,6 +174,70 @@ def test_the_named_version_is_the_same_model(headrace, job):
         assert json.loads(done.stdout)["predictions"] == expected
     versions = tf.saved_model.load(str(job / "models" / "tiny" / "1"))
     assert "serving_default" in versions.signatures
+
+
+@pytest.fixture
+def named(job, tmp_path):
+    """A copy of the named model, with a version 2 whose publisher was stopped."""
+    shutil.copytree(job / "models", tmp_path / "models")
+    taken = {"run": f"file://{tmp_path}/other/export", "manifest_digest": "0" * 64}
+    (tmp_path / "models/tiny/_headrace/version-00000002").write_text(json.dumps(taken))
+    return tmp_path / "models" / "tiny"
+
+
+def test_a_named_model_is_listed_with_its_versions(headrace, job, named):
+    (model,) = json.loads(headrace("models", "ls", named.parent.parent, "--json").stdout)["models"]
+    assert model == {"name": "tiny", "url": f"file://{named}", "versions": 2, "aliases": {"latest": 1}}
+    shown = json.loads(headrace("models", "show", named, "--json").stdout)["versions"]
+    assert [(v["version"], v["published"], v["aliases"]) for v in shown] == [
+        (1, True, ["latest"]),
+        (2, False, []),
+    ]
+    assert shown[0]["export"] == f"file://{job}/run/export"
+    assert "not published yet" in headrace("models", "show", named).stdout
+    done = headrace("models", "show", named.parent / "other", check=False)
+    assert done.returncode == 1 and "headrace models ls lists" in done.stderr
+
+
+def test_an_alias_names_a_published_version(headrace, named):
+    for _ in range(2):
+        headrace("models", "alias", named, "stable", "1", "--track", named.parent.parent)
+    (model,) = json.loads(headrace("models", "ls", named.parent.parent, "--json").stdout)["models"]
+    assert model["aliases"] == {"latest": 1, "stable": 1}
+    assert len(list((named / "_headrace").glob("aliases-*"))) == 2, "the second command changes nothing"
+    for words, message in {
+        ("stable", "2"): "version 2 of .* is not published",
+        ("latest", "1"): "latest .*cannot be set",
+        ("1", "1"): "is not a number",
+        ("stable", "one"): "VERSION one",
+    }.items():
+        done = headrace("models", "alias", named, *words, check=False)
+        assert done.returncode == 1 and re.search(message, done.stderr), done.stderr
+
+
+def test_a_version_is_exported_as_other_servers_load_it(headrace, named):
+    place = named.parent.parent
+    for _ in range(2):
+        headrace("models", "export", named, place / "served", "--track", place)
+    layer = keras.layers.TFSMLayer(str(place / "served/tiny/1"), call_endpoint="serving_default")
+    original = keras.layers.TFSMLayer(str(named / "1"), call_endpoint="serving_default")
+    sentence = np.linspace(0, 1, WIDTH, dtype=np.float32)[np.newaxis]
+    np.testing.assert_array_equal(layer(sentence)["predictions"], original(sentence)["predictions"])
+    done = headrace("lineage", place / "served/tiny/1/saved_model.pb")
+    assert "models export" in done.stdout and f"from file://{named}/1" in done.stdout
+    (place / "served/tiny/1/saved_model.pb").write_bytes(b"another model")
+    done = headrace("models", "export", named, place / "served", "--track", place, check=False)
+    assert done.returncode == 1 and "served/tiny/1/saved_model.pb" in done.stderr
+    done = headrace("models", "export", named, place / "served", "--alias", "nope", check=False)
+    assert done.returncode == 1 and "has no alias nope; it has latest" in done.stderr
+
+
+def test_a_version_that_was_altered_is_not_exported(headrace, named):
+    data = next((named / "1").rglob("variables.data*"))
+    data.write_bytes(data.read_bytes()[::-1])
+    done = headrace("models", "export", named, named.parent.parent / "served", check=False)
+    assert done.returncode == 1 and "altered" in done.stderr
+    assert not (named.parent.parent / "served/tiny/1/saved_model.pb").exists()
 
 
 # Events
