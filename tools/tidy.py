@@ -26,7 +26,7 @@ LAYERS = [
     {"record", "codec", "engine", "filesystem"},
     {"coordinate", "model", "page"},
     {"stream", "track", "events"},
-    {"prepare", "train", "evaluate", "statistics"},
+    {"prepare", "train", "evaluate", "statistics", "serve"},
     {"predict"},
     {"cli"},
 ]

@@ -1,0 +1,400 @@
+#include "headrace/serve/batch/batcher.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Share of the last batch in the mean of their times.
+constexpr double kNewest = 0.2;
+
+bool has_texts(const std::vector<RowTensor>& row) {
+  return std::ranges::any_of(row, [](const RowTensor& input) { return input.type == DataType::kBytes; });
+}
+
+// The smallest allowed size that takes so many rows.
+std::uint64_t filled_size(std::uint64_t rows, const std::vector<std::uint64_t>& allowed) {
+  const auto found = std::ranges::lower_bound(allowed, rows);
+  return found == allowed.end() ? rows : *found;
+}
+
+}  // namespace
+
+struct GatheredBatch;
+
+// A part of a request that lies in one batch.
+struct BatchedPiece {
+  std::shared_ptr<GatheredBatch> batch;
+  std::uint64_t first_in_request = 0;
+  std::uint64_t first_row = 0;  // in the batch
+  std::uint64_t rows = 0;
+  std::uint64_t texts_next = 0;  // where the next text goes, from the beginning of the batch's texts
+  std::uint64_t texts_end = 0;
+};
+
+struct BatchedRequest {
+  RequestOptions options;
+  std::vector<BatchedPiece> pieces{};
+  AnswerDone done{};
+  Answers answers{};           // one for each piece
+  std::size_t unanswered = 0;  // pieces; 0: it has ended
+};
+
+// Guarded by the state's mutex, but for the bytes of its memory: those of a row are its request's.
+struct GatheredBatch {
+  BatchLayout layout;
+  std::shared_ptr<BatchMemory> memory;
+  std::uint64_t rows = 0;  // reserved
+  std::uint64_t texts_used = 0;
+  std::uint64_t writers = 0;
+  int priority = 0;
+  // Committed: the request, and which of its pieces lies here.
+  std::vector<std::pair<std::shared_ptr<BatchedRequest>, std::size_t>> parts{};
+
+  std::byte* row(std::size_t input, std::uint64_t at) const {
+    return memory->bytes().data() + layout.offset(input) + at * layout.row_bytes(input);
+  }
+  void clear(std::size_t input, std::uint64_t first, std::uint64_t count) const {
+    std::memset(row(input, first), 0, count * layout.row_bytes(input));
+  }
+};
+
+class Batcher::State : public std::enable_shared_from_this<State> {
+ public:
+  using Request = BatchedRequest;
+  using Piece = BatchedPiece;
+  using Batch = std::shared_ptr<GatheredBatch>;
+
+  State(BatchRunner& runner, BatcherOptions options) : runner_(runner), options_(std::move(options)) {}
+
+  Result<std::shared_ptr<Request>> reserve(std::uint64_t rows, const std::vector<RowTensor>& row,
+                                           const RequestOptions& options) {
+    const std::uint64_t texts = has_texts(row) ? std::max(options.texts_bytes, options_.texts_bytes) : 0;
+    if (rows == 0) return Error{Code::kInvalidArgument, "a request without rows"};
+    HEADRACE_CHECK(check_layout(row, options_.rows_max, texts));
+    auto request = std::make_shared<Request>(Request{options});
+    const std::scoped_lock lock(mutex_);
+    HEADRACE_CHECK(admit(rows, options));
+    for (std::uint64_t taken = 0; taken < rows;) {
+      auto piece = take(rows - taken, row, texts, options);
+      if (!piece) {
+        for (Piece& given_up : request->pieces) give_up(given_up);
+        return std::move(piece).error();
+      }
+      piece->first_in_request = taken;
+      taken += piece->rows;
+      request->pieces.push_back(*std::move(piece));
+    }
+    ++in_flight_;
+    return request;
+  }
+
+  void commit(const std::shared_ptr<Request>& request, AnswerDone done) {
+    Actions actions;
+    {
+      const std::scoped_lock lock(mutex_);
+      request->done = std::move(done);
+      request->unanswered = request->pieces.size();
+      request->answers.resize(request->pieces.size());
+      for (std::size_t i = 0; i < request->pieces.size(); ++i) {
+        GatheredBatch& batch = *request->pieces[i].batch;
+        --batch.writers;
+        batch.priority = batch.parts.empty() ? request->options.priority
+                                             : std::max(batch.priority, request->options.priority);
+        batch.parts.emplace_back(request, i);
+      }
+      send(actions);
+    }
+    act(std::move(actions));
+  }
+
+  void give_up(const std::shared_ptr<Request>& request) {
+    Actions actions;
+    {
+      const std::scoped_lock lock(mutex_);
+      for (Piece& piece : request->pieces) give_up(piece);
+      --in_flight_;
+      send(actions);
+    }
+    act(std::move(actions));
+  }
+
+  std::chrono::nanoseconds expected_wait() const {
+    const std::scoped_lock lock(mutex_);
+    return wait_now();
+  }
+
+  void refuse(Error error) {
+    const std::scoped_lock lock(mutex_);
+    refusal_ = std::move(error);
+  }
+
+  Counts counts() const {
+    const std::scoped_lock lock(mutex_);
+    return {in_flight_, waiting_rows_, batches_, rows_};
+  }
+
+ private:
+  // What is done once the mutex is released: runs, and calls of requests.
+  struct Actions {
+    std::vector<std::pair<ClosedBatch, Batch>> runs{};
+    std::vector<std::pair<AnswerDone, Result<Answers>>> answers{};
+  };
+
+  Status admit(std::uint64_t rows, const RequestOptions& options) const {
+    if (refusal_) return *refusal_;
+    if (waiting_rows_ + rows > options_.waiting_rows_max + options_.rows_max)
+      return Error{Code::kResourceExhausted,
+                   concat(waiting_rows_, " rows wait already; at most ", options_.waiting_rows_max, " may")};
+    if (options.deadline == Clock::time_point::max() || options_.now() + wait_now() < options.deadline)
+      return {};
+    return Error{Code::kResourceExhausted, "the request would not be run before its deadline"};
+  }
+
+  std::chrono::nanoseconds wait_now() const {
+    if (lanes_busy_ < options_.lanes) return {};
+    const auto batches = static_cast<double>(1 + closed_.size()) / static_cast<double>(options_.lanes);
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(mean_nanoseconds_ * batches));
+  }
+
+  Result<Piece> take(std::uint64_t wanted, const std::vector<RowTensor>& row, std::uint64_t texts,
+                     const RequestOptions& options) {
+    const auto fits = [&](const GatheredBatch& batch) {
+      return batch.rows < options_.rows_max && batch.layout.inputs() == row &&
+             (texts == 0 || options.texts_bytes <= batch.layout.texts_bytes() - batch.texts_used);
+    };
+    if (open_ && !fits(*open_)) closed_.push_back(std::exchange(open_, nullptr));
+    if (!open_) {
+      BatchLayout layout(row, options_.rows_max, texts);
+      HEADRACE_TRY(std::shared_ptr<BatchMemory> memory, runner_.allocate(layout.size_bytes()));
+      open_ = std::make_shared<GatheredBatch>(GatheredBatch{std::move(layout), std::move(memory)});
+    }
+    GatheredBatch& batch = *open_;
+    Piece piece{.batch = open_,
+                .first_row = batch.rows,
+                .rows = std::min(wanted, options_.rows_max - batch.rows),
+                .texts_next = batch.texts_used};
+    if (texts != 0) batch.texts_used += options.texts_bytes;
+    piece.texts_end = batch.texts_used;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (row[i].type == DataType::kBytes) batch.clear(i, piece.first_row, piece.rows);
+    }
+    batch.rows += piece.rows;
+    ++batch.writers;
+    waiting_rows_ += piece.rows;
+    return piece;
+  }
+
+  static void give_up(Piece& piece) {
+    for (std::size_t i = 0; i < piece.batch->layout.inputs().size(); ++i)
+      piece.batch->clear(i, piece.first_row, piece.rows);
+    --piece.batch->writers;
+  }
+
+  // Sends what idle lanes can take.
+  void send(Actions& actions) {
+    std::erase_if(closed_, [&](const Batch& batch) {
+      const bool is_empty = batch->writers == 0 && batch->parts.empty();
+      if (is_empty) waiting_rows_ -= batch->rows;
+      return is_empty;
+    });
+    if (open_ && open_->writers == 0 && open_->parts.empty()) {
+      waiting_rows_ -= std::exchange(open_->rows, 0);
+      open_->texts_used = 0;
+    }
+    while (lanes_busy_ < options_.lanes) {
+      Batch batch = next_closed();
+      if (!batch && open_ && !open_->parts.empty()) {
+        closed_.push_back(std::exchange(open_, nullptr));
+        batch = next_closed();
+      }
+      if (!batch) return;
+      waiting_rows_ -= batch->rows;
+      answer_expired(*batch, actions);
+      if (!batch->parts.empty()) start(batch, actions);
+    }
+  }
+
+  // Takes out the one that goes next, of those that nobody writes to: the first of the highest priority.
+  Batch next_closed() {
+    auto best = closed_.end();
+    for (auto at = closed_.begin(); at != closed_.end(); ++at) {
+      if ((*at)->writers == 0 && (best == closed_.end() || (*at)->priority > (*best)->priority)) best = at;
+    }
+    if (best == closed_.end()) return nullptr;
+    Batch batch = *best;
+    closed_.erase(best);
+    return batch;
+  }
+
+  void answer_expired(GatheredBatch& batch, Actions& actions) {
+    const Clock::time_point now = options_.now();
+    std::erase_if(batch.parts, [&](const auto& part) {
+      if (part.first->unanswered == 0) return true;  // another of its pieces has failed
+      if (part.first->options.deadline > now) return false;
+      fail(*part.first, {Code::kDeadlineExceeded, "the deadline passed before the request was run"}, actions);
+      return true;
+    });
+  }
+
+  void start(const Batch& batch, Actions& actions) {
+    ClosedBatch closed{batch->memory, batch->layout, batch->rows};
+    for (const auto& [request, index] : batch->parts)
+      closed.deadline = std::max(closed.deadline, request->options.deadline);
+    closed.rows = std::min(filled_size(batch->rows, options_.allowed_rows), options_.rows_max);
+    for (std::size_t i = 0; i < batch->layout.inputs().size(); ++i) {
+      for (std::uint64_t row = batch->rows; row < closed.rows; ++row)
+        std::memcpy(batch->row(i, row), batch->row(i, 0), batch->layout.row_bytes(i));
+    }
+    ++lanes_busy_;
+    ++batches_;
+    rows_ += batch->rows;
+    actions.runs.emplace_back(std::move(closed), batch);
+  }
+
+  void fail(Request& request, Error error, Actions& actions) {
+    request.unanswered = 0;
+    --in_flight_;
+    actions.answers.emplace_back(std::move(request.done), std::move(error));
+  }
+
+  void act(Actions actions) {
+    for (auto& [closed, batch] : actions.runs) {
+      const std::uint64_t rows = closed.rows;
+      const Clock::time_point begun = options_.now();
+      runner_.run(std::move(closed),
+                  [self = shared_from_this(), batch = batch, rows, begun](Result<BatchOutputs> outputs) {
+                    self->finish(*batch, rows, begun, std::move(outputs));
+                  });
+    }
+    for (auto& [done, answers] : actions.answers) done(std::move(answers));
+  }
+
+  static Result<BatchOutputs> checked(Result<BatchOutputs> outputs, std::uint64_t rows) {
+    if (!outputs) return outputs;
+    for (const TensorView& tensor : outputs->tensors) {
+      if (tensor.shape.rank() > 0 && tensor.shape[0] == static_cast<std::int64_t>(rows)) continue;
+      return Error{Code::kInternal, concat("the model gave ", tensor.shape.text(), " for ", rows, " rows")};
+    }
+    return outputs;
+  }
+
+  void finish(const GatheredBatch& batch, std::uint64_t rows, Clock::time_point begun,
+              Result<BatchOutputs> given) {
+    Result<BatchOutputs> outputs = checked(std::move(given), rows);
+    std::shared_ptr<const BatchOutputs> shared;
+    if (outputs) shared = std::make_shared<const BatchOutputs>(*std::move(outputs));
+    Actions actions;
+    {
+      const std::scoped_lock lock(mutex_);
+      --lanes_busy_;
+      const std::chrono::duration<double, std::nano> took = options_.now() - begun;
+      mean_nanoseconds_ += (mean_nanoseconds_ == 0 ? 1 : kNewest) * (took.count() - mean_nanoseconds_);
+      for (const auto& [request, index] : batch.parts) {
+        if (request->unanswered == 0) continue;
+        if (!shared) {
+          fail(*request, outputs.error(), actions);
+          continue;
+        }
+        const Piece& piece = request->pieces[index];
+        request->answers[index] = {shared, piece.first_row, piece.rows};
+        if (--request->unanswered != 0) continue;
+        --in_flight_;
+        actions.answers.emplace_back(std::move(request->done), std::move(request->answers));
+      }
+      send(actions);
+    }
+    act(std::move(actions));
+  }
+
+  BatchRunner& runner_;
+  const BatcherOptions options_;
+  mutable std::mutex mutex_;
+  std::optional<Error> refusal_;
+  Batch open_;                 // takes rows
+  std::vector<Batch> closed_;  // wait for a lane, in the order in which they were closed
+  std::uint64_t lanes_busy_ = 0;
+  std::uint64_t waiting_rows_ = 0;
+  std::uint64_t in_flight_ = 0;
+  std::uint64_t batches_ = 0;
+  std::uint64_t rows_ = 0;
+  double mean_nanoseconds_ = 0;  // of a batch
+};
+
+Batcher::Batcher(BatchRunner& runner, BatcherOptions options)
+    : state_(std::make_shared<State>(runner, std::move(options))) {}
+
+Batcher::~Batcher() = default;
+
+Result<ReservedRows> Batcher::reserve(std::uint64_t rows, const std::vector<RowTensor>& row,
+                                      const RequestOptions& options) {
+  HEADRACE_TRY(std::shared_ptr<BatchedRequest> request, state_->reserve(rows, row, options));
+  return ReservedRows(state_, std::move(request), rows);
+}
+
+std::chrono::nanoseconds Batcher::expected_wait() const { return state_->expected_wait(); }
+void Batcher::refuse(Error error) { state_->refuse(std::move(error)); }
+Batcher::Counts Batcher::counts() const { return state_->counts(); }
+
+ReservedRows::ReservedRows(std::shared_ptr<Batcher::State> state, std::shared_ptr<BatchedRequest> request,
+                           std::uint64_t rows)
+    : state_(std::move(state)), request_(std::move(request)), rows_(rows) {}
+
+ReservedRows& ReservedRows::operator=(ReservedRows&& other) noexcept {
+  std::swap(state_, other.state_);
+  std::swap(request_, other.request_);
+  std::swap(rows_, other.rows_);
+  return *this;
+}
+
+ReservedRows::~ReservedRows() {
+  if (state_) state_->give_up(request_);
+}
+
+BatchedPiece& ReservedRows::piece_of(std::uint64_t row) const {
+  const auto after = std::ranges::upper_bound(request_->pieces, row, {}, &BatchedPiece::first_in_request);
+  return *std::prev(after);
+}
+
+std::uint64_t ReservedRows::row_bytes(std::size_t input) const {
+  return request_->pieces.front().batch->layout.row_bytes(input);
+}
+
+std::byte* ReservedRows::at(std::size_t input, std::uint64_t row) const { return run_at(input, row).data(); }
+
+std::span<std::byte> ReservedRows::run_at(std::size_t input, std::uint64_t row) const {
+  const BatchedPiece& piece = piece_of(row);
+  const std::uint64_t in_piece = row - piece.first_in_request;
+  return {piece.batch->row(input, piece.first_row + in_piece),
+          static_cast<std::size_t>((piece.rows - in_piece) * row_bytes(input))};
+}
+
+Status ReservedRows::set_text(std::size_t input, std::uint64_t row, std::uint64_t element,
+                              std::string_view text) {
+  BatchedPiece& piece = piece_of(row);
+  if (text.size() > piece.texts_end - piece.texts_next)
+    return Error{Code::kInvalidArgument, "the texts are longer than the request said"};
+  const TextPlace place{static_cast<std::uint32_t>(piece.texts_next),
+                        static_cast<std::uint32_t>(text.size())};
+  const BatchLayout& layout = piece.batch->layout;
+  if (!text.empty())
+    std::memcpy(piece.batch->memory->bytes().data() + layout.texts_offset() + piece.texts_next, text.data(),
+                text.size());
+  piece.texts_next += text.size();
+  std::memcpy(at(input, row) + element * sizeof place, &place, sizeof place);
+  return {};
+}
+
+void ReservedRows::commit(AnswerDone done) && {
+  const std::shared_ptr<Batcher::State> state = std::exchange(state_, nullptr);
+  state->commit(std::exchange(request_, nullptr), std::move(done));
+}
+
+}  // namespace headrace
