@@ -1,5 +1,7 @@
 #include "headrace/prepare/execute/prepare.h"
 
+#include <utility>
+
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/execute/shared_plan.h"
@@ -9,11 +11,22 @@
 namespace headrace {
 namespace {
 
-Result<PlanClaim> examine(const Location& output, const PreparePlan& plan, bool overwrite) {
+// Whether the plan differs from that of the published dataset by new input alone.
+Result<bool> can_append(const Location& output, const PreparePlan& plan, StoreRegistry& stores) {
+  HEADRACE_TRY(PreparePlan repeated, continue_plan(output, Continuation::kAppend));
+  const std::shared_ptr<const BaseDataset> base = std::exchange(repeated.base, nullptr);
+  repeated.continuation = Continuation::kNone;
+  repeated.input = plan.input;
+  if (plan_configuration(repeated) != plan_configuration(plan)) return false;
+  HEADRACE_TRY(const Location place, stores.open(plan.input.url));
+  return has_input_to_append(plan.input, place, *base, output);
+}
+
+Result<PlanClaim> examine(const Location& output, const PreparePlan& plan, StoreRegistry& stores,
+                          bool overwrite) {
   auto claim = examine_plan_output(output, plan, overwrite);
   if (claim || plan.base != nullptr || claim.error().code != Code::kFailedPrecondition) return claim;
-  const auto published = read_published(output, "dataset");
-  if (!published || !*published) return claim;
+  if (!can_append(output, plan, stores).value_or(false)) return claim;
   return Error{Code::kFailedPrecondition,
                concat(claim.error().message, ". To add what the input has more: --append")};
 }
@@ -57,7 +70,7 @@ Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stor
   const PreparePlan& plan = planned.plan;
   const std::string digest = configuration_digest(plan_configuration(plan));
   const bool is_alone = options.runner.kind == Runner::Kind::kLocal;
-  HEADRACE_TRY(PlanClaim claim, examine(output, plan, options.overwrite));
+  HEADRACE_TRY(PlanClaim claim, examine(output, plan, stores, options.overwrite));
   SpillStore spills(work_folder(output, name_tag(digest, claim.generation)),
                     is_alone ? options.memory_bytes : 0);
   TaskContext context{plan, digest, planned.encoders, stores, spills, output, {}, stop, planned.map.get()};

@@ -67,4 +67,11 @@ using SlicePasts = std::vector<std::shared_ptr<const SlicePast>>;
 Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, const Location& output,
                                         Continuation continuation);
 
+/// Whether an append to `base`, the dataset at `output`, would read something of `input`, which lies at
+/// `place`: it has files or objects that were not read, and none that has changed since. Cost: for a folder
+/// whose objects are rows, a listing.
+/// \error those of read_inputs and of the listing
+Result<bool> has_input_to_append(const Input& input, const Location& place, const BaseDataset& base,
+                                 const Location& output);
+
 }  // namespace headrace

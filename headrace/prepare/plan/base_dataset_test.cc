@@ -152,6 +152,23 @@ TEST_F(BaseDatasets, AnAppendLeavesTheFilesThatWereNotRead) {
   EXPECT_EQ(read.size_bytes, 0U);
 }
 
+TEST_F(BaseDatasets, ThereIsInputToAppendIfSomethingIsNewAndNothingHasChanged) {
+  put_tables();
+  add_part("inputs", "_headrace/inputs/1", read_line("tables/a.csv") + read_line("tables/c.csv"));
+  const auto published = base();
+  const auto has_more = [&](const std::string& key) {
+    auto found = has_input_to_append(*find(key, InputFormat::kCsv), at(key), *published, output());
+    EXPECT_TRUE(found) << found.error().message;
+    return std::move(found).value_or(false);
+  };
+  EXPECT_TRUE(has_more("tables"));
+  EXPECT_TRUE(has_more("tables/b.csv"));
+  EXPECT_FALSE(has_more("tables/a.csv"));
+  put("tables/c.csv", std::string_view("n\nother\n"));
+  EXPECT_FALSE(has_more("tables"));
+  EXPECT_FALSE(has_more("tables/c.csv"));
+}
+
 TEST_F(BaseDatasets, AFileThatHasChangedIsNotContinued) {
   put_tables();
   const std::string report = line("memory://test/tables/b.csv", 1, "", "rejected", "bad");
