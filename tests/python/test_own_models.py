@@ -277,6 +277,10 @@ def test_python_names_the_row_that_makes_no_input_and_goes_on(loaded):
         loaded.predict(["a text"])
     with pytest.raises(hr.errors.InvalidArgumentError, match="give a list"):
         loaded.predict("a text")
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match=r"model\.predict\(pandas\.read_parquet\(path\)\)"
+    ):
+        loaded.predict("people.parquet")
 
 
 def test_threads_get_the_answers_to_their_own_rows(loaded):
@@ -412,6 +416,7 @@ def test_what_does_not_fit_is_told_with_both_sides(headrace, folder):
     done = headrace("train", folder / "data", folder / "none", *words, *some, check=False)
     assert done.returncode == 1
     assert "nothing fits text float32[16]" in done.stderr
+    assert "make one vector of several columns, by columns = […] in the schema" in done.stderr
     assert "age float32[]" in done.stderr and "hours int64[]" in done.stderr
     done = headrace("train", folder / "data", folder / "none", *words, "--features", "txt=about", check=False)
     assert "there is no txt" in done.stderr
