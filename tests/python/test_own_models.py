@@ -416,13 +416,30 @@ def test_what_does_not_fit_is_told_with_both_sides(headrace, folder):
     done = headrace("train", folder / "data", folder / "none", *words, *some, check=False)
     assert done.returncode == 1
     assert "nothing fits text float32[16]" in done.stderr
-    assert "make one vector of several columns, by columns = […] in the schema" in done.stderr
     assert "age float32[]" in done.stderr and "hours int64[]" in done.stderr
     done = headrace("train", folder / "data", folder / "none", *words, "--features", "txt=about", check=False)
     assert "there is no txt" in done.stderr
     done = headrace("train", folder / "data", folder / "none", *words, "--augment", "flip", check=False)
     assert "--augment is for images" in done.stderr
     assert not (folder / "none").exists()
+
+
+def test_a_model_that_wants_a_vector_of_numbers_is_told_how_to_make_one(headrace, folder):
+    (folder / "pair.py").write_text(
+        "import keras\n"
+        "def build():\n"
+        "    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, 'sigmoid')])\n"
+        "    model.compile('sgd', 'binary_crossentropy')\n"
+        "    return model\n",
+        encoding="utf-8",
+    )
+    words = ["--model", f"{folder}/pair.py:build", "--labels", "rich"]
+    some = ["--features", "age,hours"]
+    done = headrace("train", folder / "data", folder / "none", *words, *some, check=False)
+    assert done.returncode == 1
+    assert "or make one vector of several columns, by columns = […] in the schema" in done.stderr
+    alone = headrace("train", folder / "data", folder / "none", *words, "--features", "age", check=False)
+    assert "nothing fits" in alone.stderr and "columns = " not in alone.stderr
 
 
 @pytest.mark.parametrize("loop", ["native", "keras"])
