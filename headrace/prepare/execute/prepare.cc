@@ -11,15 +11,19 @@
 namespace headrace {
 namespace {
 
-// Whether the plan differs from that of the published dataset by new input alone.
+// Whether the same command would go on with the published dataset: the plan differs from it by new input
+// alone, or because it was continued.
 Result<bool> can_append(const Location& output, const PreparePlan& plan, StoreRegistry& stores) {
   HEADRACE_TRY(PreparePlan repeated, continue_plan(output, Continuation::kAppend));
   const std::shared_ptr<const BaseDataset> base = std::exchange(repeated.base, nullptr);
   repeated.continuation = Continuation::kNone;
   repeated.input = plan.input;
   if (plan_configuration(repeated) != plan_configuration(plan)) return false;
+  HEADRACE_TRY(const ChainState chain, read_chain(output));
   HEADRACE_TRY(const Location place, stores.open(plan.input.url));
-  return has_input_to_append(plan.input, place, *base, output);
+  HEADRACE_TRY(const auto match, compare_with_base(plan.input, place, *base, output));
+  if (match == KnownInputs::Match::kSame) return chain.owner.action == OwnershipAction::kContinue;
+  return match == KnownInputs::Match::kNew;
 }
 
 Result<PlanClaim> examine(const Location& output, const PreparePlan& plan, StoreRegistry& stores,

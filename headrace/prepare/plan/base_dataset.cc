@@ -204,15 +204,14 @@ Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, c
   return SlicePasts(pasts.begin(), pasts.end());
 }
 
-Result<bool> has_input_to_append(const Input& input, const Location& place, const BaseDataset& base,
-                                 const Location& output) {
+Result<KnownInputs::Match> compare_with_base(const Input& input, const Location& place,
+                                             const BaseDataset& base, const Location& output) {
   HEADRACE_TRY(const KnownInputs known, known_inputs(base.manifest, output));
-  bool is_any_new = false, is_any_changed = false;
+  KnownInputs::Match all = KnownInputs::Match::kSame;
   const auto look = [&](std::string_view url, std::string_view version) {
     const KnownInputs::Match match = known.look(url, version);
-    is_any_new = is_any_new || match == KnownInputs::Match::kNew;
-    is_any_changed = is_any_changed || match == KnownInputs::Match::kChanged;
-    return !is_any_changed;
+    if (all != KnownInputs::Match::kChanged && match != KnownInputs::Match::kSame) all = match;
+    return all != KnownInputs::Match::kChanged;
   };
   if (!input.slices.empty() && input.slices.front().is_range_of_folder()) {
     const std::string prefix = folder_prefix(place.key);
@@ -224,7 +223,7 @@ Result<bool> has_input_to_append(const Input& input, const Location& place, cons
   for (const Slice& slice : input.slices) {
     for (const InputFile& file : slice.files) look(file.url, file.version);
   }
-  return is_any_new && !is_any_changed;
+  return all;
 }
 
 }  // namespace headrace
