@@ -160,7 +160,7 @@ def assert_same_bits(some, others, count):
 
 @pytest.fixture(scope="module")
 def prepared(headrace, folder):
-    """Of each dataset, id → the bits of the model's answer."""
+    """Dataset → id → the bits of the model's answer."""
     for name in ("rows", "pictures", "texts"):
         to = folder / "of-data" / name
         predict(headrace, folder, name, folder / "data" / name, to, "--format", "tfrecord")
