@@ -47,8 +47,9 @@ constexpr Option kPredictOptions[] = {
          "from standard input, and prints the answers as they come."},
     {.name = "layout",
      .unit = "FORMAT",
-     .sentence = "With --data: format of the rows, as headrace prepare names it. Default: by the names of "
-                 "files; from standard input jsonl."},
+     .sentence =
+         "With --data: format of raw rows, as headrace prepare names it. Default: by the names of "
+         "files, and for TFRecords and WebDatasets by their first record; from standard input jsonl."},
     kDelimiterOption,
     {.name = "to", .unit = "URL", .sentence = "With --data: folder for the predictions."},
     {.name = "format",
@@ -88,12 +89,14 @@ constexpr Option kPredictOptions[] = {
 };
 
 Result<std::unique_ptr<PredictInput>> open_dataset(const ExportedModel& model, const Location& data,
-                                                   const OptionValues& values, const std::stop_token& stop) {
+                                                   const OptionValues& values, bool has_manifest,
+                                                   const std::stop_token& stop) {
   return open_dataset_input(model, data,
                             {.split = values.text("split"),
                              .data_version = data_version(values),
                              .on_corrupt = corruption_policy(values),
-                             .memory_budget_bytes = values.size_bytes("memory")},
+                             .memory_budget_bytes = values.size_bytes("memory"),
+                             .checks_first = !has_manifest},
                             stop);
 }
 
@@ -107,21 +110,9 @@ Status check_uses(const OptionValues& values, std::initializer_list<std::string_
   return {};
 }
 
-// A published dataset, TFRecords or a WebDataset is read as a dataset; everything else as rows.
-Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const ExportedModel& model,
-                                                 const Location& data, const Location& output,
-                                                 const OptionValues& values) {
-  InputFormat format = InputFormat::kTfrecord;
-  if (values.has("layout")) {
-    HEADRACE_TRY(format, parse_input_format(values.text("layout")));
-  } else {
-    HEADRACE_TRY(const std::optional<NumberedObject> manifest, read_current_manifest(data));
-    if (!manifest) {
-      HEADRACE_TRY(format, guess_input_format(data, false));
-    }
-    if (manifest || format == InputFormat::kTfrecord || format == InputFormat::kWebDataset)
-      return open_dataset(model, data, values, context.stop);
-  }
+Result<std::unique_ptr<PredictInput>> open_rows(CommandContext& context, const ExportedModel& model,
+                                                const Location& data, InputFormat format,
+                                                const Location& output, const OptionValues& values) {
   HEADRACE_CHECK(check_uses(values, {"data-version", "split", "memory"},
                             concat(data.describe(), " is no dataset; all of its rows are answered")));
   HEADRACE_TRY(Input input, find_input(data, format));
@@ -130,6 +121,38 @@ Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const 
   HEADRACE_TRY(TextEncoders encoders, encoders_of(context, model, values));
   return open_raw_input(model, std::move(input), context.stores, std::move(encoders),
                         {.on_corrupt = corruption_policy(values)});
+}
+
+// TFRecords and WebDatasets without a manifest hold the model's inputs, or raw rows: their beginning decides.
+Result<std::unique_ptr<PredictInput>> open_records(CommandContext& context, const ExportedModel& model,
+                                                   const Location& data, InputFormat format,
+                                                   const Location& output, const OptionValues& values) {
+  auto records = open_dataset(model, data, values, false, context.stop);
+  if (records || records.error().code != Code::kInvalidArgument) return records;
+  auto rows = open_rows(context, model, data, format, output, values);
+  const Status fits = rows ? check_first_rows(**rows, context.stop) : Status(rows.error());
+  if (fits) return rows;
+  const bool are_rows_unknown = fits.error().code == Code::kFailedPrecondition && !model.is_foreign();
+  if (are_rows_unknown) return records;
+  return Error{Code::kInvalidArgument,
+               concat(records.error().message, ". Nor are these raw rows of the model (--layout ",
+                      input_format_name(format), "): ", fits.error().message)};
+}
+
+// A published dataset is read as such, TFRecords and WebDatasets as they are, everything else as rows.
+Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const ExportedModel& model,
+                                                 const Location& data, const Location& output,
+                                                 const OptionValues& values) {
+  if (values.has("layout")) {
+    HEADRACE_TRY(const InputFormat format, parse_input_format(values.text("layout")));
+    return open_rows(context, model, data, format, output, values);
+  }
+  HEADRACE_TRY(const std::optional<NumberedObject> manifest, read_current_manifest(data));
+  if (manifest) return open_dataset(model, data, values, true, context.stop);
+  HEADRACE_TRY(const InputFormat format, guess_input_format(data, false));
+  const bool has_records = format == InputFormat::kTfrecord || format == InputFormat::kWebDataset;
+  return has_records ? open_records(context, model, data, format, output, values)
+                     : open_rows(context, model, data, format, output, values);
 }
 
 void show_predictions(Console& console, const Location& output, const PredictResult& result, double seconds) {

@@ -4,14 +4,25 @@
 #include <utility>
 
 #include "headrace/base/text.h"
+#include "headrace/codec/sample_path.h"
 #include "headrace/stream/batch_tensors.h"
 #include "headrace/stream/loader.h"
 
 namespace headrace {
 namespace {
 
+bool has_tars_alone(const Dataset& dataset) {
+  return std::ranges::all_of(dataset.shards(),
+                             [](const DatasetShard& shard) { return shard.encoding == ShardEncoding::kTar; });
+}
+
+Column text_column(std::string name) {
+  return {.name = std::move(name), .type = DataType::kBytes, .length = 1, .required = false};
+}
+
 // The records' ids, where the dataset has one text for each.
 std::optional<Column> id_column(const Dataset& dataset) {
+  if (!dataset.attributes() && has_tars_alone(dataset)) return text_column(std::string(kSampleKeyFeature));
   if (!dataset.attributes()) return std::nullopt;
   const std::string* const name = id_feature(*dataset.attributes());
   if (name == nullptr) return std::nullopt;
@@ -19,7 +30,7 @@ std::optional<Column> id_column(const Dataset& dataset) {
   const auto& shape = id.shape;
   if (id.dtype != data_type_name(DataType::kBytes)) return std::nullopt;
   if (shape && std::ranges::any_of(*shape, [](std::int64_t size) { return size != 1; })) return std::nullopt;
-  return Column{.name = *name, .type = DataType::kBytes, .length = 1, .required = false};
+  return text_column(*name);
 }
 
 std::string_view id_of(const Batch& batch, std::size_t column, std::size_t row) {
@@ -31,9 +42,11 @@ std::string_view id_of(const Batch& batch, std::size_t column, std::size_t row) 
 
 class ShardReader final : public PieceReader {
  public:
-  /// `loader` may be null: there are no records.
-  ShardReader(std::unique_ptr<BatchLoader> loader, std::optional<std::size_t> id_column, bool is_lost)
-      : loader_(std::move(loader)), id_column_(id_column), is_lost_(is_lost) {}
+  /// `loader` may be null: there are no records. `source`: names the shard in answers; empty: there is no
+  /// other.
+  ShardReader(std::unique_ptr<BatchLoader> loader, std::optional<std::size_t> id_column, std::string source,
+              bool is_lost)
+      : loader_(std::move(loader)), id_column_(id_column), source_(std::move(source)), is_lost_(is_lost) {}
 
   Result<std::optional<PredictRows>> next() override {
     if (loader_ == nullptr) return std::optional<PredictRows>();
@@ -41,8 +54,8 @@ class ShardReader final : public PieceReader {
     if (!batch) return std::optional<PredictRows>();
     PredictRows out{.batch = *std::move(batch), .names = {}};
     for (std::size_t row = 0; row < out.batch.rows; ++row) {
-      const std::string_view id = id_column_ ? id_of(out.batch, *id_column_, row) : std::string_view();
-      out.names.push_back({.id = std::string(id)});
+      ++records_;
+      out.names.push_back(name_of(out.batch, row));
     }
     return std::optional(std::move(out));
   }
@@ -54,9 +67,17 @@ class ShardReader final : public PieceReader {
   }
 
  private:
+  RowName name_of(const Batch& batch, std::size_t row) const {
+    std::string_view id = id_column_ ? id_of(batch, *id_column_, row) : std::string_view();
+    if (!id.empty()) return {.id = std::string(id)};
+    return {.source = source_, .row = records_};
+  }
+
   std::unique_ptr<BatchLoader> loader_;
   std::optional<std::size_t> id_column_;
+  std::string source_;
   bool is_lost_;
+  std::uint64_t records_ = 0;  // of the shard, so far
 };
 
 class DatasetInput final : public PredictInput {
@@ -74,7 +95,8 @@ class DatasetInput final : public PredictInput {
             {"split", options_.split}};
   }
   std::vector<std::string> names() const override {
-    return id_column_ ? std::vector<std::string>{"id"} : std::vector<std::string>();
+    if (id_column_) return {"id"};
+    return has_one_shard() ? std::vector<std::string>{"row"} : std::vector<std::string>{"source", "row"};
   }
   std::size_t pieces() const override { return dataset_->shards().size(); }
   std::uint64_t records() const override { return dataset_->record_count(); }
@@ -90,10 +112,27 @@ class DatasetInput final : public PredictInput {
                                                loader_options(batch_size, stop)));
     }
     return std::unique_ptr<PieceReader>(std::make_unique<ShardReader>(
-        std::move(loader), id_column_ ? std::optional(place_of_id()) : std::nullopt, is_lost));
+        std::move(loader), id_column_ ? std::optional(place_of_id()) : std::nullopt,
+        has_one_shard() ? "" : dataset_->shards()[shard].location.url.text(), is_lost));
+  }
+
+  // Checks that the first record fits the model. Damage does not say that it does not.
+  Status check_first(const std::stop_token& stop) const {
+    const auto first = std::ranges::find_if(
+        dataset_->shards(), [](const DatasetShard& shard) { return shard.record_count > 0 && !shard.lost; });
+    if (first == dataset_->shards().end()) return {};
+    LoaderOptions options = loader_options(1, stop);
+    options.on_corrupt = CorruptionPolicy::kFail;
+    const auto shard = static_cast<std::uint32_t>(first - dataset_->shards().begin());
+    HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
+                 BatchLoader::create({{.dataset = dataset_->only(shard)}}, options));
+    auto batch = loader->next();
+    return batch || batch.error().code != Code::kInvalidArgument ? Status() : std::move(batch).error();
   }
 
  private:
+  bool has_one_shard() const { return dataset_->shards().size() == 1; }
+
   // A model may take the ids as well; else they come last.
   std::size_t place_of_id() const {
     const auto found = std::ranges::find(loader_.columns, id_column_->name, &Column::name);
@@ -127,8 +166,9 @@ Result<std::unique_ptr<PredictInput>> open_dataset_input(const ExportedModel& mo
                                                                             .call = {.stop = stop}}));
   HEADRACE_CHECK(check_dataset(model, *dataset, false));
   LoaderOptions loader = BatchTensors(model.contract.binding.input_features()).options_in_order();
-  return std::unique_ptr<PredictInput>(
-      std::make_unique<DatasetInput>(std::move(dataset), std::move(loader), options));
+  auto input = std::make_unique<DatasetInput>(std::move(dataset), std::move(loader), options);
+  if (options.checks_first) HEADRACE_CHECK(input->check_first(stop));
+  return std::unique_ptr<PredictInput>(std::move(input));
 }
 
 }  // namespace headrace

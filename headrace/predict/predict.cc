@@ -57,7 +57,7 @@ Result<PieceOutcome> predict_piece(const ExportedModel& model, const PredictInpu
 
 Configuration describe(const ExportedModel& model, const PredictInput& input, const PredictOptions& options) {
   Configuration out = input.configuration();
-  out["stage"] = "predict 3";
+  out["stage"] = "predict 4";
   out["model"] = model.folder.url.text();
   out["model manifest"] = model.digest;
   if (model.is_foreign()) {

@@ -222,14 +222,44 @@ TEST_F(Predict, LeavesOutABadRecordAndNoOther) {
             "{\"id\":\"a2\",\"label\":\"pos\",\"probabilities\":{\"pos\":0.75,\"neg\":0.25}}\n");
 }
 
-TEST_F(Predict, ClassifiesForeignRecordsWithoutIds) {
+TEST_F(Predict, CountsForeignRecordsInPlaceOfIds) {
   publish_data({{tiny_record(0, 1)}}, attributes());
   ASSERT_TRUE(remove_object(*store, "data/_headrace/manifest-00000001"));
   ASSERT_TRUE(remove_object(*store, "data/test-00000.index"));
   const auto result = run();
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(lines("to/predictions-00000-of-00001.jsonl.gz"),
-            "{\"label\":\"neg\",\"probabilities\":{\"pos\":0.25,\"neg\":0.75}}\n");
+            "{\"row\":1,\"label\":\"neg\",\"probabilities\":{\"pos\":0.25,\"neg\":0.75}}\n");
+}
+
+TEST_F(Predict, RecordsWithoutIdsHaveTheirNumbersAndShards) {
+  DatasetAttributes without = attributes();
+  without.features.erase("id");
+  publish_data({{tiny_record(0, 0), {{0.5F}, {1, 0}}, tiny_record(0, 1)}, {tiny_record(1, 1)}}, without);
+  const auto result = run({.batch_size = 2, .format = PredictionFormat::kCsv}, "to",
+                          {.on_corrupt = CorruptionPolicy::kSkipRecord});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(lines("to/predictions-00000-of-00002.csv.gz"),
+            "source,row,label,probability:pos,probability:neg\n"
+            "memory://test/data/test-00000,1,pos,0.75,0.25\n"
+            "memory://test/data/test-00000,3,neg,0.25,0.75\n")
+      << "a record that is left out counts";
+  EXPECT_EQ(lines("to/predictions-00001-of-00002.csv.gz"),
+            "source,row,label,probability:pos,probability:neg\n"
+            "memory://test/data/test-00001,1,neg,0.25,0.75\n");
+}
+
+TEST_F(Predict, TheFirstRecordOfForeignDataShowsWhetherTheyFit) {
+  const DatasetInputOptions with{.on_corrupt = CorruptionPolicy::kSkipRecord, .checks_first = true};
+  publish_data({{tiny_record(0, 1), {{0.5F}, {1, 0}}}}, attributes());
+  ASSERT_TRUE(remove_object(*store, "data/_headrace/manifest-00000001"));
+  const ExportedModel model = open_model();
+  EXPECT_TRUE(open_dataset_input(model, at("data/test-00000"), with, {}));
+  publish_data({{{{0.5F}, {1, 0}}, tiny_record(0, 1)}}, attributes());
+  const auto other = open_dataset_input(model, at("data/test-00000"), with, {});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(other.error().message, HasSubstr("float32[3] is wanted, float32[1] was found"));
 }
 
 TEST_F(Predict, GivesEachTextTheScoresOfItsOwnVector) {

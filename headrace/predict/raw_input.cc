@@ -50,7 +50,8 @@ Result<Schema> pruned_schema(const ExportedModel& model) {
     return Error{Code::kFailedPrecondition,
                  concat("the model in ", where,
                         " was trained on data without a schema, so how raw rows become its inputs is not "
-                        "known: prepare the rows with headrace prepare, and give the dataset by --data")};
+                        "known: prepare the rows with headrace prepare, and give the dataset to headrace "
+                        "predict --data")};
   }
   HEADRACE_TRY(Schema schema, parse_schema(contract.schema, concat("the schema of the model in ", where)));
   schema.split.reset();
@@ -68,7 +69,39 @@ Result<Schema> pruned_schema(const ExportedModel& model) {
   if (wanted.empty()) return schema;
   return Error{Code::kFailedPrecondition,
                concat("the schema of the model in ", where, " does not say how its input ", *wanted.begin(),
-                      " is made: prepare the rows with headrace prepare, and give the dataset by --data")};
+                      " is made: prepare the rows with headrace prepare, and give the dataset to headrace "
+                      "predict --data")};
+}
+
+// The columns that every row must have: those of features that nothing replaces where a cell is missing.
+std::vector<std::string> needed_columns(const Schema& schema) {
+  Schema needed = schema;
+  std::erase_if(needed.features, [](const FeatureDefinition& feature) {
+    return feature.is_optional || feature.default_text.has_value();
+  });
+  return feature_columns(needed);
+}
+
+bool is_image_model(const ExportedModel& model) {
+  const std::vector<ModelInput>& inputs = model.contract.binding.inputs;
+  return inputs.size() == 1 && inputs.front().feature.type == DataType::kUint8;
+}
+
+// Rows that are files have the columns of their layout, whatever the model takes.
+Status check_layout(const ExportedModel& model, const Schema& schema, const Input& input) {
+  const auto layout = layout_of(input.format);
+  if (!layout) return {};
+  const std::vector<std::string> columns = {holds_images(*layout) ? "image" : "text", "label", "split", "id"};
+  for (const std::string& column : needed_columns(schema)) {
+    if (std::ranges::find(columns, column) != columns.end()) continue;
+    const bool takes_images = is_image_model(model) && holds_images(*layout);
+    return Error{Code::kInvalidArgument,
+                 concat("the model in ", model.folder.describe(), " takes a column ", column,
+                        ", which the files of ", input.url, " do not have: each is a row with the columns ",
+                        join(columns, ", "), ". Give ", takes_images ? "the images by --image, or " : "",
+                        "a table with a column ", column, " by --data")};
+  }
+  return {};
 }
 
 bool has_one_file(const Input& input) {
@@ -151,11 +184,7 @@ class SliceReader final : public PieceReader {
   Status take(const SourceRow& row) {
     if (row.verdict == RowVerdict::kIgnored) return {};
     if (row.verdict == RowVerdict::kRejected) return leave_out(row.id, row.place, row.reason, row.detail);
-    if (is_table() && !has_seen_header_) {  // all files have the same
-      has_seen_header_ = true;
-      HEADRACE_CHECK(check_header(feature_columns(recipe_.schema), row.cells, source_of(slice_, row.place),
-                                  "the model takes"));
-    }
+    if (is_table() && !has_seen_header_) HEADRACE_CHECK(take_header(row));
     cells_.clear();
     for (ColumnFinder& column : columns_) {
       const Cell* const cell = column.find(row.cells);
@@ -165,14 +194,32 @@ class SliceReader final : public PieceReader {
     return rows_.add({.id = row.id, .place = row.place, .cells = cells_}, 0);
   }
 
+  // All files of a table have the same header.
+  Status take_header(const SourceRow& row) {
+    has_seen_header_ = true;
+    const std::string source = source_of(slice_, row.place);
+    HEADRACE_CHECK(check_header(needed_columns(recipe_.schema), row.cells, source, "the model takes"));
+    std::vector<std::string> names;
+    for (const NamedCell& cell : row.cells) names.emplace_back(cell.name);
+    for (const ColumnFinder& column : columns_) {
+      if (std::ranges::find(names, column.name()) != names.end()) continue;
+      const auto nearest = nearest_name(column.name(), names);
+      add_remark(remarks_, concat(source, " has no column ", column.name(),
+                                  ", so each of its rows lacks that value, which the model's schema allows",
+                                  nearest ? concat("; did you mean ", *nearest, "?") : ""));
+    }
+    return {};
+  }
+
   RowName name_of(const SourceRow& row) {
-    if (row.object) return {.id = std::string(row.id)};
+    if (layout_of(input_.format)) return {.id = std::string(row.id)};  // the path, in an archive too
     const Cell* const found = id_column_ ? id_column_->find(row.cells) : nullptr;
     const Cell cell = found != nullptr ? single_value(*found) : Cell{};
     if (const auto number = whole_number(cell)) return {.id = concat(*number)};
     std::string text;
     if (cell.kind == CellKind::kBytes)
       return {.id = std::string(decode_text(as_text(cell.data), encoding_, text).text)};
+    if (input_.format == InputFormat::kWebDataset) return {.id = std::string(row.id)};  // the sample's key
     return {.source = has_one_file(input_) ? "" : source_of(slice_, row.place), .row = row.place.row};
   }
 
@@ -296,7 +343,7 @@ class RawInput final : public PredictInput {
     return out;
   }
   std::vector<std::string> names() const override {
-    if (layout_of(input_.format)) return {"id"};
+    if (layout_of(input_.format) || input_.format == InputFormat::kWebDataset) return {"id"};
     std::vector<std::string> out = {"row"};
     if (!has_one_file(input_)) out.insert(out.begin(), "source");
     if (recipe_.schema.id) out.insert(out.begin(), "id");
@@ -339,7 +386,8 @@ Status check_recipe(const Recipe& recipe, const std::string& where) {
     return Error{Code::kFailedPrecondition,
                  concat("the model in ", where, " names no ", lacks_encoder ? "encoder" : "vocabulary",
                         " of its feature ", feature.name,
-                        ": prepare the rows with headrace prepare, and give the dataset by --data")};
+                        ": prepare the rows with headrace prepare, and give the dataset to headrace "
+                        "predict --data")};
   }
   return {};
 }
@@ -397,6 +445,7 @@ Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model,
                                                      StoreRegistry& stores, TextEncoders encoders,
                                                      const RawInputOptions& options) {
   HEADRACE_TRY(Recipe recipe, make_recipe(model, std::move(encoders), options));
+  HEADRACE_CHECK(check_layout(model, recipe.schema, input));
   const auto open_source = [&stores, limit = options.cell_limit_bytes](const Input& of, const Slice& slice) {
     return open_slice(of, slice, stores, limit);
   };
@@ -416,6 +465,15 @@ Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model
       std::make_unique<RawInput>(std::move(recipe), std::move(input), open_source, stores, options, true));
 }
 
+Status check_first_rows(const PredictInput& input, const std::stop_token& stop) {
+  if (input.pieces() > 0) {
+    HEADRACE_TRY(const std::unique_ptr<PieceReader> reader, input.open(0, 1, stop));
+    HEADRACE_TRY(const std::optional<PredictRows> rows, reader->next());
+    if (rows) return {};
+  }
+  return Error{Code::kInvalidArgument, "none of the rows becomes an input of the model"};
+}
+
 Result<std::vector<RawColumn>> raw_columns(const ExportedModel& model) {
   HEADRACE_TRY(const Schema schema, pruned_schema(model));
   std::vector<RawColumn> out;
@@ -431,8 +489,7 @@ Result<std::vector<RawColumn>> raw_columns(const ExportedModel& model) {
 Result<std::unique_ptr<PredictInput>> open_image_input(const ExportedModel& model,
                                                        std::vector<std::string> urls, StoreRegistry& stores,
                                                        const RawInputOptions& options) {
-  const std::vector<ModelInput>& inputs = model.contract.binding.inputs;
-  if (inputs.size() != 1 || inputs.front().feature.type != DataType::kUint8) {
+  if (!is_image_model(model)) {
     return Error{Code::kInvalidArgument,
                  concat("the model in ", model.folder.describe(), " ",
                         join(describe(model.contract.binding), ", "), ", not one image; give --data")};

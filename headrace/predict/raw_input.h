@@ -27,11 +27,14 @@ struct RawInputOptions {
 };
 
 /// Borrows `model` and `stores`. `encoders`: each that the model's inputs name, by its name. An answer begins
-/// with the row's `id`, if the schema names a column for it that the input has, or a row is a file; else with
-/// `row`, the number of the row in its file, and `source`, the file's URL, if the input has several.
+/// with the row's `id`, if the schema names a column for it that the input has, or the row is a file, in a
+/// folder or in an archive, or a WebDataset sample; else with `row`, the number of the row in its file, and
+/// `source`, the file's URL, if the input has several. A table may lack columns of features that are optional
+/// or have a default; the reader's remarks name them.
 /// \error kFailedPrecondition  the model does not know how its inputs were made: its training data have no
 ///                             schema, or it takes features that the schema does not have
-/// \error kInvalidArgument     the schema cannot be read; the input has no rows
+/// \error kInvalidArgument     the schema cannot be read; the input has no rows; its rows are files, and the
+///                             model needs a column that files do not have
 Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model, Input input,
                                                      StoreRegistry& stores, TextEncoders encoders,
                                                      const RawInputOptions& options);
@@ -43,6 +46,10 @@ Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model,
 Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model, RowStream& stream,
                                                       InputFormat format, StoreRegistry& stores,
                                                       TextEncoders encoders, const RawInputOptions& options);
+
+/// Reads the first of the rows, up to 256, to see whether they fit the model. `input`: of raw rows.
+/// \error kInvalidArgument  they do not, or there is none; and what reading them gives
+Status check_first_rows(const PredictInput& input, const std::stop_token& stop);
 
 /// A column of raw rows that the model's inputs are made from.
 struct RawColumn {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/codec/tar_builder_test.h"
 #include "headrace/engine/hash/hash_encoder.h"
 #include "headrace/os/file_descriptor.h"
 #include "headrace/stream/batch_tensors.h"
@@ -171,6 +172,36 @@ TEST_F(RawInputTest, WithoutIdsRowsHaveTheirNumbersAndFilesTheirUrls) {
                                               R"("source":"memory://test/many/b.csv","row":2)"));
 }
 
+TEST_F(RawInputTest, FilesHaveTheirPathsAsIdsInFoldersAndInArchives) {
+  model.contract.schema = R"(
+[features.age]
+type = "float32"
+optional = true
+[features.job]
+type = "label"
+vocabulary = ["cook", "pilot"]
+default = "cook"
+[features.text]
+type = "vector"
+encoder = "hash:4"
+)";
+  put("folder/a/1.txt", "likes clouds");
+  put("folder/a/2.txt", "likes the sea");
+  const Bytes tar = TarBuilder().file("a/1.txt", "likes clouds").file("a/2.txt", "likes the sea").finish();
+  put("one.tar", as_text(tar));
+  put("many-1.tar", as_text(tar));
+  put("many-2.tar", as_text(tar));
+  for (const char* const key : {"folder", "one.tar"}) {
+    const Rows rows = read(key, InputFormat::kTextFiles);
+    ASSERT_TRUE(rows.status) << rows.status.error().message;
+    EXPECT_THAT(rows.about, ElementsAre(R"("id":"a/1.txt")", R"("id":"a/2.txt")")) << key;
+    EXPECT_THAT((*open(key, InputFormat::kTextFiles))->names(), ElementsAre("id")) << key;
+  }
+  EXPECT_THAT(read("many-*.tar", InputFormat::kTextFiles).about,
+              ElementsAre(R"("id":"many-1.tar:a/1.txt")", R"("id":"many-1.tar:a/2.txt")",
+                          R"("id":"many-2.tar:a/1.txt")", R"("id":"many-2.tar:a/2.txt")"));
+}
+
 TEST_F(RawInputTest, EveryRowComesOnceInItsOrderWhateverTheSizeOfBatches) {
   std::string table = "age,job,about,name\n";
   for (int i = 0; i < 1000; ++i) table += concat(i, ",cook,text ", i, ",", i, "\n");
@@ -199,11 +230,46 @@ TEST_F(RawInputTest, ARowThatMakesNoRecordIsAnErrorOrLeftOut) {
 }
 
 TEST_F(RawInputTest, AColumnThatIsMissingIsNamedWithTheNearest) {
-  put("new.csv", "ages,job,about\n1,cook,a\n");
+  put("new.csv", "age,jobs,about\n1,cook,a\n");
   const Rows rows = read("new.csv");
   ASSERT_FALSE(rows.status);
-  EXPECT_THAT(rows.status.error().message, HasSubstr("a column age, which the header of"));
-  EXPECT_THAT(rows.status.error().message, HasSubstr("did you mean ages?"));
+  EXPECT_THAT(rows.status.error().message, HasSubstr("a column job, which the header of"));
+  EXPECT_THAT(rows.status.error().message, HasSubstr("did you mean jobs?"));
+}
+
+TEST_F(RawInputTest, ATableMayLackAColumnThatNeedsNoValueWhichARemarkNames) {
+  put("new.csv", "ages,job\n1,pilot\n");
+  const Rows rows = read("new.csv");
+  ASSERT_TRUE(rows.status) << rows.status.error().message;
+  put("new.jsonl", R"({"job": "pilot"})"
+                   "\n");
+  const Rows of_lines = read("new.jsonl", InputFormat::kJsonLines);
+  EXPECT_EQ(rows.ages, of_lines.ages);
+  EXPECT_EQ(rows.texts, of_lines.texts) << "of the default";
+  EXPECT_THAT(rows.jobs, ElementsAre(1));
+  EXPECT_THAT(rows.remarks, ElementsAre(HasSubstr("has no column about"),
+                                        HasSubstr("has no column age, so each of its rows lacks that value, "
+                                                  "which the model's schema allows; did you mean ages?")));
+}
+
+TEST_F(RawInputTest, FilesThatLackAColumnOfTheModelAreRefusedWithWhatToGive) {
+  put("texts/1.txt", "likes clouds");
+  const Status refused = read("texts", InputFormat::kTextFiles).status;
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("takes a column job, which the files of memory://test/texts do "
+                        "not have: each is a row with the columns text, label, split, "
+                        "id. Give a table with a column job by --data"));
+}
+
+TEST_F(RawInputTest, ImagesForAnotherColumnAreGivenOneByOne) {
+  model.contract.schema = "[features.photo]\ntype = \"image\"\nuri = true\n";
+  model.contract.binding.inputs = {
+      {"photo", "photo", {.name = "photo", .type = DataType::kUint8, .shape = {2, 2, 3}}}};
+  put("pictures/1.png", "pixels");
+  EXPECT_THAT(read("pictures", InputFormat::kImageFiles).status.error().message,
+              HasSubstr("Give the images by --image, or a table with a column photo by --data"));
 }
 
 TEST_F(RawInputTest, JsonLinesAreRowsToo) {

@@ -325,3 +325,27 @@ def test_python_asks_it_about_rows(folder, people):
         assert told.labels == ["yes" if score > 0.5 else "no" for score in scores]
     with pytest.raises(hr.errors.FailedPreconditionError, match="like"):
         hr.load(folder / "keras")
+
+
+@pytest.mark.parametrize(
+    "options, told",
+    [
+        ({}, "by schema, or a dataset that was prepared from such rows by like"),
+        ({"like": "nowhere"}, "^like file:.*nowhere: there is no dataset"),
+        ({"like": True}, "Say which goes where: features={'about': 'about', 'age': 'age', .*: 'FEATURE'}$"),
+        ({"like": True, "schema": "schema.toml"}, "^schema and like both say"),
+    ],
+)
+def test_errors_of_python_name_its_arguments(folder, options, told):
+    if options.get("like") is True:
+        options = options | {"like": folder / "data"}
+    with pytest.raises(hr.errors.Error, match=told) as failed:
+        hr.load(folder / "module", **options)
+    assert "--like" not in str(failed.value) and "--features" not in str(failed.value)
+
+
+def test_names_that_are_no_dict_are_a_type_error(folder):
+    for options in ({"labels": "rich"}, {"features": ["age"]}, {"labels": {"rich": 1}}):
+        (argument,) = options
+        with pytest.raises(TypeError, match=rf"^{argument} is .*; it takes a dict of names, such as \{{'"):
+            hr.load(folder / "module", like=folder / "data", **options)

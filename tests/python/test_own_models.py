@@ -277,6 +277,10 @@ def test_python_names_the_row_that_makes_no_input_and_goes_on(loaded):
         loaded.predict(["a text"])
     with pytest.raises(hr.errors.InvalidArgumentError, match="give a list"):
         loaded.predict("a text")
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match=r"model\.predict\(pandas\.read_parquet\(path\)\)"
+    ):
+        loaded.predict("people.parquet")
 
 
 def test_threads_get_the_answers_to_their_own_rows(loaded):
@@ -419,6 +423,24 @@ def test_what_does_not_fit_is_told_with_both_sides(headrace, folder):
     done = headrace("train", folder / "data", folder / "none", *words, "--augment", "flip", check=False)
     assert "--augment is for images" in done.stderr
     assert not (folder / "none").exists()
+
+
+def test_a_model_that_wants_a_vector_of_numbers_is_told_how_to_make_one(headrace, folder):
+    (folder / "pair.py").write_text(
+        "import keras\n"
+        "def build():\n"
+        "    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, 'sigmoid')])\n"
+        "    model.compile('sgd', 'binary_crossentropy')\n"
+        "    return model\n",
+        encoding="utf-8",
+    )
+    words = ["--model", f"{folder}/pair.py:build", "--labels", "rich"]
+    some = ["--features", "age,hours"]
+    done = headrace("train", folder / "data", folder / "none", *words, *some, check=False)
+    assert done.returncode == 1
+    assert "or make one vector of several columns, by columns = […] in the schema" in done.stderr
+    alone = headrace("train", folder / "data", folder / "none", *words, "--features", "age", check=False)
+    assert "nothing fits" in alone.stderr and "columns = " not in alone.stderr
 
 
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.exhaustive)])

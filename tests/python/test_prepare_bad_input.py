@@ -186,7 +186,7 @@ def test_numbers_that_are_too_large_are_rejected_and_those_that_are_none_are_kep
     long = b"9" * 1_000_000
     rows = [b"1,nan,", b"2,-inf,", b"9223372036854775807,3.4028235e38,", b"4,0." + b"3" * 1_000_000 + b","]
     rows += [b"9223372036854775808,1,", b"-9223372036854775809,1,", b"1,1e999,", b"1,-3.5e38,"]
-    rows += [long + b",1,", b"1," + long + b",", b"1.0,1,", b"1e3,1,", b"0x1,1,", b"1,one,"]
+    rows += [long + b",1,", b"1," + long + b",", b"1.5,1,", b"1e3,1,", b"0x1,1,", b"1,one,"]
     wrong = dict.fromkeys(range(6, 16), "column n")
     wrong |= dict.fromkeys((8, 9, 11, 15), "column x")
     data = rejects(

@@ -1,5 +1,7 @@
 #include "headrace/prepare/execute/prepare.h"
 
+#include <utility>
+
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/execute/shared_plan.h"
@@ -9,11 +11,26 @@
 namespace headrace {
 namespace {
 
-Result<PlanClaim> examine(const Location& output, const PreparePlan& plan, bool overwrite) {
+// Whether the same command would go on with the published dataset: the plan differs from it by new input
+// alone, or because it was continued.
+Result<bool> can_append(const Location& output, const PreparePlan& plan, StoreRegistry& stores) {
+  HEADRACE_TRY(PreparePlan repeated, continue_plan(output, Continuation::kAppend));
+  const std::shared_ptr<const BaseDataset> base = std::exchange(repeated.base, nullptr);
+  repeated.continuation = Continuation::kNone;
+  repeated.input = plan.input;
+  if (plan_configuration(repeated) != plan_configuration(plan)) return false;
+  HEADRACE_TRY(const ChainState chain, read_chain(output));
+  HEADRACE_TRY(const Location place, stores.open(plan.input.url));
+  HEADRACE_TRY(const auto match, compare_with_base(plan.input, place, *base, output));
+  if (match == KnownInputs::Match::kSame) return chain.owner.action == OwnershipAction::kContinue;
+  return match == KnownInputs::Match::kNew;
+}
+
+Result<PlanClaim> examine(const Location& output, const PreparePlan& plan, StoreRegistry& stores,
+                          bool overwrite) {
   auto claim = examine_plan_output(output, plan, overwrite);
   if (claim || plan.base != nullptr || claim.error().code != Code::kFailedPrecondition) return claim;
-  const auto published = read_published(output, "dataset");
-  if (!published || !*published) return claim;
+  if (!can_append(output, plan, stores).value_or(false)) return claim;
   return Error{Code::kFailedPrecondition,
                concat(claim.error().message, ". To add what the input has more: --append")};
 }
@@ -57,7 +74,7 @@ Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stor
   const PreparePlan& plan = planned.plan;
   const std::string digest = configuration_digest(plan_configuration(plan));
   const bool is_alone = options.runner.kind == Runner::Kind::kLocal;
-  HEADRACE_TRY(PlanClaim claim, examine(output, plan, options.overwrite));
+  HEADRACE_TRY(PlanClaim claim, examine(output, plan, stores, options.overwrite));
   SpillStore spills(work_folder(output, name_tag(digest, claim.generation)),
                     is_alone ? options.memory_bytes : 0);
   TaskContext context{plan, digest, planned.encoders, stores, spills, output, {}, stop, planned.map.get()};

@@ -225,6 +225,24 @@ TEST_F(Prepare, PublishesEveryRecordOnceAndCountsTheRest) {
   EXPECT_EQ(content("data").size(), published("data").parts.size() + 2);
 }
 
+TEST_F(Prepare, OtherInputIsRefusedWithTheAdviceToAppendOnlyIfThatHelps) {
+  const auto advises = [&]() {
+    const auto refused = run("data", options);
+    EXPECT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("another configuration"));
+    return refused.error().message.find("To add what the input has more: --append") != std::string::npos;
+  };
+  ASSERT_TRUE(run("data", options));
+  wish.seed = 45;
+  EXPECT_FALSE(advises()) << "nothing is new";
+  put("raw/train/pos/more.txt", "one more");
+  EXPECT_FALSE(advises()) << "an append repeats the earlier seed";
+  wish.seed = 44;
+  EXPECT_TRUE(advises());
+  put("raw/train/pos/0_7.txt", "another text");
+  EXPECT_FALSE(advises()) << "an append refuses objects that have changed";
+}
+
 TEST_F(Prepare, BytesDependNeitherOnWorkersNorOnMemory) {
   ASSERT_TRUE(run("one", options));
   const auto expected = content("one");

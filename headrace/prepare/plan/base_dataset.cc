@@ -103,14 +103,19 @@ Status read_rejected(const Input& input, const Manifest& manifest, const Locatio
   });
 }
 
-// Leaves the files that there is something to read of, and the slices with such.
-Status leave_files(Input& input, const Manifest& manifest, const Location& output, Continuation continuation,
-                   NewPasts& pasts) {
+Result<KnownInputs> known_inputs(const Manifest& manifest, const Location& output) {
   KnownInputs known;
   HEADRACE_CHECK(read_lines(output, manifest, kInputsRole, [&](const SourceRow& row) {
     known.add(text_of(row, "url"), text_of(row, "version"));
   }));
   known.settle();
+  return known;
+}
+
+// Leaves the files that there is something to read of, and the slices with such.
+Status leave_files(Input& input, const Manifest& manifest, const Location& output, Continuation continuation,
+                   NewPasts& pasts) {
+  HEADRACE_TRY(const KnownInputs known, known_inputs(manifest, output));
   std::vector<Slice> slices;
   NewPasts pasts_left;
   input.objects = input.size_bytes = 0;
@@ -197,6 +202,28 @@ Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, c
                         "input that they came from, as the reports do")};
   }
   return SlicePasts(pasts.begin(), pasts.end());
+}
+
+Result<KnownInputs::Match> compare_with_base(const Input& input, const Location& place,
+                                             const BaseDataset& base, const Location& output) {
+  HEADRACE_TRY(const KnownInputs known, known_inputs(base.manifest, output));
+  KnownInputs::Match all = KnownInputs::Match::kSame;
+  const auto look = [&](std::string_view url, std::string_view version) {
+    const KnownInputs::Match match = known.look(url, version);
+    if (all != KnownInputs::Match::kChanged && match != KnownInputs::Match::kSame) all = match;
+    return all != KnownInputs::Match::kChanged;
+  };
+  if (!input.slices.empty() && input.slices.front().is_range_of_folder()) {
+    const std::string prefix = folder_prefix(place.key);
+    HEADRACE_CHECK(place.store->list(prefix, {}, [&](const ObjectInfo& object) {
+      return look(concat(input.url, '/', std::string_view(object.key).substr(prefix.size())),
+                  object.version.token);
+    }));
+  }
+  for (const Slice& slice : input.slices) {
+    for (const InputFile& file : slice.files) look(file.url, file.version);
+  }
+  return all;
 }
 
 }  // namespace headrace

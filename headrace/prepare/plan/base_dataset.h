@@ -67,4 +67,11 @@ using SlicePasts = std::vector<std::shared_ptr<const SlicePast>>;
 Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, const Location& output,
                                         Continuation continuation);
 
+/// How all of `input`, which lies at `place`, relates to what was read for `base`, the dataset at `output`:
+/// kChanged, if a file or object has changed, so that an append is refused; else kNew, if an append would
+/// read something. Cost: for a folder whose objects are rows, a listing.
+/// \error those of read_inputs and of the listing
+Result<KnownInputs::Match> compare_with_base(const Input& input, const Location& place,
+                                             const BaseDataset& base, const Location& output);
+
 }  // namespace headrace

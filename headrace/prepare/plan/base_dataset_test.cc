@@ -152,6 +152,24 @@ TEST_F(BaseDatasets, AnAppendLeavesTheFilesThatWereNotRead) {
   EXPECT_EQ(read.size_bytes, 0U);
 }
 
+TEST_F(BaseDatasets, AnInputHasSomethingNewUnlessAFileHasChanged) {
+  put_tables();
+  add_part("inputs", "_headrace/inputs/1", read_line("tables/a.csv") + read_line("tables/c.csv"));
+  const auto published = base();
+  using Match = KnownInputs::Match;
+  const auto compared = [&](const std::string& key) {
+    const auto match = compare_with_base(*find(key, InputFormat::kCsv), at(key), *published, output());
+    EXPECT_TRUE(match) << match.error().message;
+    return *match;
+  };
+  EXPECT_EQ(compared("tables"), Match::kNew);
+  EXPECT_EQ(compared("tables/b.csv"), Match::kNew);
+  EXPECT_EQ(compared("tables/a.csv"), Match::kSame);
+  put("tables/c.csv", std::string_view("n\nother\n"));
+  EXPECT_EQ(compared("tables"), Match::kChanged);
+  EXPECT_EQ(compared("tables/c.csv"), Match::kChanged);
+}
+
 TEST_F(BaseDatasets, AFileThatHasChangedIsNotContinued) {
   put_tables();
   const std::string report = line("memory://test/tables/b.csv", 1, "", "rejected", "bad");

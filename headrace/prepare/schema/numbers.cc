@@ -65,6 +65,17 @@ Result<std::int64_t> parse_int64(std::string_view cell) {
   return value;
 }
 
+Result<std::int64_t> parse_whole(std::string_view cell, char decimal) {
+  const std::string_view text = trim(cell);
+  const std::size_t fraction = text.find(decimal);
+  const bool has_zeros = fraction != text.npos && text.find_first_not_of('0', fraction + 1) == text.npos &&
+                         fraction + 1 < text.size();
+  if (!has_zeros) return parse_int64(cell);
+  const std::string_view whole = text.substr(0, fraction);
+  const bool ends_in_digit = !whole.empty() && whole.back() >= '0' && whole.back() <= '9';
+  return ends_in_digit ? parse_int64(whole) : invalid(cell, "is not a whole number");
+}
+
 Result<float> parse_float(std::string_view cell, char decimal) {
   std::string_view digits = without_plus(trim(cell));
   std::string with_point;  // as std::from_chars reads it
@@ -84,6 +95,11 @@ Result<float> parse_float(std::string_view cell, char decimal) {
 
 Status parse_int64s(std::string_view cell, std::vector<std::int64_t>& numbers, char decimal) {
   return parse_list(cell, decimal, parse_int64, numbers);
+}
+
+Status parse_wholes(std::string_view cell, std::vector<std::int64_t>& numbers, char decimal) {
+  return parse_list(
+      cell, decimal, [&](std::string_view text) { return parse_whole(text, decimal); }, numbers);
 }
 
 Status parse_floats(std::string_view cell, std::vector<float>& numbers, char decimal) {

@@ -28,6 +28,22 @@ TEST(Numbers, WholeNumbers) {
   EXPECT_THAT(parse_int64("1.5").error().message, HasSubstr("\"1.5\" is not a whole number"));
 }
 
+TEST(Numbers, WholeNumbersMayHaveAFractionOfZeros) {
+  EXPECT_EQ(*parse_whole("26.0"), 26);
+  EXPECT_EQ(*parse_whole(" -26.000 "), -26);
+  EXPECT_EQ(*parse_whole("+0.0"), 0);
+  EXPECT_EQ(*parse_whole("9223372036854775807.0"), std::numeric_limits<std::int64_t>::max()) << "no float";
+  EXPECT_EQ(*parse_whole("26"), 26);
+  EXPECT_EQ(*parse_whole("26,0", ','), 26);
+  for (const char* const text :
+       {"", ".0", "-.0", "26.", "26.5", "26.01", "1e3", "1e3.0", "26,0", "2.0.0", "1. 0"})
+    EXPECT_EQ(parse_whole(text).error().code, Code::kInvalidArgument) << text;
+  EXPECT_FALSE(parse_whole("26.0", ',')) << "a comma begins the fraction";
+  std::vector<std::int64_t> whole;
+  ASSERT_TRUE(parse_wholes("[1.0, 2; 3.00]", whole));
+  EXPECT_THAT(whole, ElementsAre(1, 2, 3));
+}
+
 TEST(Numbers, Floats) {
   EXPECT_EQ(*parse_float("0.1"), 0.1F);
   EXPECT_EQ(*parse_float(" +1e3 "), 1000.0F);

@@ -69,7 +69,7 @@ class KeyReader {
       : table_(table), name_(std::move(name)), source_name_(source_name) {}
 
   const toml::node* find(std::string_view key) {
-    known_.emplace_back(key);
+    if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
     return table_.get(key);
   }
 

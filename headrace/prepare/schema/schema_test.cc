@@ -150,6 +150,9 @@ TEST(Schema, ErrorsNameLineAndKeyAndWhatWasMeant) {
               HasSubstr("line 2: [features.a]: type is \"imagee\"; did you mean image?"));
   EXPECT_THAT(error_of("[features.a]\ntype = 'int64'\nresize = [1, 2]"),
               HasSubstr("line 3: [features.a]: resize is not known here"));
+  EXPECT_THAT(error_of("[features.a]\ntype = 'label'\nzzzzzzzz = 1"),
+              HasSubstr("; there are type, column, optional, default, vocabulary, one_hot"))
+      << "each once";
   EXPECT_THAT(error_of("[features.a]\ncolumn = 'b'"), HasSubstr("type is missing"));
   EXPECT_THAT(error_of("[features.a]\ntpye = 'int64'"), HasSubstr("tpye is not a key; did you mean type?"));
   EXPECT_THAT(error_of("{\"features\": {}}"), HasSubstr("a schema is TOML"));

@@ -95,7 +95,8 @@ Status check_staged_rows(const Input& input, const Location& output);
 /// 1,000 names of a folder; in a tar or zip, at the names in its first 64 MiB.
 /// \error kInvalidArgument  the names fit no format, or several; lists the formats
 /// \error kNotFound
-/// `needs_labels`: else files in folders are text-files and image-files, except those of aclimdb.
+/// `needs_labels`: else files in folders are text-files and image-files, except those of aclimdb; and errors
+/// say how a model answers such rows.
 Result<InputFormat> guess_input_format(const Location& location, bool needs_labels = true);
 
 /// How the tables of an input of CSV or TSV are read.

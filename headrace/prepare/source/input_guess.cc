@@ -45,17 +45,14 @@ class Guess {
     if (!needs_labels_ && without_label_ && !found_.contains(InputFormat::kWebDataset))
       found_.insert(*without_label_);
     if (found_.size() == 1) return found_.begin()->first;
-    if (found_.empty() && !arrow_file_.empty()) {
-      return Error{
-          Code::kInvalidArgument,
-          concat(arrow_file_, " in ", name_, " is a table of Arrow, which headrace.prepare(…) of Python ",
-                 "reads, not this command: docs/how-to/prepare-from-python.md")};
-    }
+    if (found_.empty() && !arrow_file_.empty()) return arrow_error();
     if (found_.empty() && is_workbook_name(name_)) {
       return Error{Code::kInvalidArgument,
                    concat(name_,
                           " is a workbook of a spreadsheet, which Headrace does not read: save its table as "
-                          "CSV, or give headrace.prepare of Python the frame of pandas.read_excel")};
+                          "CSV, or in Python give ",
+                          needs_labels_ ? "headrace.prepare" : "headrace.load(…).predict",
+                          " the frame of pandas.read_excel")};
     }
     if (found_.empty() && without_label_) {
       return Error{Code::kInvalidArgument,
@@ -78,6 +75,19 @@ class Guess {
   }
 
  private:
+  Error arrow_error() const {
+    const std::string what = concat(arrow_file_, " in ", name_, " is a table of Arrow, which ");
+    if (needs_labels_) {
+      return {Code::kInvalidArgument, concat(what,
+                                             "headrace.prepare(…) of Python reads, not this command: "
+                                             "docs/how-to/prepare-from-python.md")};
+    }
+    const bool is_parquet = to_lower(arrow_file_).ends_with(".parquet");
+    return {Code::kInvalidArgument,
+            concat(what, "this command does not read: in Python, headrace.load(…).predict(pandas.",
+                   is_parquet ? "read_parquet" : "read_feather", "(…)) answers its rows; or save it as CSV")};
+  }
+
   static bool is_example(Layout layout, std::string_view path) {
     return classify_path(layout, path).verdict == PathVerdict::kExample;
   }

@@ -103,6 +103,16 @@ TEST_F(GuessInputFormat, TablesOfArrowAreReadByPython) {
   EXPECT_EQ(guess_folder({"a.parquet", "b.csv"}), "csv");
 }
 
+TEST_F(GuessInputFormat, WhoeverHasAModelIsSentToItsPredictions) {
+  const auto refusal = [&](const std::string& key) {
+    put(key, std::string_view("PK"));
+    return guess_input_format(at(key), false).error().message;
+  };
+  EXPECT_THAT(refusal("a.parquet"), testing::HasSubstr("headrace.load(…).predict(pandas.read_parquet(…))"));
+  EXPECT_THAT(refusal("a.arrow"), testing::HasSubstr("headrace.load(…).predict(pandas.read_feather(…))"));
+  EXPECT_THAT(refusal("a.xlsx"), testing::HasSubstr("give headrace.load(…).predict the frame"));
+}
+
 TEST_F(GuessInputFormat, AWorkbookIsRefusedWithWhatReadsIt) {
   put("a.XLSX", std::string_view("PK"));
   EXPECT_NE(guess("a.XLSX").find("is a workbook of a spreadsheet"), std::string::npos) << guess("a.XLSX");

@@ -54,8 +54,8 @@ bool number_at(const Cell& cell, std::size_t place, Number& number) {
 }
 
 Status append_texts(std::string_view cell, bool is_list, char decimal, std::vector<std::int64_t>& numbers) {
-  if (is_list) return parse_int64s(cell, numbers, decimal);
-  HEADRACE_TRY(const std::int64_t number, parse_int64(cell));
+  if (is_list) return parse_wholes(cell, numbers, decimal);
+  HEADRACE_TRY(const std::int64_t number, parse_whole(cell, decimal));
   numbers.push_back(number);
   return {};
 }

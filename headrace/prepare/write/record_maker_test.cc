@@ -95,6 +95,14 @@ TEST(RecordMaker, NumbersComeOfTextAndOfNumbers) {
   EXPECT_THAT(made[2].detail, HasSubstr("column a"));
 }
 
+TEST(RecordMaker, AWholeNumberMayBeWrittenWithAFractionOfZeros) {
+  const auto made = make("[features.a]\ntype='int64'\n[features.b]\ntype='int64'\nshape='ragged'",
+                         {{text_cell("26.0"), text_cell("[1.0, 2]")}, {text_cell("26.5"), text_cell("")}});
+  EXPECT_THAT(made[0].of<std::vector<std::int64_t>>("a"), ElementsAre(26));
+  EXPECT_THAT(made[0].of<std::vector<std::int64_t>>("b"), ElementsAre(1, 2));
+  EXPECT_TRUE(made[1].is_rejected);
+}
+
 TEST(RecordMaker, AFractionBeginsAsTheSchemaSaysAndWithAPointInItsDefault) {
   const auto made = make("decimal=','\n[features.a]\ntype='float32'\ndefault='0.5'",
                          {{text_cell("2,5")}, {Cell{}}, {text_cell("2.5")}});

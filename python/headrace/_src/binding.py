@@ -381,6 +381,14 @@ class _Wanted:
             wanted in (None, size) for wanted, size in zip(self.shape, feature.shape, strict=True)
         )
 
+    def hint(self, features: list[Feature]) -> str:
+        """How a schema makes a vector of several numbers, if that may be wanted."""
+        takes_vector = self.shape is not None and len(self.shape) == 1 and self.shape[0] not in (None, 1)
+        numbers = [feature for feature in features if feature.shape == () and feature.dtype != "bytes"]
+        if not takes_vector or self.dtype == tf.string or len(numbers) < 2:
+            return ""
+        return ", or make one vector of several columns, by columns = […] in the schema"
+
     def shape_for(self, feature: Feature) -> tuple[int, ...]:
         """The shape in which the model takes it. The feature decides the sizes that the model leaves open."""
         if self.shape is None or None in self.shape:
@@ -490,7 +498,7 @@ def _match(
         fitting = [feature for feature in free if to.fits(feature)]
         rivals = [other for other in left if other is not to and any(map(other.fits, fitting))]
         if len(fitting) != 1 or rivals:
-            nothing = f"nothing fits {to}: give it the shape and type of one of those below"
+            nothing = f"nothing fits {to}: give it the shape and type of one of those below{to.hint(free)}"
             if not fitting:
                 raise error(nothing, can_be_said=any(map(to.takes, free)))
             raise error(f"it is not clear what {to.name} takes")

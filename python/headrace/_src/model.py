@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, overload
 
 from headrace import _headrace
 from headrace._src.batch import Batch
+from headrace._src.option_names import with_python_names
 from headrace._src.program import find_program
 from headrace._src.row_batches import batches_of
 from headrace._src.store import store as open_store
@@ -34,6 +35,15 @@ if TYPE_CHECKING:
 _REJECTED = re.compile(
     r"^row (\d+) of standard input(?: is rejected)?: (.*); (?:replace the image, or )?leave such", re.DOTALL
 )
+# Options of the program → arguments of `load`.
+_OPTIONS = {
+    "encoder-weights": "encoder_weights",
+    "signature": "signature",
+    "features": "features",
+    "labels": "labels",
+    "like": "like",
+    "schema": "schema",
+}
 _STOP_SECONDS = 5.0  # that the child may take to end
 
 
@@ -191,8 +201,8 @@ class Model:
     def _mappings(self, rows: Any) -> Any:
         if isinstance(rows, str | bytes | os.PathLike):
             raise InvalidArgumentError(
-                f"rows is {rows!r}; give a list of such values, or rows. A file of rows is answered by "
-                "headrace predict --data"
+                f"rows is {rows!r}; give a list of such values, or rows: of a file, model.predict("
+                f"{_reader_of(rows)}). headrace predict --data answers tables of text, folders and archives"
             )
         if not isinstance(rows, Sequence) or not all(
             isinstance(row, str | bytes | os.PathLike) for row in rows
@@ -276,13 +286,21 @@ class _Child:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.wait(_STOP_SECONDS)  # it ends by itself
             self._fail()
-            raise error_of(answer["error"]["code"], answer["error"]["message"])
+            message = with_python_names(answer["error"]["message"], _OPTIONS.get)
+            raise error_of(answer["error"]["code"], message)
         return answer
 
     def _fail(self) -> None:
         self.has_failed = True
         _stop(self._child)  # before its input is closed, which waits for a thread that writes
         self._end()
+
+
+def _reader_of(name: str | bytes | os.PathLike[str]) -> str:
+    """The call of pandas that reads a file of that name."""
+    readers = {".feather": "read_feather", ".arrow": "read_feather", ".xlsx": "read_excel"}
+    ending = os.path.splitext(os.fsdecode(name))[1].lower()
+    return f"pandas.{readers.get(ending, 'read_parquet')}(path)"
 
 
 def _in_callers_terms(error: InvalidArgumentError, rows_before: int) -> InvalidArgumentError:
@@ -359,23 +377,33 @@ def load(
         schema: instead, a file as `headrace prepare` takes it.
 
     Raises:
+        TypeError: features or labels is no dict of names.
         InvalidArgumentError: a SavedModel and the data do not fit each other: lists both sides.
         FailedPreconditionError: the run has exported no model yet, or how its inputs were made is not known.
         NotFoundError: there is no run, or no TensorFlow. The store's errors.
     """
     given = {
-        "encoder-weights": encoder_weights,
+        "encoder_weights": encoder_weights,
         "signature": signature,
-        "features": _assigned(features),
-        "labels": _assigned(labels),
+        "features": _assigned("features", features, "{'input': 'feature'}"),
+        "labels": _assigned("labels", labels, "{'output': 'label'}"),
         "like": like,
         "schema": schema,
     }
     options = [
-        word for name, value in given.items() if value is not None for word in (f"--{name}", os.fspath(value))
+        word
+        for option, name in _OPTIONS.items()
+        if (value := given[name]) is not None
+        for word in (f"--{option}", os.fspath(value))
     ]
     return Model(os.fspath(url), options)
 
 
-def _assigned(names: Mapping[str, str] | None) -> str | None:
-    return None if names is None else ",".join(f"{name}={value}" for name, value in names.items())
+def _assigned(argument: str, names: Mapping[str, str] | None, example: str) -> str | None:
+    if names is None:
+        return None
+    if not isinstance(names, Mapping) or not all(
+        isinstance(each, str) for pair in names.items() for each in pair
+    ):
+        raise TypeError(f"{argument} is {names!r}; it takes a dict of names, such as {example}")
+    return ",".join(f"{name}={value}" for name, value in names.items())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import numbers
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, get_type_hints
 
+from headrace._src.option_names import with_python_names
 from headrace.errors import InvalidArgumentError
 
 
@@ -48,12 +48,11 @@ class PrepareOptions(TypedDict, total=False):
 
 # Those that the command calls otherwise.
 _NAMES = {"version": "map-version", "splits": "split", "runner_options": "runner-option"}
-_OPTION = re.compile(r"(?<![\w/.-])--([a-z]+(?:-[a-z]+)*)")
 
 
 def in_python(message: str) -> str:
     """A message of the command, with the names that its options have in Python."""
-    return _OPTION.sub(lambda found: _name_in_python(found[1]) or found[0], message)
+    return with_python_names(message, _name_in_python)
 
 
 def _name_in_python(option: str) -> str | None:
