@@ -742,8 +742,8 @@ def _misfit(model_name: str, output: _Compared, label: Feature) -> str:
     if label.size == 1 and label.dtype == "int64" and output.size > 1:
         return (
             f"{given}. To learn a number, give the last layer 1 unit. To learn a class, use the loss "
-            'sparse_categorical_crossentropy, or give the feature type = "label" in the schema and prepare the '
-            "data again"
+            'sparse_categorical_crossentropy, or give the feature type = "label" in the schema and prepare '
+            "the data again"
         )
     return f"{given}: the last layer must have {label.size} units"
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import keras
 
-_HINGES = ("hinge", "squaredhinge", "categoricalhinge")
 _TAKE_INDEX = ("sparse", "circle", "generalizedcrossentropy")
 
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
     name: str  # for people
-    words: str  # the names of what computes it, in lower case, by which it is known
+    words: str  # the name by which Keras knows it, in lower case and without underscores
     scores: str  # what the numbers of its output are: probability, logit or margin
 
     @property
@@ -53,7 +52,7 @@ def _name(loss: Any) -> str:
 
 
 def _words(loss: Any, name: str) -> str:
-    """What Keras calls it, whatever name it was given; of a loss that is not Keras' own, the given name."""
+    """The name in Keras, whatever name the loss was given; the given name, if the loss is not Keras' own."""
     made = _resolved(loss)
     kinds = type(made).__mro__ if isinstance(made, keras.losses.Loss) else []
     names = [kind.__name__ for kind in kinds] + [_name_of_function(made)]
@@ -78,7 +77,7 @@ def _name_of_function(loss: Any) -> str:
 
 
 def _scores(loss: Any, words: str) -> str:
-    if any(hinge in words for hinge in _HINGES):
+    if "hinge" in words:
         return "margin"
     # A function's options are kept by Keras' wrapper, or by functools.partial.
     keywords = getattr(loss, "_fn_kwargs", getattr(loss, "keywords", {}))
