@@ -54,9 +54,6 @@ SCHEMA = """
     vocabulary = ["no", "yes"]
     [features.size]
     type = "float32"
-    [features.tags]
-    type = "int64"
-    shape = [4]
 """
 MODELS = """
     import keras
@@ -74,8 +71,6 @@ MODELS = """
     def of_integers(): return over(loss="categorical_crossentropy", optimizer="rmsprop")
     def normalized(): return over(layers.Dense(5, "relu"), layers.BatchNormalization(), optimizer="adam")
     def by_layer(): return over(layers.Dense(5, "gelu"), layers.LayerNormalization(), optimizer="adamw")
-    def conv_1d(): return over(
-        layers.Reshape((6, 2)), layers.Conv1D(4, 3, activation="relu"), layers.Flatten())
     def conv_2d(): return over(
         layers.Reshape((2, 2, 3)), layers.Conv2D(4, 2, use_bias=False), layers.BatchNormalization(),
         layers.ReLU(), layers.GlobalAveragePooling2D())
@@ -83,7 +78,6 @@ MODELS = """
     def gru(): return over(layers.Reshape((6, 2)), layers.Bidirectional(layers.GRU(3)))
     def yes_or_no(): return over(layers.Dense(4, "tanh"), units=1, activation="sigmoid",
                                  loss="binary_crossentropy", optimizer="nadam", metrics=["AUC"])
-    def tagged(): return over(units=4, activation="sigmoid", loss="binary_crossentropy", optimizer="adagrad")
     def regularized(): return over(
         layers.Dense(4, kernel_regularizer="l2"), units=1, activation=None, loss="huber",
         optimizer=keras.optimizers.SGD(0.05, momentum=0.9), metrics=["mae"])
@@ -107,10 +101,6 @@ MODELS = """
         word = keras.Input((), name="word", dtype="string")
         looked_up = layers.StringLookup(vocabulary=["red", "green", "blue"])(word)
         return compiled(word, ends(layers.Embedding(4, 3)(looked_up)), optimizer="sgd")
-
-    def two_inputs():
-        x, n = x_input(), n_input()
-        return compiled([x, n], ends(layers.Concatenate()([x, layers.Embedding(4, 2)(n)])), optimizer="sgd")
 
     def nested():
         x, n = x_input(), n_input()
@@ -171,7 +161,7 @@ MODELS = """
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What a model learns, and how Keras takes a batch for it."""
+    """The labels and features of a model, and a batch of them as Keras takes it."""
 
     labels: str = "kind"
     features: str = "x"
@@ -192,17 +182,14 @@ CASES = {
     "of_integers": Case("grade", y=one_hot("grade", 3)),
     "normalized": Case(),
     "by_layer": Case(),
-    "conv_1d": Case(),
     "conv_2d": Case(),
     "lstm": Case(),
     "gru": Case(),
     "yes_or_no": Case("yes", y=column("yes")),
-    "tagged": Case("tags", y=column("tags")),
     "regularized": Case("size", y=column("size")),
     "accumulated": Case(),
     "scheduled": Case(),
     "words": Case(features="word", x=lambda batch: tf.constant(batch["word"])),
-    "two_inputs": Case(features="x,n", x=lambda batch: [batch["x"], batch["n"]]),
     "nested": Case(features="x,n", x=lambda batch: {"left": {"x": batch["x"]}, "right": {"n": batch["n"]}}),
     "residual": Case(),
     "attention": Case(),
@@ -227,7 +214,6 @@ def rows() -> list[dict]:
             "grade": int(draw.integers(3)),
             "yes": str(draw.choice(["no", "yes"])),
             "size": round(float(draw.normal()), 3),
-            "tags": draw.integers(0, 2, 4).tolist(),
         }
         for number in range(ROWS)
     ]

@@ -121,7 +121,7 @@ def _tables_of(model: keras.Model) -> list[tf.lookup.StaticHashTable]:
 class _LossOfOutput:
     """In the place of the metric in which Keras adds up the loss of one output: keeps that of the batch."""
 
-    value: tf.Tensor | float = 0.0  # where the model's own compute_loss does not give it, as in `fit`
+    value: tf.Tensor
 
     def update_state(self, value, sample_weight=None):
         self.value = value
