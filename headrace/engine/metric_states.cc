@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/base/text.h"
+
 namespace headrace {
 namespace {
 
@@ -46,7 +48,12 @@ Result<std::map<std::string, double>> MetricStates::results() const {
   HEADRACE_CHECK(call_->run(views(), values));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::span<const float> numbers = values[i].values<float>();
-    if (numbers.size() == 1) out[metrics_[i]] = static_cast<double>(numbers.front());
+    if (numbers.size() == 1) {
+      out[metrics_[i]] = static_cast<double>(numbers.front());
+      continue;
+    }
+    for (std::size_t k = 0; k < numbers.size(); ++k)
+      out.emplace(concat(metrics_[i], "_", k), static_cast<double>(numbers[k]));
   }
   return out;
 }

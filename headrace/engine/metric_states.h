@@ -32,7 +32,7 @@ class MetricStates {
   std::vector<TensorView> views() const;
   /// The states after a batch. REQUIRES: as many as there are
   void take(std::span<Tensor> after);
-  /// The metrics' values so far, by their names. A metric of several numbers is left out.
+  /// The metrics' values so far, by their names. A metric of several numbers gives them as NAME_0, NAME_1 ….
   Result<std::map<std::string, double>> results() const;
 
  private:

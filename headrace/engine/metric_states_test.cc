@@ -67,8 +67,8 @@ TEST(MetricStates, PassOverDataAloneAndDoNotDisturbEachOther) {
   std::array<Tensor, 2> after = {floats({10}), floats({20})};
   training.take(after);
   const MetricStates validation = *MetricStates::start(model);
-  EXPECT_THAT(*validation.results(), ElementsAre(Pair("sum", 3)));
-  EXPECT_THAT(*training.results(), ElementsAre(Pair("sum", 30))) << "pair is not one number";
+  EXPECT_THAT(*validation.results(), ElementsAre(Pair("pair_0", 1), Pair("pair_1", 2), Pair("sum", 3)));
+  EXPECT_THAT(*training.results(), ElementsAre(Pair("pair_0", 10), Pair("pair_1", 20), Pair("sum", 30)));
   ASSERT_EQ(training.views().size(), training.count());
   EXPECT_EQ(*static_cast<const float*>(training.views()[1].data), 20);
 }

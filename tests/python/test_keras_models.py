@@ -3,6 +3,8 @@
 
 import contextlib
 import dataclasses
+import functools
+import inspect
 import io
 import json
 import os
@@ -15,7 +17,8 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from headrace._src import trace, user_model
+from headrace._src import losses, trace, user_model
+from headrace._src.errors import ModelError
 from keras import layers
 
 ROWS, WIDTH, STEPS = 24, 6, 5
@@ -70,6 +73,7 @@ def pixels(name: str, *shape: int) -> Data:
 
 
 X = floats("x", WIDTH)
+N = integers("n", 4)
 CLASS, HOT, YES = integers("y", 3, classes=3), one_hot("y", 3), integers("y", 2, classes=2)
 TAGS, NUMBER, NUMBERS = integers("y", 2, 4), floats("y"), floats("y", 2)
 POSITIVE, SHARE = floats("y", low=0.5, high=4), floats("y", low=0, high=1)
@@ -84,7 +88,8 @@ def dense(units: int, activation: str | None, loss, metrics=(), optimizer="sgd",
                 layers.Dense(units, activation, name="y"),
             ]
         )
-        model.compile(optimizer, loss, metrics=list(metrics), **compiled)
+        made = optimizer() if callable(optimizer) else optimizer
+        model.compile(made, loss, metrics=list(metrics), **compiled)
         return model
 
     return build
@@ -114,8 +119,16 @@ class Subclassed(keras.Model):
         return self.last(self.hidden(joined))
 
 
-def subclassed() -> keras.Model:
-    model = Subclassed()
+class Unpacking(Subclassed):
+    """Declares no inputs; takes a tuple."""
+
+    def call(self, given):
+        x, n = given
+        return super().call({"x": x, "n": n})
+
+
+def subclassed(kind: type[Subclassed] = Subclassed) -> keras.Model:
+    model = kind()
     model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
     return model
 
@@ -139,6 +152,30 @@ def tuple_of_inputs() -> keras.Model:
     model = keras.Model([x, n], layers.Dense(1, "sigmoid", name="y")(joined))
     model.compile("rmsprop", "binary_crossentropy", metrics=["accuracy"])
     return model
+
+
+def nested_inputs(*keys: str) -> Callable[[], keras.Model]:
+    """Two inputs, each in a dictionary of its own, under these keys."""
+
+    def build() -> keras.Model:
+        x, n = keras.Input((WIDTH,), name="one"), keras.Input((), name="other", dtype="int64")
+        joined = layers.Concatenate()([x, layers.Embedding(4, 2)(n)])
+        inputs = {"left": {keys[0]: x}, "right": {keys[1]: n}}
+        model = keras.Model(inputs, layers.Dense(3, "softmax", name="y")(joined))
+        model.compile("adam", "sparse_categorical_crossentropy")
+        return model
+
+    return build
+
+
+def embeddings(loss) -> Callable[[], keras.Model]:
+    def build() -> keras.Model:
+        model = dense(3, None, loss)()
+        model.add(layers.UnitNormalization())
+        model.compile("sgd", loss)
+        return model
+
+    return build
 
 
 def of_words() -> keras.Model:
@@ -184,6 +221,12 @@ def logits(loss: keras.losses.Loss, units: int):
 KINDS: dict[str, tuple[Callable[[], keras.Model], list[Data], list[Data], list[str]]] = {
     "categorical": (dense(3, "softmax", "categorical_crossentropy", ["accuracy"]), [X], [HOT], ["classes"]),
     "categorical of numbers": (dense(3, "softmax", "categorical_crossentropy"), [X], [CLASS], ["classes"]),
+    "categorical of integers": (
+        dense(3, "softmax", "categorical_crossentropy", ["accuracy"]),
+        [X],
+        [integers("y", 3)],
+        ["classes"],
+    ),
     "sparse": (
         dense(3, "softmax", "sparse_categorical_crossentropy", ["accuracy"]),
         [X],
@@ -222,7 +265,16 @@ KINDS: dict[str, tuple[Callable[[], keras.Model], list[Data], list[Data], list[s
     "poisson": (dense(1, "softplus", "poisson", [], "ftrl"), [X], [POSITIVE], ["regression"]),
     "cosine similarity": (dense(2, None, "cosine_similarity"), [X], [NUMBERS], ["regression"]),
     "tversky": (dense(1, "sigmoid", "tversky"), [X], [SHARE], ["regression"]),
-    "subclassed": (subclassed, [X, integers("n", 4)], [CLASS], ["classes"]),
+    "subclassed": (subclassed, [X, N], [CLASS], ["classes"]),
+    "subclassed, of a tuple": (functools.partial(subclassed, Unpacking), [X, N], [CLASS], ["classes"]),
+    "nested inputs": (nested_inputs("x", "n"), [X, N], [CLASS], ["classes"]),
+    "nested inputs of one name": (nested_inputs("it", "it"), [X, N], [CLASS], ["classes"]),
+    "accumulated gradients": (
+        dense(1, None, "mse", ["mae"], lambda: keras.optimizers.Adam(0.1, gradient_accumulation_steps=2)),
+        [X],
+        [NUMBER],
+        ["regression"],
+    ),
     "tuple of inputs": (tuple_of_inputs, [X, integers("n", 4)], [YES], ["binary"]),
     "two outputs": (
         two_outputs,
@@ -241,8 +293,7 @@ KINDS: dict[str, tuple[Callable[[], keras.Model], list[Data], list[Data], list[s
 def traced(tmp_path, monkeypatch):
     """Traces a kind of model and loads the result, with its description."""
 
-    def run(kind: str):
-        build, features, labels, _ = KINDS[kind]
+    def run(build: Callable[[], keras.Model], features: list[Data], labels: list[Data]):
         monkeypatch.setattr(user_model, "load_function", lambda name: build)
         spec = {
             "features": [data.spec() for data in features],
@@ -264,46 +315,49 @@ def as_keras_takes_it(model: keras.Model, described: dict, batch: dict, role: st
     """Inputs or targets of a batch in the structure of the model's own, without Headrace's conversions."""
     if role == "inputs":
         values = {one["name"]: batch[one["feature"]["name"]] for one in described["inputs"]}
-        if isinstance(model, Subclassed) or isinstance(getattr(model, "_inputs_struct", None), dict):
+        if isinstance(model, Unpacking):
+            return values["x"], values["n"]
+        structure = getattr(model, "_inputs_struct", None)
+        if isinstance(structure, dict) and "left" in structure:
+            return keras.tree.pack_sequence_as(structure, [batch["x"], batch["n"]])
+        if isinstance(model, Subclassed) or isinstance(structure, dict):
             return values
         return list(values.values()) if len(values) > 1 else next(iter(values.values()))
     targets = {}
     for target in described["targets"]:
         label, value = target["label"], batch[target["label"]["name"]]
         loss = model.loss if not isinstance(model.loss, dict) else model.loss[target["output"]]
-        name = loss if isinstance(loss, str) else loss.name
-        if "sparse" in name:
+        takes_index = any(
+            part in str(getattr(loss, "name", loss)) for part in ("sparse", "circle", "generalized")
+        )
+        if takes_index:
             value = value.argmax(-1) if label["one_hot"] else value
-        elif target["kind"] == "classes" and not label["one_hot"]:
-            value = np.eye(label["classes"])[value]
+        elif target["kind"] == "classes" and value.ndim == 1:
+            value = np.eye(model.output_shape[-1])[value]
         elif target["kind"] == "binary":
             value = (value.argmax(-1) if label["one_hot"] else value)[:, None].astype("float32")
         elif value.ndim == 1:
             value = value[:, None]
-        targets[target["output"]] = value if "sparse" in name else value.astype("float32")
+        targets[target["output"]] = value if takes_index else value.astype("float32")
     return targets if len(targets) > 1 else next(iter(targets.values()))
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(kind, marks=[] if number % 4 == 1 else pytest.mark.exhaustive)
-        for number, kind in enumerate(KINDS)
-    ],
-)
-def test_a_model_trains_as_keras_trains_it(kind, traced):
-    saved, described = traced(kind)
-    build, features, labels, kinds = KINDS[kind]
-    assert [target["kind"] for target in described["targets"]] == kinds
+def as_tensors(described: dict, batch: dict) -> dict[str, tf.Tensor]:
+    """The arguments of a step, but for the weights of rows."""
+    given = {one["tensor"]: tf.constant(batch[one["feature"]["name"]]) for one in described["inputs"]}
+    return given | {one["tensor"]: tf.constant(batch[one["label"]["name"]]) for one in described["targets"]}
+
+
+def assert_trains_as_keras(
+    build: Callable[[], keras.Model], data: list[Data], saved, described: dict
+) -> None:
     keras.utils.clear_session()
     user_model.make_deterministic(7)
     model = build()
     draw = np.random.default_rng(3)
     for _ in range(STEPS):
-        batch = {data.name: data.draw(draw) for data in [*features, *labels]}
-        given = {one["tensor"]: tf.constant(batch[one["feature"]["name"]]) for one in described["inputs"]}
-        given |= {one["tensor"]: tf.constant(batch[one["label"]["name"]]) for one in described["targets"]}
-        got = saved.signatures["train_step"](**given, weights=tf.ones([ROWS]))
+        batch = {one.name: one.draw(draw) for one in data}
+        got = saved.signatures["train_step"](**as_tensors(described, batch), weights=tf.ones([ROWS]))
         wanted = model.train_on_batch(
             as_keras_takes_it(model, described, batch, "inputs"),
             as_keras_takes_it(model, described, batch, "targets"),
@@ -316,3 +370,110 @@ def test_a_model_trains_as_keras_trains_it(kind, traced):
     assert len(names) == len(model.trainable_variables)
     for name, variable in zip(names, model.trainable_variables, strict=True):
         np.testing.assert_allclose(weights[name], variable.numpy(), rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[] if number % 4 == 1 else pytest.mark.exhaustive)
+        for number, kind in enumerate(KINDS)
+    ],
+)
+def test_a_model_trains_as_keras_trains_it(kind, traced):
+    build, features, labels, kinds = KINDS[kind]
+    saved, described = traced(build, features, labels)
+    assert [target["kind"] for target in described["targets"]] == kinds
+    assert_trains_as_keras(build, [*features, *labels], saved, described)
+
+
+SHARES = floats("y", 2, low=0, high=1)
+LOSSES = {
+    "BinaryCrossentropy": (dense, 1, "sigmoid", YES),
+    "BinaryFocalCrossentropy": (dense, 1, "sigmoid", YES),
+    "CategoricalCrossentropy": (dense, 3, "softmax", HOT),
+    "CategoricalFocalCrossentropy": (dense, 3, "softmax", HOT),
+    "CategoricalGeneralizedCrossEntropy": (dense, 3, "softmax", CLASS),
+    "CategoricalHinge": (dense, 3, None, HOT),
+    "CosineSimilarity": (dense, 2, None, NUMBERS),
+    "Dice": (dense, 2, "sigmoid", SHARES),
+    "Hinge": (dense, 1, "tanh", YES),
+    "Huber": (dense, 1, None, NUMBER),
+    "KLDivergence": (dense, 3, "softmax", HOT),
+    "LogCosh": (dense, 1, None, NUMBER),
+    "MeanAbsoluteError": (dense, 1, None, NUMBER),
+    "MeanAbsolutePercentageError": (dense, 1, None, POSITIVE),
+    "MeanSquaredError": (dense, 1, None, NUMBER),
+    "MeanSquaredLogarithmicError": (dense, 1, "softplus", POSITIVE),
+    "Poisson": (dense, 1, "softplus", POSITIVE),
+    "SparseCategoricalCrossentropy": (dense, 3, "softmax", CLASS),
+    "SquaredHinge": (dense, 1, "tanh", YES),
+    "Tversky": (dense, 2, "sigmoid", SHARES),
+}
+"""Each loss of Keras, with the model and the label that it is for."""
+OF_EMBEDDINGS, OF_SEQUENCES = "Circle", "CTC"
+
+
+def test_no_loss_of_keras_is_forgotten():
+    kinds = [
+        one for _, one in inspect.getmembers(keras.losses, inspect.isclass) if one is not keras.losses.Loss
+    ]
+    assert {one.__name__ for one in kinds} == {*LOSSES, OF_EMBEDDINGS, OF_SEQUENCES}
+    functions = dict(inspect.getmembers(keras.losses, inspect.isfunction))
+    for kind in kinds:
+        by_class = losses.read(kind(name="mine"))
+        (function,) = [
+            its for name, its in functions.items() if name.replace("_", "") == kind.__name__.lower()
+        ]
+        by_function = losses.read(function)
+        assert (by_class.takes_index, by_class.is_of_classes, by_class.is_of_yes_or_no, by_class.scores) == (
+            by_function.takes_index,
+            by_function.is_of_classes,
+            by_function.is_of_yes_or_no,
+            by_function.scores,
+        )
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", LOSSES)
+def test_each_loss_of_keras_trains_as_in_keras(name, traced):
+    make, units, activation, label = LOSSES[name]
+    build = make(units, activation, getattr(keras.losses, name)())
+    assert_trains_as_keras(build, [X, label], *traced(build, [X], [label]))
+
+
+@pytest.mark.parametrize("label", [CLASS, HOT], ids=["number", "one-hot"])
+def test_a_loss_of_embeddings_takes_numbers_of_classes(label, traced):
+    build = embeddings(keras.losses.Circle(gamma=2))
+    assert_trains_as_keras(build, [X, label], *traced(build, [X], [label]))
+
+
+def test_an_integer_that_is_no_class_of_the_output_is_refused_by_name(traced):
+    build, features, labels, _ = KINDS["categorical of integers"]
+    saved, described = traced(build, features, labels)
+    batch = {one.name: one.draw(np.random.default_rng(3)) for one in [*features, *labels]}
+    for wrong in (3, -1):
+        batch["y"][5] = wrong
+        given = as_tensors(described, batch)
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=rf"the label y is\] \[{wrong}\] \[but y has"
+        ):
+            saved.signatures["train_step"](**given, weights=tf.ones([ROWS]))
+
+
+@pytest.mark.parametrize(
+    ("build", "label", "mend"),
+    [
+        (dense(3, None, "mse"), integers("y", 3), '1 unit.*sparse_categorical_crossentropy.*type = "label"'),
+        (dense(3, "softmax", "sparse_categorical_crossentropy"), floats("y"), 'type = "label"'),
+        (dense(2, "softmax", "categorical_crossentropy"), CLASS, "must have 3 units"),
+    ],
+)
+def test_a_label_that_does_not_fit_the_loss_is_refused_with_what_would(build, label, mend, traced):
+    with pytest.raises(ModelError, match=mend):
+        traced(build, [X], [label])
+
+
+def test_inputs_of_one_name_are_named_with_the_keys_above_them(traced):
+    build, features, labels, _ = KINDS["nested inputs of one name"]
+    _, described = traced(build, features, labels)
+    assert [one["name"] for one in described["inputs"]] == ["left/it", "right/it"]

@@ -2,6 +2,7 @@
 metrics that Keras gives with `sample_weight` and `class_weight`."""
 
 import contextlib
+import inspect
 import io
 import json
 import os
@@ -130,7 +131,102 @@ KINDS = {
         [AMOUNT],
     ),
     "two outputs": (two_outputs, [feature("size", "float32"), feature("kind", "int64", classes=CLASSES)]),
+    "all of one-hot": (
+        with_metrics(
+            CLASSES,
+            "softmax",
+            "categorical_crossentropy",
+            [
+                M.AUC,
+                M.CategoricalAccuracy,
+                M.CategoricalCrossentropy,
+                M.CategoricalHinge,
+                M.CosineSimilarity,
+                M.F1Score,
+                M.FBetaScore,
+                M.KLDivergence,
+                lambda: M.OneHotIoU(CLASSES, [0, 2]),
+                lambda: M.OneHotMeanIoU(CLASSES),
+                lambda: M.TopKCategoricalAccuracy(2),
+            ],
+        ),
+        [HOT],
+    ),
+    "all of numbers": (
+        with_metrics(
+            CLASSES,
+            "softmax",
+            "sparse_categorical_crossentropy",
+            [
+                lambda: M.IoU(CLASSES, [0, 1], sparse_y_pred=False),
+                lambda: M.MeanIoU(CLASSES, sparse_y_pred=False),
+                M.SparseCategoricalAccuracy,
+                M.SparseCategoricalCrossentropy,
+                lambda: M.SparseTopKCategoricalAccuracy(2),
+            ],
+        ),
+        [NUMBER],
+    ),
+    "all of yes": (
+        with_metrics(
+            1,
+            "sigmoid",
+            "binary_crossentropy",
+            [
+                M.Accuracy,
+                M.BinaryAccuracy,
+                M.BinaryCrossentropy,
+                M.BinaryIoU,
+                M.FalseNegatives,
+                M.FalsePositives,
+                M.Hinge,
+                M.Precision,
+                lambda: M.PrecisionAtRecall(0.5),
+                M.Recall,
+                lambda: M.RecallAtPrecision(0.5),
+                lambda: M.SensitivityAtSpecificity(0.5),
+                lambda: M.SpecificityAtSensitivity(0.5),
+                M.SquaredHinge,
+                M.TrueNegatives,
+                M.TruePositives,
+            ],
+        ),
+        [YES],
+    ),
+    "all of amounts": (
+        with_metrics(
+            1,
+            "softplus",
+            "mse",
+            [
+                M.ConcordanceCorrelation,
+                M.LogCoshError,
+                M.MeanAbsoluteError,
+                M.MeanAbsolutePercentageError,
+                M.MeanSquaredError,
+                M.MeanSquaredLogarithmicError,
+                M.PearsonCorrelation,
+                M.Poisson,
+                M.R2Score,
+                M.RootMeanSquaredError,
+            ],
+        ),
+        [AMOUNT],
+    ),
 }
+NO_METRICS_OF_MODELS = {
+    "Metric": "the base class",
+    "MeanMetricWrapper": "a base class, of those that are made of a function",
+    "Mean": "of values, not of targets and predictions",
+    "Sum": "of values, not of targets and predictions",
+}
+
+
+def test_no_metric_of_keras_is_forgotten():
+    models = [build() for kind, (build, _) in KINDS.items() if kind.startswith("all of")]
+    covered = {type(one).__name__ for model in models for one in model._compile_metrics._user_metrics}
+    named = {name for name, _ in inspect.getmembers(M, inspect.isclass)}
+    assert named == covered | set(NO_METRICS_OF_MODELS)
 
 
 class Traced:
@@ -166,7 +262,7 @@ class Traced:
         del found["examples"]
         if self.states:
             results = self.signatures["metric_results"](**self.states)
-            found |= {name: float(value) for name, value in results.items()}
+            found |= {name: value.numpy() for name, value in results.items()}
         return {"loss": self.loss / self.sums[0]} | found
 
 
@@ -246,6 +342,10 @@ WEIGHED = {
 def cases():
     for kind, (_, labels) in KINDS.items():
         for weighed, (_, class_weights) in WEIGHED.items():
+            if kind.startswith("all of"):
+                if weighed in ("nothing", "records"):
+                    yield pytest.param(kind, weighed, marks=pytest.mark.exhaustive)
+                continue
             if class_weights is None or (len(labels) == 1 and labels[0]["dtype"] == "int64"):
                 often = (kind, weighed) in {
                     ("one-hot", "both"),

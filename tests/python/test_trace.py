@@ -62,6 +62,42 @@ _MODELS = """
     def fails():
         raise ValueError("my own fault")
 
+    class Own(keras.Sequential):
+        def train_step(self, data):
+            raise RuntimeError("mine")
+
+    class OwnTest(keras.Sequential):
+        def test_step(self, data):
+            raise RuntimeError("mine")
+
+        def compute_metrics(self, x, y, y_pred, sample_weight=None):
+            return {}
+
+    def own_steps(features, classes, kind):
+        model = {"train": Own, "test": OwnTest}[kind](
+            [keras.Input((features,)), keras.layers.Dense(classes, "softmax")])
+        model.compile("sgd", "categorical_crossentropy")
+        return model
+
+    def own_step_of_an_instance(features, classes):
+        model = compiled(features, classes)
+        model.train_step = lambda data: {}
+        return model
+
+    class NeedsMore(keras.Model):
+        def call(self, age, income, training=False):
+            return age + income
+
+    def needs_more():
+        model = NeedsMore()
+        model.compile("sgd", "mse")
+        return model
+
+    def sequences(classes):
+        model = keras.Sequential([keras.Input((None,)), keras.layers.Embedding(4, 5)])
+        model.compile("sgd", keras.losses.CTC(name="mine"))
+        return model
+
     def without_weights(features, classes):
         model = keras.Sequential([keras.Input((features,)), keras.layers.Lambda(lambda x: x[:, :classes])])
         model.compile(optimizer="sgd", loss="mse")
@@ -263,6 +299,25 @@ class ErrorsTest(_ModelsTest):
         self.assert_error("trainable", "no trainable variables", "mine:without_weights")
         self.assert_error("argument", "no argument 'layers'", "mine:compiled", arguments={"layers": 3})
         self.assert_error("argument", "parameter 'width' that nobody gives", "mine:asks_for_more")
+
+    def test_steps_of_the_models_own_which_the_native_loop_would_not_run(self):
+        for kind, steps in (
+            ("train", "Own, .* train_step"),
+            ("test", "OwnTest, .* test_step, compute_metrics"),
+        ):
+            message = f"of the class {steps}. The native loop does not run that code: use --loop keras"
+            self.assert_error("steps", message, "mine:own_steps", arguments={"kind": kind})
+        self.assert_error("steps", "its own train_step", "mine:own_step_of_an_instance")
+
+    def test_a_call_with_several_arguments(self):
+        self.assert_error(
+            "features",
+            r"call\(self, age, income\).*\. Write call\(self, inputs\), and in it age, income = inputs",
+            "mine:needs_more",
+        )
+
+    def test_a_loss_that_compares_sequences(self):
+        self.assert_error("loss", "the loss mine, whose labels have another length", "mine:sequences")
 
     def test_a_model_that_does_not_fit_the_data(self):
         (self.folder / "fixed.py").write_text(

@@ -40,7 +40,8 @@ MODELS = """
 
     def plain(features, classes):
         model = network(features, classes)
-        model.compile(keras.optimizers.Adam(0.05), "categorical_crossentropy", metrics=["accuracy"])
+        metrics = ["accuracy", keras.metrics.F1Score(name="f1")]
+        model.compile(keras.optimizers.Adam(0.05), "categorical_crossentropy", metrics=metrics)
         return model
 
     def scheduled(features, classes):
@@ -212,6 +213,7 @@ def test_it_trains_as_the_native_loop_does(job, native):
     """The same model, seed and order; only the last bits of sums may differ, so the first epoch agrees."""
     assert set(job["train"]) == {*native, "named"}
     first = job["train"]["history"][0]
+    assert {"f1_0", "f1_1", "val_f1_0", "val_f1_1"} < set(native["history"][0])  # a metric of two numbers
     assert {name: first[name] for name in native["history"][0]} == pytest.approx(
         native["history"][0], rel=1e-3
     )
@@ -246,7 +248,7 @@ def test_evaluate_and_predict_take_it(store, job):
     predicted = served(features=tf.constant(batch["sentence"]))["predictions"].numpy().argmax(1)
     truth = batch["label"].argmax(1)
     assert job["evaluate"]["targets"][0]["accuracy"] == pytest.approx(float((predicted == truth).mean()))
-    assert set(job["evaluate"]["metrics"]) == {"accuracy", "loss"}
+    assert set(job["evaluate"]["metrics"]) == {"accuracy", "f1_0", "f1_1", "loss"}
     assert job["predict"]["records"] == job["evaluate"]["records"] == 140
     assert job["train"]["named"]["version"] == 1
 
@@ -254,7 +256,7 @@ def test_evaluate_and_predict_take_it(store, job):
 def test_tensorboard_shows_the_curves(store, job):
     history = job["train"]["history"]
     for part, prefix in (("train", ""), ("validation", "val_")):
-        for metric in ("loss", "accuracy"):
+        for metric in ("loss", "accuracy", "f1_0", "f1_1"):
             expected = [(epoch["epoch"], pytest.approx(epoch[prefix + metric])) for epoch in history]
             assert curve(store / "run", part, f"epoch_{metric}") == expected
     steps = [step for step, _ in curve(store / "run", "train", "batch_loss")]

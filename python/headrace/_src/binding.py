@@ -10,21 +10,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import math
 import re
+import warnings
 from typing import Any
 
 import keras
 import tensorflow as tf
 
+from headrace._src import losses
 from headrace._src.errors import ModelError
 
 _PIXELS = "uint8"
 _MASK = ":mask"  # ends the name of a feature's mask in options
 _USUAL_CHANNELS = 3
 _MOST_FILLED_BYTES = 2**30  # of the rows of a ragged feature in a batch
+_GIVEN = ("training", "mask")  # parameters of `call` that Keras itself gives
 _PROBED_VALUES = (16, 17)  # values of a ragged feature in the rows by which a model is tried
-_HINGES = (keras.losses.Hinge, keras.losses.SquaredHinge, keras.losses.CategoricalHinge)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,22 +181,31 @@ class Target:
     kind: str  # classes, binary, multi-label or regression
     classes: int  # scores of the output; 0: for regression
     scores: str  # what the output's numbers are: probability, logit or margin
-    takes_index: bool  # whether the loss takes class numbers (sparse_…)
+    takes_index: bool  # whether the loss takes numbers of classes
     shape: tuple[int, ...]  # of the output, of one row
 
     @property
     def _is_number_of_class(self) -> bool:
-        return self.kind == "classes" and self.label.classes > 0 and not self.label.one_hot
+        return self.kind == "classes" and self.label.size == 1 and not self.label.one_hot
 
     def convert(self, values: tf.Tensor) -> tf.Tensor:
-        """The target as the loss takes it."""
+        """The target as the loss takes it. Fails for numbers of classes that the output does not have."""
         if self.label.one_hot and (self.takes_index or self.kind == "binary"):
             values = tf.argmax(values, axis=-1)
         elif self._is_number_of_class and not self.takes_index:
-            values = tf.one_hot(tf.reshape(values, [-1]), self.classes)
+            values = tf.one_hot(self._checked(tf.reshape(values, [-1])), self.classes)
         if self.takes_index:
             return tf.reshape(tf.cast(values, tf.int64), [-1])
         return tf.reshape(tf.cast(values, tf.float32), [-1, *self.shape])
+
+    def _checked(self, numbers: tf.Tensor) -> tf.Tensor:
+        if self.label.classes:
+            return numbers  # of a vocabulary, whose numbers are right
+        wrong = tf.boolean_mask(numbers, (numbers < 0) | (numbers >= self.classes))
+        reason = f"but {self.output} has the classes 0 to {self.classes - 1}"
+        check = tf.debugging.Assert(tf.size(wrong) == 0, [f"the label {self.label.name} is", wrong, reason])
+        with tf.control_dependencies([check] if check is not None else []):
+            return tf.identity(numbers)
 
     def numbers_of_classes(self, values: tf.Tensor) -> tf.Tensor:
         """The class of each row of the label. REQUIRES: kind is classes or binary"""
@@ -223,9 +235,7 @@ class Binding:
     def __init__(self, model: keras.Model, name: str, spec: Spec):
         """\\raises ModelError: the model and the data do not fit each other; says what each of them has"""
         self._model = model
-        self._input_structure = _input_structure(model, spec)
-        self.inputs = _bind_inputs(name, spec, self._input_structure)
-        self.sample_predictions = self._first_predictions(model, name)  # of a row of zeros
+        self.sample_predictions = self._bind_inputs(model, name, spec)  # of a row of zeros
         self.outputs = _outputs(model, self.sample_predictions, self._open_shapes(model))
         self.targets = _bind_targets(model, name, spec, self.outputs)
         self.weights = spec.weights
@@ -311,13 +321,27 @@ class Binding:
             ],
         }
 
-    def _first_predictions(self, model: keras.Model, name: str) -> Any:
-        zeros = [_zeros(to.feature) for to in self.inputs]
-        try:
-            return model(self.x(zeros), training=False)
-        except Exception as error:
-            given = ", ".join(f"{to.name} {to.feature.tensor_shape}" for to in self.inputs)
-            raise ModelError("features", f"{name} does not take {given}: {error}") from error
+    def _bind_inputs(self, model: keras.Model, name: str, spec: Spec) -> Any:
+        """Finds the structure that the model takes, and returns its first predictions."""
+        failures: list[Exception] = []
+        for structure in _input_structures(model, name, spec):
+            self._input_structure = structure
+            self.inputs = _bind_inputs(name, spec, structure)
+            try:
+                with warnings.catch_warnings():  # of Keras, about a structure that the model does not take
+                    warnings.simplefilter("ignore", UserWarning)
+                    return model(self.x([_zeros(to.feature) for to in self.inputs]), training=False)
+            except Exception as error:
+                failures.append(error)
+        given = ", ".join(f"{to.name} {to.feature.tensor_shape}" for to in self.inputs)
+        if len(failures) == 1:
+            raise ModelError("features", f"{name} does not take {given}: {failures[0]}") from failures[0]
+        raise ModelError(
+            "features",
+            f"{name} takes {given} neither as a dictionary: {failures[0]}\nnor as a tuple: {failures[1]}\n"
+            f'Write call(self, inputs), and in it inputs["{self.inputs[0].name}"]; or '
+            f"{', '.join(to.name for to in self.inputs)} = inputs, in the order of --features",
+        ) from failures[0]
 
     def _open_shapes(self, model: keras.Model) -> list[tuple[int | None, ...]]:
         """The shapes of a row of the outputs. None: it depends on the number of values in the inputs."""
@@ -420,25 +444,65 @@ class _Wanted:
         return f"{self.name} {self.dtype.name}[{', '.join(map(str, sizes))}]"
 
 
-def _input_structure(model: keras.Model, spec: Spec) -> Any:
-    """The structure of the model's input, with a _Wanted in each place."""
+def _input_structures(model: keras.Model, model_name: str, spec: Spec) -> list[Any]:
+    """The structures that the model's input may have, the likelier first, with a _Wanted in each place."""
     tensors = getattr(model, "_inputs_struct", None)
     if tensors is None and getattr(model, "inputs", None):
         tensors = model.inputs[0] if len(model.inputs) == 1 else model.inputs
     if tensors is not None:
-        return _wanted_of(tensors)
-    names = list(spec.inputs) or [feature.name for feature in spec.usual_features]
+        return [_wanted_of(tensors, _repeated_names(tensors))]
+    _check_call(model, model_name)
+    names = _names_of_inputs(spec)
     if not spec.inputs and len(names) == 1:
-        return _Wanted(names[0])
-    return {name: _Wanted(name) for name in names}
+        return [_Wanted(names[0])]
+    wanted = {name: _Wanted(name) for name in names}
+    return [wanted, tuple(wanted.values())] if len(names) > 1 else [wanted]
 
 
-def _wanted_of(tensors: Any) -> Any:
+def _names_of_inputs(spec: Spec) -> list[str]:
+    """The inputs of a model that declares none, in the order of --features."""
+    places = {feature.name: place for place, feature in enumerate(spec.features)}
+    named = sorted(spec.inputs, key=lambda name: places.get(spec.inputs[name].removesuffix(_MASK), 0))
+    return named or [feature.name for feature in spec.usual_features]
+
+
+def _check_call(model: keras.Model, model_name: str) -> None:
+    """\raises ModelError where `call` needs more than the one argument that `fit` gives"""
+    parameters = list(inspect.signature(model.call).parameters.values())
+    needed = [
+        p.name
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name not in _GIVEN
+    ]
+    if len(needed) <= 1:
+        return
+    names = ", ".join(needed)
+    raise ModelError(
+        "features",
+        f"{model_name} returned a model with call(self, {names}), but Keras calls a model with one argument. "
+        f"Write call(self, inputs), and in it {names} = inputs, in the order of --features; or "
+        f'{needed[0]} = inputs["FEATURE"], …',
+    )
+
+
+def _wanted_of(tensors: Any, repeated: set[str], path: tuple[str, ...] = ()) -> Any:
+    """A key of a dictionary names an input; `repeated` ones are named with the keys above them."""
     if isinstance(tensors, dict):
-        return {key: _wanted(tensor, key) for key, tensor in tensors.items()}
+        return {key: _wanted_of(its, repeated, (*path, str(key))) for key, its in tensors.items()}
     if isinstance(tensors, list | tuple):
-        return [_wanted(tensor, tensor.name) for tensor in tensors]
-    return _wanted(tensors, tensors.name)
+        return [_wanted_of(its, repeated, (*path, "")) for its in tensors]
+    own = _own_name(tensors, path)
+    above = [key for key in path[:-1] if key]
+    return _wanted(tensors, "/".join([*above, own]) if own in repeated else own)
+
+
+def _own_name(tensor: keras.KerasTensor, path: tuple[str, ...]) -> str:
+    return (path and path[-1]) or tensor.name
+
+
+def _repeated_names(tensors: Any) -> set[str]:
+    names = [to.name for to in tf.nest.flatten(_wanted_of(tensors, set()))]
+    return {name for name in names if names.count(name) > 1}
 
 
 def _wanted(tensor: keras.KerasTensor, name: str) -> _Wanted:
@@ -562,37 +626,17 @@ def _losses(model: keras.Model, outputs: list[Output]) -> dict[str, Any]:
     return {output.name: loss for output in outputs}
 
 
-def _loss_name(loss: Any) -> str:
-    name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", ""))
-    return (name or "").lower()
-
-
-def _scores(loss: Any) -> str:
-    """The meaning of an output's numbers, as that loss takes them."""
-    if "hinge" in _loss_name(loss) or isinstance(loss, _HINGES):
-        return "margin"
-    # A function's options are kept by Keras' wrapper, or by functools.partial.
-    keywords = getattr(loss, "_fn_kwargs", getattr(loss, "keywords", {}))
-    is_of_logits = getattr(loss, "from_logits", False) or keywords.get("from_logits", False)
-    return "logit" if is_of_logits or "with_logits" in _loss_name(loss) else "probability"
-
-
 @dataclasses.dataclass(frozen=True)
 class _Compared:
     """An output with a loss, for which a label is wanted."""
 
     name: str
-    loss: str
-    scores: str
+    loss: losses.Loss
     shape: tuple[int, ...]
 
     @property
     def size(self) -> int:
         return math.prod(self.shape)
-
-    @property
-    def takes_index(self) -> bool:
-        return "sparse" in self.loss
 
     def fits(self, label: Feature) -> bool:
         return self.kind(label) is not None
@@ -603,30 +647,39 @@ class _Compared:
         """The kind of target if the loss compares this output with that label; None: they do not fit."""
         if label.dtype not in ("int64", "float32"):
             return None
-        is_index = label.one_hot or (label.size == 1 and label.dtype == "int64")
-        if self.takes_index:
+        is_number = label.size == 1 and label.dtype == "int64"
+        if self.loss.takes_index:
+            is_index = label.one_hot or is_number
             return "classes" if is_index and label.classes in (0, self.size) else None
         if label.classes:
             if self.size == label.classes > 1:
                 return "classes"
             return "binary" if self.size == 1 and label.classes == 2 else None
+        if is_number and self.loss.is_of_classes and self.size > 1:
+            return "classes"
         if label.size != self.size:
             return None
-        is_margin = self.scores == "margin" and "categorical" not in self.loss
-        if "binary" in self.loss or is_margin:
+        if self.loss.is_of_yes_or_no:
             return "binary" if self.size == 1 else "multi-label"
-        return "classes" if "categorical" in self.loss and self.size > 1 else "regression"
+        return "classes" if self.loss.is_of_classes and self.size > 1 else "regression"
 
     def __str__(self) -> str:
         return f"{self.name} {list(self.shape)}, loss {self.loss}"
 
 
 def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list[Output]) -> list[Target]:
-    losses = {name: (_loss_name(loss), _scores(loss)) for name, loss in _losses(model, outputs).items()}
-    compared = [_Compared(o.name, *losses[o.name], o.shape) for o in outputs if o.name in losses]
+    wanted = {name: losses.read(loss) for name, loss in _losses(model, outputs).items()}
+    compared = [_Compared(o.name, wanted[o.name], o.shape) for o in outputs if o.name in wanted]
     if not compared:
         raise ModelError("loss", f"{model_name} is compiled with a loss for none of its outputs")
     for to in compared:
+        if to.loss.is_of_sequences:
+            raise ModelError(
+                "loss",
+                f"{model_name} has the loss {to.loss}, whose labels have another length than the "
+                "output. headrace train compares an output with a label of one fixed shape: call fit "
+                "yourself, on the batches of headrace.open",
+            )
         if None in to.shape:
             raise ModelError(
                 "classes",
@@ -646,8 +699,8 @@ def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list
             label=label,
             kind=to.kind(label),
             classes=0 if to.kind(label) == "regression" else to.size,
-            scores=to.scores,
-            takes_index=to.takes_index,
+            scores=to.loss.scores,
+            takes_index=to.loss.takes_index,
             shape=to.shape,
         )
         for tensor, to, label in zip(tensors, compared, bound, strict=True)
@@ -685,19 +738,28 @@ def _weights_of_classes(targets: list[Target], given: dict[int, float]) -> list[
 def _misfit(model_name: str, output: _Compared, label: Feature) -> str:
     gives = f"{model_name} gives outputs of shape {output.shape}"
     if label.classes:
-        also = " (or 1, with a sigmoid and the loss binary_crossentropy)" if label.classes == 2 else ""
-        if label.classes > 2 and "binary" in output.loss:
-            also = ", with a softmax and the loss sparse_categorical_crossentropy"
-        return (
-            f"{gives}, but the data has {label.classes} classes: the last layer must have {label.classes} "
-            f"units{also}"
-        )
+        return f"{gives}, but the data has {label.classes} classes: {_layer_for_classes(output, label)}"
     if label.dtype == "bytes":
         return (
             f"{model_name} cannot learn {label.name}, which the dataset stores as text: give the feature "
             'type = "label" in the schema (for numbers, "int64" or "float32"), and prepare the data again'
         )
-    return (
-        f"{gives} and the loss {output.loss}, but the label is {label}: the last layer must have "
-        f"{label.size} units"
-    )
+    given = f"{gives} and the loss {output.loss}, but the label is {label}"
+    if output.loss.takes_index:
+        return f'{given}, not the number of a class: give the feature type = "label" in the schema'
+    if label.size == 1 and label.dtype == "int64" and output.size > 1:
+        return (
+            f"{given}. To learn a number, give the last layer 1 unit. To learn a class, use the loss "
+            'sparse_categorical_crossentropy, or give the feature type = "label" in the schema and prepare '
+            "the data again"
+        )
+    return f"{given}: the last layer must have {label.size} units"
+
+
+def _layer_for_classes(output: _Compared, label: Feature) -> str:
+    also = ""
+    if label.classes > 2 and "binary" in output.loss.words:
+        also = ", with a softmax and the loss sparse_categorical_crossentropy"
+    elif label.classes == 2 and not output.loss.takes_index:
+        also = " (or 1, with a sigmoid and the loss binary_crossentropy)"
+    return f"the last layer must have {label.classes} units{also}"

@@ -9,9 +9,14 @@ import numpy as np
 
 
 def scalars(logs: dict[str, Any] | None) -> dict[str, float]:
-    """The metrics that are one number each."""
+    """The metrics as one number each: one of several numbers gives them as NAME_0, NAME_1 …"""
     values = {name: np.asarray(value) for name, value in (logs or {}).items()}
-    return {name: float(value.reshape(())) for name, value in values.items() if value.size == 1}
+    made = {name: float(value.reshape(())) for name, value in values.items() if value.size == 1}
+    for name, value in values.items():
+        if value.size > 1 and value.dtype.kind in "biuf":
+            numbers = {f"{name}_{place}": float(number) for place, number in enumerate(value.reshape(-1))}
+            made = numbers | made
+    return made
 
 
 def to_json(metrics: dict[str, float]) -> dict[str, float | str]:

@@ -23,6 +23,16 @@ ROW_WEIGHTS = "weights"
 """The argument of a step that says which rows are records: 0 is none."""
 RECORD_WEIGHTS = "record_weights"
 """The argument with the feature that weighs records."""
+# Methods of Keras' that a traced step stands for, so that a model's own would not be run.
+_STEPS = (
+    "train_step",
+    "test_step",
+    "compute_metrics",
+    "get_metrics_result",
+    "make_train_function",
+    "make_test_function",
+    "fit",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +76,16 @@ def metrics_of(model: keras.Model, binding: Binding) -> CompiledMetrics:
 
 def trains_as_compiled(model: keras.Model) -> bool:
     """Whether a step of `fit` is Keras' own: then the traced `train_step` does what it does."""
-    return type(model).train_step is keras.Model.train_step
+    return not {"train_step", "make_train_function", "fit"} & set(own_steps(model))
+
+
+def own_steps(model: keras.Model) -> list[str]:
+    """Those of Keras' methods that the model replaces, and that the traced steps stand for."""
+    return [
+        name
+        for name in _STEPS
+        if getattr(getattr(model, name), "__func__", None) is not getattr(keras.Model, name)
+    ]
 
 
 class TracedModel(tf.Module):
@@ -202,7 +221,8 @@ def _concrete_functions(
     @tf.function(input_signature=gradient_specs)
     def apply_gradients(*computed):
         computation.apply(list(computed), computation.trainable)
-        return {"iteration": tf.cast(model.optimizer.iterations.value, tf.int64)}
+        iterations = keras.ops.convert_to_tensor(model.optimizer.iterations)  # computed, if it accumulates
+        return {"iteration": tf.cast(iterations, tf.int64)}
 
     @tf.function(input_signature=batch_spec)
     def eval_step(*batch):

@@ -18,9 +18,13 @@ import os
 import sys
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headrace._src import sources, user_model
 from headrace._src.errors import ModelError
+
+if TYPE_CHECKING:
+    import keras
 
 
 def trace(name: str, spec_data: dict, seed: int, output: Path) -> dict:
@@ -29,7 +33,20 @@ def trace(name: str, spec_data: dict, seed: int, output: Path) -> dict:
     from headrace._src import describe
 
     model, binding = user_model.make(name, spec_data, seed)
+    _check_steps(model, name)
     return describe.save(model, binding, {"model": name, "seed": seed, "spec": spec_data}, output)
+
+
+def _check_steps(model: keras.Model, name: str) -> None:
+    from headrace._src import signatures
+
+    own = signatures.own_steps(model)
+    if own:
+        raise ModelError(
+            "steps",
+            f"{name} returned a model of the class {type(model).__name__}, which defines its own "
+            f"{', '.join(own)}. The native loop does not run that code: use --loop keras",
+        )
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
