@@ -263,15 +263,22 @@ def difference(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.abs(found - wanted).max() / max(np.abs(wanted).max(), 1e-30))
 
 
-@pytest.mark.slow
-@pytest.mark.exhaustive
-def test_either_loop_trains_as_keras_does(headrace, folder):
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(
+            ["conv_2d", "words", "two_outputs", "of_tuple"], marks=pytest.mark.exhaustive, id="four"
+        ),
+        pytest.param(list(CASES), marks=pytest.mark.soak, id="twenty"),
+    ],
+)
+def test_either_loop_trains_as_keras_does(headrace, folder, names):
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
-        trained = [threads.submit(train, headrace, folder, name, loop) for name in CASES for loop in LOOPS]
+        trained = [threads.submit(train, headrace, folder, name, loop) for name in names for loop in LOOPS]
         for one in trained:
             one.result()
     too_far = []
-    for name in CASES:
+    for name in names:
         with contextlib.redirect_stdout(io.StringIO()):
             wanted = by_keras(folder, name)
         for loop in LOOPS:

@@ -142,7 +142,7 @@ class Batcher::State : public std::enable_shared_from_this<State> {
   }
 
  private:
-  // What is done once the mutex is released: runs, and calls of requests.
+  // The work that follows once the mutex is released: runs, and calls of requests.
   struct Actions {
     std::vector<std::pair<ClosedBatch, Batch>> runs{};
     std::vector<std::pair<AnswerDone, Result<Answers>>> answers{};

@@ -1,10 +1,10 @@
 #pragma once
 
-/// \file Gathers the rows of requests into batches, and hands each request the answers to its rows. The design is
-/// in docs/decisions/serving.md, "A batch".
+/// \file Gathers the rows of requests into batches, and hands each request the answers to its rows. The
+/// design is in docs/decisions/serving.md, "A batch".
 ///
 ///   HEADRACE_TRY(ReservedRows rows, batcher.reserve(2, row, {.deadline = deadline}));
-///   std::memcpy(rows.at(0, 0), first, rows.row_bytes(0));     // the request's own thread decodes into the batch
+///   std::memcpy(rows.at(0, 0), first, rows.row_bytes(0));  // in the request's own thread
 ///   std::memcpy(rows.at(0, 1), second, rows.row_bytes(0));
 ///   rows.commit([](Result<Answers> answers) { … });           // later, from a thread of the runner
 
@@ -24,7 +24,7 @@
 
 namespace headrace {
 
-/// Memory of one batch, such as a piece that another process shares. Its bytes are aligned to kTensorAlignment.
+/// Memory of one batch, such as a piece that another process shares. Aligned to kTensorAlignment.
 class BatchMemory {
  public:
   virtual ~BatchMemory() = default;
@@ -94,8 +94,8 @@ class ReservedRows;
 struct BatchedPiece;  // of a request, in one batch
 struct BatchedRequest;
 
-/// Batches of one signature of one version. Thread-safe. A batch is sent when a lane is idle and nobody writes to
-/// the batch any more; nobody waits for company. REQUIRES, when it is destroyed: no request is in flight
+/// Batches of one signature of one version. Thread-safe. A batch is sent when a lane is idle and nobody
+/// writes to the batch any more; nobody waits for company. REQUIRES, at its end: no request is in flight
 class Batcher {
  public:
   /// The runner must outlive it.
@@ -105,8 +105,8 @@ class Batcher {
   /// Rows of one batch, or of several if the open one has too few left. `row`: types and shapes of a row of
   /// each input.
   /// \error kInvalidArgument    no rows, or they are too large: as check_layout
-  /// \error kResourceExhausted  too many rows wait, or they would not be run before the deadline; expected_wait
-  ///                            says when to come again. Also that of `allocate`
+  /// \error kResourceExhausted  too many rows wait, or they would not be run before the deadline;
+  ///                            expected_wait says when to come again. Also that of `allocate`
   /// \error kUnavailable        as `refuse` says
   Result<ReservedRows> reserve(std::uint64_t rows, const std::vector<RowTensor>& row,
                                const RequestOptions& options = {});
@@ -131,8 +131,8 @@ class Batcher {
   const std::shared_ptr<State> state_;
 };
 
-/// Rows that one request fills, from one thread. Movable. If it is destroyed without `commit`, its rows are given
-/// up: they are zeros, and nobody gets their answers.
+/// Rows that one request fills, from one thread. Movable. If it is destroyed without `commit`, its rows are
+/// given up: they are zeros, and nobody gets their answers.
 class ReservedRows {
  public:
   ReservedRows(ReservedRows&& other) noexcept = default;

@@ -25,8 +25,8 @@ struct TextPlace {
   std::uint32_t size_bytes = 0;
 };
 
-/// A batch of up to `rows_max` rows: for each input a region of rows, aligned to kTensorAlignment, then a region
-/// for texts. A value. REQUIRES: all sizes together are below 2^32 bytes (check_layout)
+/// A batch of up to `rows_max` rows: for each input a region of rows, aligned to kTensorAlignment, then a
+/// region for texts. A value. REQUIRES: all sizes together are below 2^32 bytes (check_layout)
 class BatchLayout {
  public:
   BatchLayout(std::vector<RowTensor> inputs, std::uint64_t rows_max, std::uint64_t texts_bytes);
@@ -51,9 +51,9 @@ class BatchLayout {
 /// \error kInvalidArgument  such a batch would take 4 GiB or more, or a size overflows
 Status check_layout(const std::vector<RowTensor>& inputs, std::uint64_t rows_max, std::uint64_t texts_bytes);
 
-/// The first `rows` rows of each input, as tensors. `views` holds the texts of inputs of byte strings, and has to
-/// live as long as the result is used. Texts are checked: `memory` may have been written by a process that
-/// nobody trusts.
+/// The first `rows` rows of each input, as tensors. `views` holds the texts of inputs of byte strings, and must
+/// live as long as the result is used. Texts are checked: a process that nobody trusts may have written
+/// `memory`.
 /// \error kDataLoss  a text lies outside the texts of the batch
 /// REQUIRES: rows ≤ rows_max, memory has size_bytes
 Result<std::vector<TensorView>> tensors_of(const BatchLayout& layout, BytesView memory, std::uint64_t rows,
