@@ -3,8 +3,8 @@
 ///   headrace_bench_serve_batches CLIENTS REQUESTS REPEATS
 ///
 /// Each client is a thread that sends one row of 512 floats after another, and after 64 of them answers the
-/// batches that are there with their own inputs, so that nobody ever waits. Writes JSON to standard output: CPU
-/// seconds of each repeat, requests, batches, and the CPU seconds of copying the rows alone.
+/// batches that are there with their own inputs, so that nobody ever waits. Writes JSON to standard output:
+/// CPU seconds of each repeat, requests, batches, and the CPU seconds of copying the rows alone.
 
 #include <algorithm>
 #include <cstring>

@@ -51,8 +51,8 @@ class BatchLayout {
 /// \error kInvalidArgument  such a batch would take 4 GiB or more, or a size overflows
 Status check_layout(const std::vector<RowTensor>& inputs, std::uint64_t rows_max, std::uint64_t texts_bytes);
 
-/// The first `rows` rows of each input, as tensors. `views` holds the texts of inputs of byte strings, and must
-/// live as long as the result is used. Texts are checked: a process that nobody trusts may have written
+/// The first `rows` rows of each input, as tensors. `views` holds the texts of inputs of byte strings, and
+/// must live as long as the result is used. Texts are checked: a process that nobody trusts may have written
 /// `memory`.
 /// \error kDataLoss  a text lies outside the texts of the batch
 /// REQUIRES: rows ≤ rows_max, memory has size_bytes
