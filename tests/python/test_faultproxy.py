@@ -169,6 +169,7 @@ def outcomes(store: Store, **options) -> tuple[list, FaultProxy]:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_seed_repeats_the_same_faults(store):
     first, proxy = outcomes(store, rate=0.2, seed=5)
     again, other = outcomes(store, rate=0.2, seed=5)

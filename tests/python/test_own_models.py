@@ -425,6 +425,7 @@ def test_what_does_not_fit_is_told_with_both_sides(headrace, folder):
     assert not (folder / "none").exists()
 
 
+@pytest.mark.exhaustive
 def test_a_model_that_wants_a_vector_of_numbers_is_told_how_to_make_one(headrace, folder):
     (folder / "pair.py").write_text(
         "import keras\n"

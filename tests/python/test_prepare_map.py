@@ -291,7 +291,9 @@ def hanging_options(number_schema) -> tuple:
     return ("--schema", number_schema, "--map-timeout", "2", "--max-rejects", "2")
 
 
-@pytest.mark.parametrize("function", ["hang", pytest.param("hang_in_another_group", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "function", ["hang", pytest.param("hang_in_another_group", marks=pytest.mark.exhaustive)]
+)
 def test_a_function_that_hangs_costs_its_rows_alone(prepare, numbers, hanging_options, function):
     data, made = prepare(numbers, function, *hanging_options)
     assert made["counts"]["written"] == 38

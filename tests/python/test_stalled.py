@@ -153,7 +153,7 @@ def test_a_stalled_prepare_loses_to_one_that_overwrites(headrace, archive, place
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize("ends", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_a_stalled_prepare_and_the_same_command_make_the_same_dataset(headrace, archive, place, stall, ends):
     with Moment(place, "train-") as at:
         first = stall(prepare_words(archive, place, 20), at.environment())

@@ -206,7 +206,11 @@ ONE_MORE = [
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "runs"),
-    [("preparation", 3), ("training", 1), pytest.param("training", 10, marks=pytest.mark.soak)],
+    [
+        ("preparation", 3),
+        pytest.param("training", 1, marks=pytest.mark.exhaustive),
+        pytest.param("training", 10, marks=pytest.mark.soak),
+    ],
 )
 def test_a_tenth_of_faults_costs_less_than_a_third_of_requests_more(request, name, runs):
     """With one request more for each fault it is a ninth; the rest is for chance.

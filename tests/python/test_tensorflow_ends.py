@@ -71,7 +71,10 @@ ENDS = {
     ),
     "fit has failed": ("fit_damaged_images()", 1),
 }
-TIMES = [pytest.param(1, id="1"), pytest.param(25, id="25", marks=pytest.mark.soak)]
+TIMES = [
+    pytest.param(1, id="1", marks=pytest.mark.exhaustive),
+    pytest.param(25, id="25", marks=pytest.mark.soak),
+]
 
 
 @pytest.fixture(scope="module")

@@ -87,6 +87,7 @@ def test_both_loops_train_on_the_same_batches(headrace, folder, balanced):
         assert [c["stage"] for c in configurations] == ["train 3", "train 3"]
 
 
+@pytest.mark.exhaustive
 def test_balanced_training_finds_what_is_rare(headrace, folder, balanced):
     plain = train(headrace, folder, "plain", "--epochs", "3")
     assert published_support.configuration(folder / "plain")["stage"] == "train 2"

@@ -457,6 +457,7 @@ def test_the_code_of_the_how_to_page_runs(root, store, tmp_path):
     text = (root / "docs" / "how-to" / "keras-loop.md").read_text()
     (store / "page.py").write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)))
     said = fit_here(store, tmp_path, "build", "callbacks", file="page.py", epochs=3)
+    assert "done" in said, said
     assert [epoch["learning_rate"] for epoch in said["done"]["history"]] == pytest.approx(
         [1e-3 * 0.9**epoch for epoch in range(3)]
     )

@@ -111,7 +111,7 @@ def cosines(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "texts",
     [
-        pytest.param("snippets", marks=pytest.mark.slow),
+        pytest.param("snippets", marks=pytest.mark.exhaustive),
         "multilingual",
         "odd",
         pytest.param("long", marks=pytest.mark.exhaustive),
