@@ -485,7 +485,7 @@ WRONG_KEY = {"AWS_ACCESS_KEY_ID": "canary-wrong-key"}
     [
         (WRONG_SECRET, ["AWS_SECRET_ACCESS_KEY"]),
         (WRONG_KEY, ["AWS_ACCESS_KEY_ID"]),
-        pytest.param(UNREACHABLE, ["127.0.0.1:1", "AWS_ENDPOINT_URL_S3"], marks=pytest.mark.slow),
+        pytest.param(UNREACHABLE, ["127.0.0.1:1", "AWS_ENDPOINT_URL_S3"], marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_store_that_cannot_be_reached(fails, headrace, archive, s3_url, env, words):

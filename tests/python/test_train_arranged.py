@@ -101,6 +101,7 @@ def test_balanced_training_finds_what_is_rare(headrace, folder, balanced):
     assert recalls[1] < 0.1
 
 
+@pytest.mark.exhaustive
 def test_another_arrangement_is_another_configuration(headrace, folder, balanced):
     for options in ([], ["--bucket", "steps"]):
         refused = train(headrace, folder, "native", *options, "--epochs", "3", check=False)

@@ -158,7 +158,7 @@ def store(headrace, tmp_path_factory, tracing_environment) -> Iterator[pathlib.P
     words = ["--encoder", f"hash:{WIDTH}", "--shard-records", "100", "--compression", "none"]
     headrace("prepare", folder / "raw.tar.gz", folder / "data", *words)
     yield folder
-    for name in ("mine", "page"):  # other files have modules of these names
+    for name in ("mine", "how_to_page"):  # other files have modules of these names
         sys.modules.pop(name, None)
 
 
@@ -455,8 +455,8 @@ def test_a_model_and_callbacks_in_two_files_of_one_name_are_refused(store, tmp_p
 @pytest.mark.slow
 def test_the_code_of_the_how_to_page_runs(root, store, tmp_path):
     text = (root / "docs" / "how-to" / "keras-loop.md").read_text()
-    (store / "page.py").write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)))
-    said = fit_here(store, tmp_path, "build", "callbacks", file="page.py", epochs=3)
+    (store / "how_to_page.py").write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)))
+    said = fit_here(store, tmp_path, "build", "callbacks", file="how_to_page.py", epochs=3)
     assert "done" in said, said
     assert [epoch["learning_rate"] for epoch in said["done"]["history"]] == pytest.approx(
         [1e-3 * 0.9**epoch for epoch in range(3)]
