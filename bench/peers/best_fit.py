@@ -1,14 +1,18 @@
 """Keras `fit` at its best, as the peers of `headrace train` call it: 32 steps in one execution, and intra-op
 threads and jit_compile as the caller has found them."""
 
+from collections.abc import Callable
+
 import keras
 import tensorflow as tf
 from train_loop import EpochClock
 
 
-def compiled(model: keras.Model, threads: str, jit: str) -> keras.Model:
-    """The model, compiled anew. `threads`: 0 is TensorFlow's default; `jit`: auto, yes or no."""
+def compiled(build: Callable[[], keras.Model], threads: str, jit: str) -> keras.Model:
+    """The model that `build` makes, compiled anew. `threads`: 0 is TensorFlow's default; it can only be set
+    before there is a model. `jit`: auto, yes or no."""
     tf.config.threading.set_intra_op_parallelism_threads(int(threads))
+    model = build()
     model.compile(
         optimizer=model.optimizer,
         loss=model.loss,

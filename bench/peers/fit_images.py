@@ -39,7 +39,7 @@ def pipeline(folder: str, batch: int) -> tf.data.Dataset:
 
 def main() -> None:
     folder, batch, threads, jit, epochs = sys.argv[1:]
-    model = best_fit.compiled(build(), threads, jit)
+    model = best_fit.compiled(build, threads, jit)
     print(json.dumps(best_fit.fit(model, pipeline(folder, int(batch)), int(epochs))))
 
 

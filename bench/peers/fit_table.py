@@ -43,7 +43,7 @@ def pipeline(folder: str, batch: int, with_labels: bool) -> tf.data.Dataset:
 
 def main() -> None:
     folder, threads, jit, what = sys.argv[1:]
-    model = best_fit.compiled(build(), threads, jit)
+    model = best_fit.compiled(build, threads, jit)
     if what == "predict":
         seconds = []
         for _ in range(3):
