@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headrace/base/text.h"
+#include "headrace/store/url.h"
 
 namespace headrace {
 
