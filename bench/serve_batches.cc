@@ -86,7 +86,7 @@ void send(Batcher& batcher, EchoRunner& runner, std::uint64_t requests) {
     auto rows = batcher.reserve(1, row);
     if (!rows) std::abort();
     std::memcpy(rows->at(0, 0), features.data(), rows->row_bytes(0));
-    std::move(*rows).commit([](const Result<Answers>& answers) {
+    std::move(*rows).commit([](const Result<BatchAnswers>& answers) {
       if (!answers) std::abort();
     });
     if (i % kAtOnce == kAtOnce - 1) runner.answer_all();

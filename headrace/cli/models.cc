@@ -5,6 +5,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/record_run.h"
+#include "headrace/model/export_files.h"
 #include "headrace/model/named_model.h"
 #include "headrace/track/created_once.h"
 #include "headrace/track/published_folder.h"
@@ -41,9 +42,6 @@ constexpr Option kModelsExportOptions[] = {
     kTrackOption,
     kRunIdOption,
 };
-
-constexpr std::string_view kExportKind = "saved_model";
-constexpr std::string_view kLastFile = "saved_model.pb";
 
 // A model that exists: its folder, its name, the numbers of its versions, ascending.
 struct FoundModel {
@@ -117,7 +115,13 @@ Status list_models(CommandContext& context, const std::vector<std::string>& argu
   for (const Location& root : roots) {
     HEADRACE_TRY(const std::vector<std::string> names, list_named_models(root, context.call()));
     for (const std::string& name : names) {
-      HEADRACE_TRY(const FoundModel model, read_model(named_model_folder(root, name), context.call()));
+      const auto read = read_model(named_model_folder(root, name), context.call());
+      if (!read && read.error().code == Code::kNotFound) continue;  // a folder of somebody else
+      if (!read) {
+        context.console.warn(read.error().message);
+        continue;
+      }
+      const FoundModel& model = *read;
       if (!context.console.json()) context.console.result(line_of(model, context.console));
       out.push_back(to_json(model));
     }
@@ -144,7 +148,7 @@ Status show_model(CommandContext& context, const std::vector<std::string>& argum
                             {"aliases", aliases}});
     if (context.console.json()) continue;
     std::string line = concat(version, "  ", context.console.name(source.export_url));
-    if (!published) line += "  not published yet: the headrace train command that began it goes on";
+    if (!published) line += "  not published: its headrace train is at work, or was stopped; run that again";
     for (const std::string& alias : aliases) line += concat("  ", context.console.name(alias));
     context.console.result(line);
   }
@@ -160,6 +164,7 @@ Status set_alias(CommandContext& context, const std::vector<std::string>& argume
   const auto version = parse_number<std::uint64_t>(arguments[2]);
   if (!version)
     return Error{Code::kInvalidArgument, concat("VERSION ", arguments[2], ": it is the number of a version")};
+  HEADRACE_CHECK(check_alias(arguments[1]));
   HEADRACE_TRY(const FoundModel model, read_model(folder, context.call()));
   HEADRACE_TRY(const PublishedFolder published, published_version(model, *version, context.call()));
   return record_run(
@@ -167,6 +172,9 @@ Status set_alias(CommandContext& context, const std::vector<std::string>& argume
       [&](RunRecorder& recorder, RunEnd&) -> Status {
         HEADRACE_CHECK(recorder.add_input("version", published.folder));
         HEADRACE_CHECK(point_alias(folder, arguments[1], *version, recorder.run_id()));
+        if (context.console.json())
+          context.console.result(
+              Json{{"alias", arguments[1]}, {"version", *version}, {"url", recorded_url(folder)}}.dump());
         context.console.note(concat(context.console.name(arguments[1]), " of ",
                                     context.console.name(folder.describe()), " is version ", *version));
         return {};
@@ -187,11 +195,8 @@ Status copy_part(const Location& from, const Location& to, const ManifestPart& p
 
 // saved_model.pb comes last: servers take a folder that has it for complete.
 Status copy_version(const PublishedFolder& version, const Location& to, const CallOptions& call) {
-  const std::string below = folder_of_part(version.manifest, kLastFile);
-  std::vector<ManifestPart> parts = version.manifest.parts;
-  std::ranges::stable_partition(parts,
-                                [](const ManifestPart& part) { return last_segment(part.key) != kLastFile; });
-  for (const ManifestPart& part : parts) {
+  const std::string below = folder_of_part(version.manifest, kSavedModelFile);
+  for (const ManifestPart& part : with_saved_model_last(version.manifest.parts)) {
     if (!part.key.starts_with(below)) continue;
     HEADRACE_CHECK(copy_part(version.folder.at(part.key), to.at(part.key.substr(below.size())), part, call));
   }
@@ -216,10 +221,10 @@ Status export_model_for_others(CommandContext& context, const std::vector<std::s
   HEADRACE_TRY(const std::uint64_t number, wanted_version(model, options));
   HEADRACE_TRY(const PublishedFolder version, published_version(model, number, context.call()));
   const Location to = target.at(concat(model.name, "/", number));
-  return record_run(context, "models export", target, options, [&](RunRecorder& recorder, RunEnd&) -> Status {
+  return record_run(context, "models export", to, options, [&](RunRecorder& recorder, RunEnd&) -> Status {
     HEADRACE_CHECK(recorder.add_input("version", version.folder));
     HEADRACE_CHECK(copy_version(version, to, context.call()));
-    HEADRACE_CHECK(recorder.add_output("saved_model", to.at(kLastFile)));
+    HEADRACE_CHECK(recorder.add_output("saved_model", to.at(kSavedModelFile)));
     context.console.result(context.console.json()
                                ? Json{{"url", recorded_url(to)}, {"version", number}}.dump()
                                : context.console.name(to.describe()));

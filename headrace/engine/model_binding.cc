@@ -195,6 +195,7 @@ Json to_json(const ModelBinding& binding) {
                   {"label", to_json(target.label)},
                   {"kind", target_kind_name(target.kind)}};
     if (target.scores != TargetScores::kProbability) added["scores"] = target_scores_name(target.scores);
+    if (target.ignored_class) added["ignored_class"] = *target.ignored_class;
     out["targets"].push_back(std::move(added));
   }
   if (binding.weights) out["weights"] = to_json(*binding.weights);
@@ -203,6 +204,15 @@ Json to_json(const ModelBinding& binding) {
   }
   return out;
 }
+
+namespace {
+
+std::optional<std::int64_t> ignored_class_from_json(const Json& target) {
+  if (!target.contains("ignored_class")) return std::nullopt;
+  return target.get<std::int64_t>("ignored_class");
+}
+
+}  // namespace
 
 ModelBinding binding_from_json(const Json& from) {
   ModelBinding out;
@@ -213,7 +223,7 @@ ModelBinding binding_from_json(const Json& from) {
   for (const Json& target : from.at("targets").values()) {
     out.targets.push_back({target.get<std::string>("tensor"), target.get<std::string>("output"),
                            feature_from_json(target.at("label")), kind_from_json(target.at("kind")),
-                           scores_from_json(target)});
+                           scores_from_json(target), ignored_class_from_json(target)});
   }
   for (const Json& output : from.at("outputs").values()) {
     out.outputs.push_back({output.get<std::string>("tensor"), output.get<std::string>("name"),

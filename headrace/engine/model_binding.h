@@ -72,6 +72,8 @@ struct ModelTarget {
   ModelFeature label;
   TargetKind kind = TargetKind::kClasses;
   TargetScores scores = TargetScores::kProbability;
+  /// A number of a class that the loss leaves out (Keras' ignore_class), whatever classes there are.
+  std::optional<std::int64_t> ignored_class{};
 };
 
 struct ModelOutput {

@@ -1,20 +1,19 @@
 #include "headrace/evaluate/exported_model.h"
 
 #include "headrace/base/text.h"
+#include "headrace/model/export_files.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::string_view kModelKind = "saved_model";
-
 // The export's manifest, wherever `run` leads to it.
 Result<PublishedFolder> find_export(const Location& run) {
-  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(run.at("export"), kModelKind));
+  HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(run.at("export"), kExportKind));
   if (published) return *std::move(published);
   HEADRACE_TRY(published, read_published(run));
-  if (published && published->manifest.kind == kModelKind) return *std::move(published);
+  if (published && published->manifest.kind == kExportKind) return *std::move(published);
   if (published) {
     return Error{Code::kInvalidArgument, concat(run.describe(), " is a ", published->manifest.kind,
                                                 " folder, not a run of training")};
@@ -41,7 +40,7 @@ Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,
   }
   HEADRACE_TRY(StagedFolder files, StagedFolder::create(temporary_folder));
   HEADRACE_CHECK(
-      download_published(published, folder_of_part(published.manifest, "saved_model.pb"), files.path()));
+      download_published(published, folder_of_part(published.manifest, kSavedModelFile), files.path()));
   auto model = engine.load(files.path(), {.name = published.folder.describe()});
   if (!model) return std::move(model).error().in(concat("loading ", published.folder.describe()));
   return ExportedModel{published.folder, published.digest, *std::move(contract), std::move(files),

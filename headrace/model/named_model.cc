@@ -1,6 +1,8 @@
 #include "headrace/model/named_model.h"
 
+#include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
@@ -54,6 +56,8 @@ bool is_name(std::string_view name) {
          name.front() != '.' && name.front() != '_' && name.front() != '-';
 }
 
+}  // namespace
+
 Status check_alias(std::string_view alias) {
   if (alias == kLatestAlias)
     return Error{Code::kInvalidArgument,
@@ -64,6 +68,8 @@ Status check_alias(std::string_view alias) {
                                               ": an alias has 1 to 128 letters, digits, '.', '_' or '-', "
                                               "begins with a letter or digit, and is not a number")};
 }
+
+namespace {
 
 // Appends an entry, unless `is_done` says of the alias's version that there is no need.
 Status append(const Location& model, std::string_view alias, std::uint64_t version, std::string_view by,
@@ -118,6 +124,7 @@ Result<std::vector<std::string>> list_named_models(const Location& root, const C
           names.push_back(object.key.substr(below.size(), object.key.size() - below.size() - 1));
         return true;
       }));
+  std::ranges::sort(names);
   return names;
 }
 
@@ -159,12 +166,12 @@ Result<bool> Aliases::refresh(const CallOptions& call) {
     HEADRACE_TRY(const std::optional<std::uint64_t> last,
                  latest_number(*model_.store, alias_prefix(model_), call));
     HEADRACE_CHECK(read_last(last.value_or(0), call));
+    told_ = versions_;
     return !versions_.empty();
   }
-  const auto before = versions_;
   for (;;) {
     auto entry = read_entry(model_, *last_ + 1, call);
-    if (!entry && entry.error().code == Code::kNotFound) return versions_ != before;
+    if (!entry && entry.error().code == Code::kNotFound) return std::exchange(told_, versions_) != versions_;
     if (!entry) return std::move(entry).error();
     versions_[entry->alias] = entry->version;
     ++*last_;

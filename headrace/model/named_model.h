@@ -54,9 +54,10 @@ class Aliases {
   /// Asks nothing of the store yet.
   explicit Aliases(Location model) : model_(std::move(model)) {}
 
-  /// Reads what has come since the last call; true if an alias has changed. Cost: one request, whatever the
-  /// log's length, if nothing has come; two for each entry that has. The first call lists the log and reads
-  /// its last entry. It does not notice that the model was removed and made again: see `exists`.
+  /// Reads what has come; true if an alias has changed since the last call that succeeded. Cost: one request,
+  /// whatever the log's length, if nothing has come; two for each entry that has. The first call lists the
+  /// log and reads its last entry. It does not notice that the model was removed and made again: see
+  /// `exists`.
   /// \error kDataLoss  an entry is damaged
   Result<bool> refresh(const CallOptions& call = {});
 
@@ -77,10 +78,15 @@ class Aliases {
   Location model_;
   std::optional<std::uint64_t> last_;  // number of the last entry that was read; 0: the log is empty
   std::map<std::string, std::uint64_t, std::less<>> versions_;
+  std::map<std::string, std::uint64_t, std::less<>>
+      told_;  // versions_, as of the last `refresh` that succeeded
 };
 
-/// Lets an alias name this version. If two do so at once, the later one counts, and the log has both.
 /// \error kInvalidArgument  not a name of an alias: as of a model, but not a number, and not "latest"
+Status check_alias(std::string_view alias);
+
+/// Lets an alias name this version. If two do so at once, the later one counts, and the log has both.
+/// \error kInvalidArgument  as check_alias
 /// \error kAborted          too many others append at the same time
 Status point_alias(const Location& model, std::string_view alias, std::uint64_t version, std::string_view by);
 

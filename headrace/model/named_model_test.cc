@@ -149,6 +149,17 @@ TEST_F(NamedModel, ADamagedEntryIsNamedAndTheAliasesStay) {
   EXPECT_EQ(reader.version_of("latest"), 1U);
 }
 
+TEST_F(NamedModel, AChangeIsToldThoughReadingFailedAfterIt) {
+  Aliases reader(model());
+  ASSERT_FALSE(*reader.refresh());
+  write_entry(1, R"({"alias":"latest","by":"r","version":1})");
+  write_entry(2, "damaged");
+  EXPECT_FALSE(reader.refresh());
+  ASSERT_TRUE(remove_object(*location.store, "models/m/_headrace/aliases-00000002"));
+  EXPECT_TRUE(*reader.refresh());
+  EXPECT_FALSE(*reader.refresh());
+}
+
 TEST_F(NamedModel, AModelThatWasRemovedIsSeen) {
   Aliases reader(model());
   ASSERT_FALSE(*reader.refresh());

@@ -116,14 +116,21 @@ class DatasetInput final : public PredictInput {
         has_one_shard() ? "" : dataset_->shards()[shard].location.url.text(), is_lost));
   }
 
-  // Checks that the first record fits the model. Damage does not say that it does not.
+  // Checks that the first record fits the model; one of the first 16, if records that do not fit are to be
+  // left out. Damage does not say that they do not fit.
   Status check_first(const std::stop_token& stop) const {
     const auto first = std::ranges::find_if(
         dataset_->shards(), [](const DatasetShard& shard) { return shard.record_count > 0 && !shard.lost; });
     if (first == dataset_->shards().end()) return {};
+    const auto shard = static_cast<std::uint32_t>(first - dataset_->shards().begin());
+    if (options_.on_corrupt != CorruptionPolicy::kFail) {
+      HEADRACE_TRY(const std::unique_ptr<BatchLoader> some,
+                   BatchLoader::create({{.dataset = dataset_->only(shard)}}, loader_options(16, stop)));
+      const auto fitting = some->next();
+      if (fitting && *fitting && (*fitting)->records > 0) return {};
+    }
     LoaderOptions options = loader_options(1, stop);
     options.on_corrupt = CorruptionPolicy::kFail;
-    const auto shard = static_cast<std::uint32_t>(first - dataset_->shards().begin());
     HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
                  BatchLoader::create({{.dataset = dataset_->only(shard)}}, options));
     auto batch = loader->next();

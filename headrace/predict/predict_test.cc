@@ -250,7 +250,8 @@ TEST_F(Predict, RecordsWithoutIdsHaveTheirNumbersAndShards) {
 }
 
 TEST_F(Predict, TheFirstRecordOfForeignDataShowsWhetherTheyFit) {
-  const DatasetInputOptions with{.on_corrupt = CorruptionPolicy::kSkipRecord, .checks_first = true};
+  const DatasetInputOptions with{.checks_first = true};
+  const DatasetInputOptions skipping{.on_corrupt = CorruptionPolicy::kSkipRecord, .checks_first = true};
   publish_data({{tiny_record(0, 1), {{0.5F}, {1, 0}}}}, attributes());
   ASSERT_TRUE(remove_object(*store, "data/_headrace/manifest-00000001"));
   const ExportedModel model = open_model();
@@ -260,6 +261,9 @@ TEST_F(Predict, TheFirstRecordOfForeignDataShowsWhetherTheyFit) {
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Code::kInvalidArgument);
   EXPECT_THAT(other.error().message, HasSubstr("float32[3] is wanted, float32[1] was found"));
+  EXPECT_TRUE(open_dataset_input(model, at("data/test-00000"), skipping, {})) << "one of the first ones fits";
+  publish_data({{{{0.5F}, {1, 0}}, {{0.5F}, {1, 0}}}}, attributes());
+  EXPECT_FALSE(open_dataset_input(model, at("data/test-00000"), skipping, {}));
 }
 
 TEST_F(Predict, GivesEachTextTheScoresOfItsOwnVector) {

@@ -466,8 +466,8 @@ Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model
 }
 
 Status check_first_rows(const PredictInput& input, const std::stop_token& stop) {
-  if (input.pieces() > 0) {
-    HEADRACE_TRY(const std::unique_ptr<PieceReader> reader, input.open(0, 1, stop));
+  for (std::size_t piece = 0; piece < input.pieces(); ++piece) {
+    HEADRACE_TRY(const std::unique_ptr<PieceReader> reader, input.open(piece, 1, stop));
     HEADRACE_TRY(const std::optional<PredictRows> rows, reader->next());
     if (rows) return {};
   }

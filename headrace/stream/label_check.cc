@@ -35,7 +35,7 @@ std::string mend_for(const ModelTarget& target, const Allowed& allowed) {
   if (target.kind == TargetKind::kClasses) {
     return concat("the output ", target.output, " has ", allowed.most + 1, " scores, so classes are 0 to ",
                   allowed.most,
-                  ". Give the model more, or number the classes from 0: type = \"label\" in the ",
+                  ". Give its layer more units, or number the classes from 0: type = \"label\" in the ",
                   "schema does");
   }
   return concat("the loss of the output ", target.output, " takes ", allowed.least, " to ", allowed.most,
@@ -55,7 +55,8 @@ Status check_labels(const ModelBinding& binding, std::span<const TensorView> col
                                                labels.shape.elements());
     const std::size_t width = std::max<std::uint64_t>(1, target.label.size());
     for (std::size_t k = 0; k < values.size(); ++k) {
-      const bool is_allowed = values[k] >= allowed.least && values[k] <= allowed.most;
+      const bool is_allowed =
+          (values[k] >= allowed.least && values[k] <= allowed.most) || values[k] == target.ignored_class;
       if (is_allowed || batch.weights()[k / width] == 0) continue;
       return Error{Code::kInvalidArgument,
                    concat("the label ", target.label.name, " of ", describe_record(loader, batch, k / width),

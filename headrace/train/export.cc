@@ -6,6 +6,7 @@
 #include "headrace/base/crc32c.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/model/export_files.h"
 #include "headrace/model/named_model.h"
 #include "headrace/store/url.h"
 #include "headrace/track/created_once.h"
@@ -14,9 +15,6 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kKind = "saved_model";
-constexpr std::string_view kLastFile = "saved_model.pb";
-
 std::string export_attributes(const TracedModel& traced, const ExportDescription& description) {
   Json out = to_json(description.contract);
   out["model"] = traced.model;
@@ -24,13 +22,6 @@ std::string export_attributes(const TracedModel& traced, const ExportDescription
   out["epoch"] = description.epoch;
   out["step"] = description.step;
   return out.dump();
-}
-
-// saved_model.pb comes last: whoever sees it finds all others.
-std::vector<ManifestPart> with_last_file_at_the_end(std::vector<ManifestPart> parts) {
-  std::stable_partition(parts.begin(), parts.end(),
-                        [](const ManifestPart& part) { return last_segment(part.key) != kLastFile; });
-  return parts;
 }
 
 // Whether the object at `key` has the size and the checksum of `part`.
@@ -49,7 +40,7 @@ Result<bool> is_copy(Store& store, const std::string& key, const ManifestPart& p
 // The export, if it is still the one with this digest.
 Result<PublishedFolder> read_export(const Location& exported, std::string_view digest,
                                     std::string_view name) {
-  HEADRACE_TRY(std::optional<PublishedFolder> found, read_published(exported, kKind));
+  HEADRACE_TRY(std::optional<PublishedFolder> found, read_published(exported, kExportKind));
   if (!found) return Error{Code::kNotFound, concat(exported.describe(), " is not published")};
   if (found->digest == digest) return *std::move(found);
   return Error{Code::kAborted,
@@ -66,11 +57,11 @@ Status publish_version(const PublishedFolder& source, const Location& version, s
   if (exported.store != version.store)
     return Error{Code::kInternal, "a named model must lie in the store of its run"};
   HEADRACE_TRY(const ChainState seen, read_chain(version));
-  HEADRACE_TRY(const std::optional<PublishedFolder> before, read_published(version, kKind));
+  HEADRACE_TRY(const std::optional<PublishedFolder> before, read_published(version, kExportKind));
   if (before) return {};
-  const std::size_t below = folder_of_part(source.manifest, kLastFile).size();
+  const std::size_t below = folder_of_part(source.manifest, kSavedModelFile).size();
   Manifest manifest = source.manifest;
-  manifest.parts = with_last_file_at_the_end(std::move(manifest.parts));
+  manifest.parts = with_saved_model_last(std::move(manifest.parts));
   for (ManifestPart& part : manifest.parts) {
     const Location from = exported.at(part.key);
     part.key = part.key.substr(below);
@@ -95,21 +86,21 @@ Result<std::string> export_model(Model& model, const TracedModel& traced, OwnedO
     return Error{Code::kResourceExhausted,
                  concat("copying the SavedModel to ", staged.path(), ": ", error.message())};
   HEADRACE_CHECK(model.save_state(staged.path() + "/variables/variables"));
-  Manifest manifest{.kind = std::string(kKind),
+  Manifest manifest{.kind = std::string(kExportKind),
                     .created_by = std::string(run_id),
                     .plan = std::string(plan),
                     .attributes_json = export_attributes(traced, description)};
   HEADRACE_TRY(const Published published,
-               publish_folder(staged.path(), run.in(kExportFolder), run.files_folder(), kLastFile, "model",
-                              std::move(manifest)));
+               publish_folder(staged.path(), run.in(kExportFolder), run.files_folder(), kSavedModelFile,
+                              "model", std::move(manifest)));
   return published.digest;
 }
 
 Status copy_to_fixed_names(const PublishedFolder& exported) {
-  const std::string folder = folder_of_part(exported.manifest, kLastFile);
+  const std::string folder = folder_of_part(exported.manifest, kSavedModelFile);
   if (folder.empty()) return {};
   Store& store = *exported.folder.store;
-  for (const ManifestPart& part : with_last_file_at_the_end(exported.manifest.parts)) {
+  for (const ManifestPart& part : with_saved_model_last(exported.manifest.parts)) {
     const std::string from = exported.folder.at(part.key).key;
     const std::string to = exported.folder.at(part.key.substr(folder.size())).key;
     HEADRACE_TRY(const bool is_there, is_copy(store, to, part));

@@ -184,6 +184,9 @@ class TraceTest(_ModelsTest):
         model = self.traced("mine:compiled") and self.keras_model("compiled")
         model.optimizer.build(model.trainable_variables)
         self.assertTrue(fused_adam.can_replace(model.optimizer))
+        slow = keras.optimizers.Adam(beta_2=0.9999)
+        slow.build(model.trainable_variables)
+        self.assertFalse(fused_adam.can_replace(slow), "its steps would be off by 8e-5")
         self.assert_trains_as_keras("compiled", 2e-5)
 
     @pytest.mark.slow

@@ -194,7 +194,7 @@ def test_a_named_model_is_listed_with_its_versions(headrace, job, named):
         (2, False, []),
     ]
     assert shown[0]["export"] == f"file://{job}/run/export"
-    assert "not published yet" in headrace("models", "show", named).stdout
+    assert "not published: its headrace train" in headrace("models", "show", named).stdout
     done = headrace("models", "show", named.parent / "other", check=False)
     assert done.returncode == 1 and "headrace models ls lists" in done.stderr
 

@@ -14,6 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Share of the last batch in the mean of their times.
 constexpr double kNewest = 0.2;
+constexpr std::string_view kPassed = "the deadline passed before the request was answered";
 
 bool has_texts(const std::vector<RowTensor>& row) {
   return std::ranges::any_of(row, [](const RowTensor& input) { return input.type == DataType::kBytes; });
@@ -43,7 +44,7 @@ struct BatchedRequest {
   RequestOptions options;
   std::vector<BatchedPiece> pieces{};
   AnswerDone done{};
-  Answers answers{};           // one for each piece
+  BatchAnswers answers{};      // one for each piece
   std::size_t unanswered = 0;  // pieces; 0: it has ended
 };
 
@@ -80,19 +81,13 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     if (rows == 0) return Error{Code::kInvalidArgument, "a request without rows"};
     HEADRACE_CHECK(check_layout(row, options_.rows_max, texts));
     auto request = std::make_shared<Request>(Request{options});
-    const std::scoped_lock lock(mutex_);
-    HEADRACE_CHECK(admit(rows, options));
-    for (std::uint64_t taken = 0; taken < rows;) {
-      auto piece = take(rows - taken, row, texts, options);
-      if (!piece) {
-        for (Piece& given_up : request->pieces) give_up(given_up);
-        return std::move(piece).error();
-      }
-      piece->first_in_request = taken;
-      taken += piece->rows;
-      request->pieces.push_back(*std::move(piece));
-    }
-    ++in_flight_;
+    Actions actions;
+    Status taken = [&] {
+      const std::scoped_lock lock(mutex_);
+      return take_all(*request, rows, row, texts, actions);
+    }();
+    act(std::move(actions));
+    if (!taken) return std::move(taken).error();
     return request;
   }
 
@@ -131,6 +126,18 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     return wait_now();
   }
 
+  void expire() {
+    Actions actions;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (open_) answer_expired(*open_, actions);
+      for (const Batch& batch : closed_) answer_expired(*batch, actions);
+      for (const Batch& batch : running_) answer_expired(*batch, actions);
+      send(actions);
+    }
+    act(std::move(actions));
+  }
+
   void refuse(Error error) {
     const std::scoped_lock lock(mutex_);
     refusal_ = std::move(error);
@@ -145,23 +152,47 @@ class Batcher::State : public std::enable_shared_from_this<State> {
   // The work that follows once the mutex is released: runs, and calls of requests.
   struct Actions {
     std::vector<std::pair<ClosedBatch, Batch>> runs{};
-    std::vector<std::pair<AnswerDone, Result<Answers>>> answers{};
+    std::vector<std::pair<AnswerDone, Result<BatchAnswers>>> answers{};
   };
 
   Status admit(std::uint64_t rows, const RequestOptions& options) const {
     if (refusal_) return *refusal_;
-    if (waiting_rows_ + rows > options_.waiting_rows_max + options_.rows_max)
+    const std::uint64_t most = options_.waiting_rows_max + options_.rows_max;
+    if (rows > most)
+      return Error{Code::kInvalidArgument,
+                   concat("a request of ", rows, " rows; at most ", most, " are taken")};
+    if (waiting_rows_ > most - rows)
       return Error{Code::kResourceExhausted,
                    concat(waiting_rows_, " rows wait already; at most ", options_.waiting_rows_max, " may")};
-    if (options.deadline == Clock::time_point::max() || options_.now() + wait_now() < options.deadline)
-      return {};
+    const Clock::time_point now = options_.now();
+    if (now >= options.deadline) return Error{Code::kDeadlineExceeded, std::string(kPassed)};
+    if (wait_now() < options.deadline - now) return {};
     return Error{Code::kResourceExhausted, "the request would not be run before its deadline"};
   }
 
   std::chrono::nanoseconds wait_now() const {
-    if (lanes_busy_ < options_.lanes) return {};
+    if (running_.size() < options_.lanes) return {};
     const auto batches = static_cast<double>(1 + closed_.size()) / static_cast<double>(options_.lanes);
     return std::chrono::nanoseconds(static_cast<std::int64_t>(mean_nanoseconds_ * batches));
+  }
+
+  // If there is no memory for all rows, those that were taken are given up, and their batch need not wait.
+  Status take_all(Request& request, std::uint64_t rows, const std::vector<RowTensor>& row,
+                  std::uint64_t texts, Actions& actions) {
+    HEADRACE_CHECK(admit(rows, request.options));
+    for (std::uint64_t taken = 0; taken < rows;) {
+      auto piece = take(rows - taken, row, texts, request.options);
+      if (!piece) {
+        for (Piece& given_up : request.pieces) give_up(given_up);
+        send(actions);
+        return std::move(piece).error();
+      }
+      piece->first_in_request = taken;
+      taken += piece->rows;
+      request.pieces.push_back(*std::move(piece));
+    }
+    ++in_flight_;
+    return {};
   }
 
   Result<Piece> take(std::uint64_t wanted, const std::vector<RowTensor>& row, std::uint64_t texts,
@@ -209,12 +240,8 @@ class Batcher::State : public std::enable_shared_from_this<State> {
       waiting_rows_ -= std::exchange(open_->rows, 0);
       open_->texts_used = 0;
     }
-    while (lanes_busy_ < options_.lanes) {
-      Batch batch = next_closed();
-      if (!batch && open_ && !open_->parts.empty()) {
-        closed_.push_back(std::exchange(open_, nullptr));
-        batch = next_closed();
-      }
+    while (running_.size() < options_.lanes) {
+      const Batch batch = next();
       if (!batch) return;
       waiting_rows_ -= batch->rows;
       answer_expired(*batch, actions);
@@ -222,11 +249,14 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  // Takes out the one that goes next, of those that nobody writes to: the first of the highest priority.
-  Batch next_closed() {
-    auto best = closed_.end();
-    for (auto at = closed_.begin(); at != closed_.end(); ++at) {
-      if ((*at)->writers == 0 && (best == closed_.end() || (*at)->priority > (*best)->priority)) best = at;
+  // Takes out the batch that goes next, of those that nobody writes to: the first of the highest priority.
+  // The open one comes last of its priority; if none can go, it takes no more rows.
+  Batch next() {
+    const auto best = best_closed();
+    if (open_ && !open_->parts.empty() && (best == closed_.end() || open_->priority > (*best)->priority)) {
+      if (open_->writers == 0) return std::exchange(open_, nullptr);
+      closed_.push_back(std::exchange(open_, nullptr));
+      return next();
     }
     if (best == closed_.end()) return nullptr;
     Batch batch = *best;
@@ -234,12 +264,20 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     return batch;
   }
 
+  std::vector<Batch>::iterator best_closed() {
+    auto best = closed_.end();
+    for (auto at = closed_.begin(); at != closed_.end(); ++at) {
+      if ((*at)->writers == 0 && (best == closed_.end() || (*at)->priority > (*best)->priority)) best = at;
+    }
+    return best;
+  }
+
   void answer_expired(GatheredBatch& batch, Actions& actions) {
     const Clock::time_point now = options_.now();
     std::erase_if(batch.parts, [&](const auto& part) {
       if (part.first->unanswered == 0) return true;  // another of its pieces has failed
       if (part.first->options.deadline > now) return false;
-      fail(*part.first, {Code::kDeadlineExceeded, "the deadline passed before the request was run"}, actions);
+      fail(*part.first, {Code::kDeadlineExceeded, std::string(kPassed)}, actions);
       return true;
     });
   }
@@ -249,32 +287,40 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     for (const auto& [request, index] : batch->parts)
       closed.deadline = std::max(closed.deadline, request->options.deadline);
     closed.rows = std::min(filled_size(batch->rows, options_.allowed_rows), options_.rows_max);
-    for (std::size_t i = 0; i < batch->layout.inputs().size(); ++i) {
-      for (std::uint64_t row = batch->rows; row < closed.rows; ++row)
-        std::memcpy(batch->row(i, row), batch->row(i, 0), batch->layout.row_bytes(i));
-    }
-    ++lanes_busy_;
+    running_.push_back(batch);
     ++batches_;
     rows_ += batch->rows;
     actions.runs.emplace_back(std::move(closed), batch);
   }
 
-  void fail(Request& request, Error error, Actions& actions) {
+  // With copies of the first row.
+  static void fill_up(const GatheredBatch& batch, std::uint64_t rows) {
+    for (std::size_t i = 0; i < batch.layout.inputs().size(); ++i) {
+      for (std::uint64_t row = batch.rows; row < rows; ++row)
+        std::memcpy(batch.row(i, row), batch.row(i, 0), batch.layout.row_bytes(i));
+    }
+  }
+
+  static void fail(Request& request, Error error, Actions& actions) {
     request.unanswered = 0;
-    --in_flight_;
+    request.pieces.clear();  // a batch names its requests, and a request its batches
     actions.answers.emplace_back(std::move(request.done), std::move(error));
   }
 
   void act(Actions actions) {
     for (auto& [closed, batch] : actions.runs) {
       const std::uint64_t rows = closed.rows;
+      fill_up(*batch, rows);
       const Clock::time_point begun = options_.now();
       runner_.run(std::move(closed),
                   [self = shared_from_this(), batch = batch, rows, begun](Result<BatchOutputs> outputs) {
-                    self->finish(*batch, rows, begun, std::move(outputs));
+                    self->finish(batch, rows, begun, std::move(outputs));
                   });
     }
-    for (auto& [done, answers] : actions.answers) done(std::move(answers));
+    if (actions.answers.empty()) return;
+    for (auto& [done, answers] : actions.answers) std::exchange(done, nullptr)(std::move(answers));
+    const std::scoped_lock lock(mutex_);
+    in_flight_ -= actions.answers.size();
   }
 
   static Result<BatchOutputs> checked(Result<BatchOutputs> outputs, std::uint64_t rows) {
@@ -286,32 +332,38 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     return outputs;
   }
 
-  void finish(const GatheredBatch& batch, std::uint64_t rows, Clock::time_point begun,
-              Result<BatchOutputs> given) {
+  void finish(const Batch& batch, std::uint64_t rows, Clock::time_point begun, Result<BatchOutputs> given) {
     Result<BatchOutputs> outputs = checked(std::move(given), rows);
     std::shared_ptr<const BatchOutputs> shared;
     if (outputs) shared = std::make_shared<const BatchOutputs>(*std::move(outputs));
     Actions actions;
     {
       const std::scoped_lock lock(mutex_);
-      --lanes_busy_;
-      const std::chrono::duration<double, std::nano> took = options_.now() - begun;
-      mean_nanoseconds_ += (mean_nanoseconds_ == 0 ? 1 : kNewest) * (took.count() - mean_nanoseconds_);
-      for (const auto& [request, index] : batch.parts) {
+      std::erase(running_, batch);
+      if (shared) add_time(options_.now() - begun);
+      for (const auto& [request, index] : std::exchange(batch->parts, {})) {
         if (request->unanswered == 0) continue;
-        if (!shared) {
+        if (shared) {
+          answer(*request, index, shared, actions);
+        } else {
           fail(*request, outputs.error(), actions);
-          continue;
         }
-        const Piece& piece = request->pieces[index];
-        request->answers[index] = {shared, piece.first_row, piece.rows};
-        if (--request->unanswered != 0) continue;
-        --in_flight_;
-        actions.answers.emplace_back(std::move(request->done), std::move(request->answers));
       }
       send(actions);
     }
     act(std::move(actions));
+  }
+
+  void add_time(std::chrono::duration<double, std::nano> took) {
+    mean_nanoseconds_ += (mean_nanoseconds_ == 0 ? 1 : kNewest) * (took.count() - mean_nanoseconds_);
+  }
+
+  static void answer(Request& request, std::size_t index, const std::shared_ptr<const BatchOutputs>& outputs,
+                     Actions& actions) {
+    request.answers[index] = {outputs, request.pieces[index].first_row, request.pieces[index].rows};
+    if (--request.unanswered != 0) return;
+    request.pieces.clear();
+    actions.answers.emplace_back(std::move(request.done), std::move(request.answers));
   }
 
   BatchRunner& runner_;
@@ -320,13 +372,22 @@ class Batcher::State : public std::enable_shared_from_this<State> {
   std::optional<Error> refusal_;
   Batch open_;                 // takes rows
   std::vector<Batch> closed_;  // wait for a lane, in the order in which they were closed
-  std::uint64_t lanes_busy_ = 0;
+  std::vector<Batch> running_;
   std::uint64_t waiting_rows_ = 0;
   std::uint64_t in_flight_ = 0;
   std::uint64_t batches_ = 0;
   std::uint64_t rows_ = 0;
   double mean_nanoseconds_ = 0;  // of a batch
 };
+
+Status check_options(const BatcherOptions& options) {
+  const auto& allowed = options.allowed_rows;
+  if (options.rows_max == 0 || options.lanes == 0)
+    return Error{Code::kInvalidArgument, "a batch has at least one row, and there is at least one lane"};
+  if (allowed.empty() || (std::ranges::is_sorted(allowed) && allowed.back() == options.rows_max)) return {};
+  return Error{Code::kInvalidArgument,
+               concat("the sizes of batches ascend, and the last is the largest, ", options.rows_max)};
+}
 
 Batcher::Batcher(BatchRunner& runner, BatcherOptions options)
     : state_(std::make_shared<State>(runner, std::move(options))) {}
@@ -340,6 +401,7 @@ Result<ReservedRows> Batcher::reserve(std::uint64_t rows, const std::vector<RowT
 }
 
 std::chrono::nanoseconds Batcher::expected_wait() const { return state_->expected_wait(); }
+void Batcher::expire() { state_->expire(); }
 void Batcher::refuse(Error error) { state_->refuse(std::move(error)); }
 Batcher::Counts Batcher::counts() const { return state_->counts(); }
 

@@ -6,7 +6,7 @@
 ///   HEADRACE_TRY(ReservedRows rows, batcher.reserve(2, row, {.deadline = deadline}));
 ///   std::memcpy(rows.at(0, 0), first, rows.row_bytes(0));  // in the request's own thread
 ///   std::memcpy(rows.at(0, 1), second, rows.row_bytes(0));
-///   rows.commit([](Result<Answers> answers) { … });           // later, from a thread of the runner
+///   std::move(rows).commit([](Result<BatchAnswers> answers) { … });  // later, from a thread of the runner
 
 #include <chrono>
 #include <cstdint>
@@ -52,6 +52,8 @@ class BatchRunner {
  public:
   using Done = std::function<void(Result<BatchOutputs>)>;
   virtual ~BatchRunner() = default;
+  /// Called while the batcher is locked, as the end of the memory may be: neither may wait, or call the
+  /// batcher.
   /// \error kResourceExhausted  there is no memory for it now
   virtual Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size_bytes) = 0;
   /// Returns at once. Calls `done` once, from another thread.
@@ -65,8 +67,8 @@ struct AnswerPiece {
   std::uint64_t rows = 0;
 };
 /// In the order of the request's rows.
-using Answers = std::vector<AnswerPiece>;
-using AnswerDone = std::function<void(Result<Answers>)>;
+using BatchAnswers = std::vector<AnswerPiece>;
+using AnswerDone = std::function<void(Result<BatchAnswers>)>;
 
 struct BatcherOptions {
   /// The largest batch.
@@ -81,6 +83,9 @@ struct BatcherOptions {
   std::uint64_t texts_bytes = 1 << 20;
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
+
+/// \error kInvalidArgument  no rows, no lane, or sizes that do not ascend to rows_max
+Status check_options(const BatcherOptions& options);
 
 struct RequestOptions {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
@@ -98,13 +103,14 @@ struct BatchedRequest;
 /// writes to the batch any more; nobody waits for company. REQUIRES, at its end: no request is in flight
 class Batcher {
  public:
-  /// The runner must outlive it.
+  /// The runner must outlive it. REQUIRES: check_options(options)
   Batcher(BatchRunner& runner, BatcherOptions options);
   ~Batcher();
 
   /// Rows of one batch, or of several if the open one has too few left. `row`: types and shapes of a row of
   /// each input.
-  /// \error kInvalidArgument    no rows, or they are too large: as check_layout
+  /// \error kInvalidArgument    no rows, more than may ever wait, or too large ones: as check_layout
+  /// \error kDeadlineExceeded   the deadline has passed already
   /// \error kResourceExhausted  too many rows wait, or they would not be run before the deadline;
   ///                            expected_wait says when to come again. Also that of `allocate`
   /// \error kUnavailable        as `refuse` says
@@ -114,14 +120,18 @@ class Batcher {
   /// How long a request that comes now would wait for its batch to begin, by the pace of the last batches.
   std::chrono::nanoseconds expected_wait() const;
 
+  /// Answers requests whose deadline has passed with kDeadlineExceeded, wherever their rows are: call it now
+  /// and then. The rows stay in their batches.
+  void expire();
+
   /// From now on `reserve` fails with this error; requests in flight are answered.
   void refuse(Error error);
 
   struct Counts {
-    std::uint64_t requests_in_flight = 0;
-    std::uint64_t waiting_rows = 0;  // committed or reserved, not yet with the runner
-    std::uint64_t batches = 0;       // that were run
-    std::uint64_t rows = 0;          // in them, without those that fill up
+    std::uint64_t requests_in_flight = 0;  // reserved, and not yet answered: until `done` has returned
+    std::uint64_t waiting_rows = 0;        // committed or reserved, not yet with the runner
+    std::uint64_t batches = 0;             // that were run
+    std::uint64_t rows = 0;                // in them, without those that fill up
   };
   Counts counts() const;
 
@@ -151,7 +161,7 @@ class ReservedRows {
   Status set_text(std::size_t input, std::uint64_t row, std::uint64_t element, std::string_view text);
 
   /// Gives the rows to the batcher. `done` is called once: with the answers, or with the runner's error, or
-  /// kDeadlineExceeded if the deadline passed before the batch began. It may be called before this returns.
+  /// kDeadlineExceeded: see `expire`. It may be called before this returns.
   void commit(AnswerDone done) &&;
 
  private:

@@ -24,11 +24,24 @@ const std::vector<RowTensor> kTextRow = {{DataType::kBytes, {}}};
 
 class HeapMemory final : public BatchMemory {
  public:
-  explicit HeapMemory(std::uint64_t size_bytes) : bytes_(size_bytes, std::byte{0xee}) {}
-  std::span<std::byte> bytes() override { return bytes_; }
+  explicit HeapMemory(std::uint64_t size_bytes)
+      : size_bytes_(size_bytes), bytes_(new (std::align_val_t(kTensorAlignment)) std::byte[size_bytes]) {
+    std::memset(bytes_, 0xee, size_bytes);
+    ++alive;
+  }
+  ~HeapMemory() override {
+    ::operator delete[](bytes_, std::align_val_t(kTensorAlignment));
+    --alive;
+  }
+  HeapMemory(const HeapMemory&) = delete;
+  HeapMemory& operator=(const HeapMemory&) = delete;
+  std::span<std::byte> bytes() override { return {bytes_, size_bytes_}; }
+
+  static inline std::atomic<int> alive = 0;
 
  private:
-  Bytes bytes_;
+  std::uint64_t size_bytes_;
+  std::byte* bytes_;
 };
 
 // Keeps batches until the test lets them be run: outputs are the inputs.
@@ -65,7 +78,7 @@ class HeldRunner final : public BatchRunner {
   std::deque<std::pair<ClosedBatch, Done>> held;
 };
 
-std::vector<float> values(const Answers& answers) {
+std::vector<float> values(const BatchAnswers& answers) {
   std::vector<float> out;
   for (const AnswerPiece& piece : answers) {
     const auto* const data = static_cast<const float*>(piece.outputs->tensors[0].data);
@@ -76,6 +89,11 @@ std::vector<float> values(const Answers& answers) {
 
 class BatcherTest : public testing::Test {
  protected:
+  ~BatcherTest() override {
+    runner.held.clear();
+    EXPECT_EQ(HeapMemory::alive, 0) << "memory of batches comes back";
+  }
+
   // Sends a request with these rows; its answer comes into `answers` or `errors`, under the first row.
   void send(Batcher& batcher, const std::vector<float>& rows, const RequestOptions& options = {}) {
     auto reserved = batcher.reserve(rows.size(), kNumberRow, options);
@@ -89,7 +107,7 @@ class BatcherTest : public testing::Test {
   }
 
   AnswerDone keep(float key) {
-    return [this, key](Result<Answers> answer) {
+    return [this, key](Result<BatchAnswers> answer) {
       if (answer) {
         answers[key] = values(*answer);
       } else {
@@ -197,11 +215,11 @@ TEST_F(BatcherTest, HigherPrioritiesGoFirst) {
   send(batcher, {1});
   send(batcher, {2, 3});
   send(batcher, {4, 5}, {.priority = 1});
-  send(batcher, {6, 7});
+  send(batcher, {6}, {.priority = 1});
   runner.run_one();
   EXPECT_THAT(runner.run_one(), ElementsAre(4, 5));
+  EXPECT_THAT(runner.run_one(), ElementsAre(6)) << "though it was open";
   EXPECT_THAT(runner.run_one(), ElementsAre(2, 3));
-  EXPECT_THAT(runner.run_one(), ElementsAre(6, 7));
 }
 
 TEST_F(BatcherTest, ARequestWhoseDeadlineHasPassedIsNotRun) {
@@ -219,6 +237,35 @@ TEST_F(BatcherTest, ARequestWhoseDeadlineHasPassedIsNotRun) {
   EXPECT_EQ(errors[4].code, Code::kDeadlineExceeded);
   EXPECT_THAT(runner.held, IsEmpty());
   EXPECT_EQ(batcher.counts().requests_in_flight, 0U);
+}
+
+TEST_F(BatcherTest, ExpireAnswersWhereverTheRowsAre) {
+  auto now = std::chrono::steady_clock::time_point(1h);
+  Batcher batcher(runner, {.rows_max = 2, .now = [&] { return now; }});
+  send(batcher, {1}, {.deadline = now + 1s});     // runs
+  send(batcher, {2, 3}, {.deadline = now + 1s});  // waits
+  send(batcher, {4}, {.deadline = now + 1s});     // in the open batch
+  send(batcher, {5}, {.deadline = now + 3s});
+  batcher.expire();
+  EXPECT_THAT(errors, IsEmpty());
+  now += 2s;
+  batcher.expire();
+  for (const float key : {1, 2, 4}) EXPECT_EQ(errors[key].code, Code::kDeadlineExceeded) << key;
+  EXPECT_EQ(batcher.reserve(1, kNumberRow, {.deadline = now}).error().code, Code::kDeadlineExceeded);
+  EXPECT_EQ(batcher.counts().requests_in_flight, 1U);
+  EXPECT_THAT(runner.run_one(), ElementsAre(1));
+  EXPECT_THAT(runner.run_one(), ElementsAre(4, 5)) << "nobody asks for 2 and 3";
+  EXPECT_THAT(answers[5], ElementsAre(5));
+  EXPECT_EQ(answers.size(), 1U);
+}
+
+TEST_F(BatcherTest, OptionsAreChecked) {
+  EXPECT_TRUE(check_options({}));
+  EXPECT_TRUE(check_options({.rows_max = 8, .allowed_rows = {1, 8}}));
+  EXPECT_FALSE(check_options({.rows_max = 0}));
+  EXPECT_FALSE(check_options({.lanes = 0}));
+  EXPECT_FALSE(check_options({.rows_max = 8, .allowed_rows = {8, 1}}));
+  EXPECT_FALSE(check_options({.rows_max = 8, .allowed_rows = {1, 4}}));
 }
 
 TEST_F(BatcherTest, RequestsThatWouldWaitTooLongAreRefused) {
@@ -239,6 +286,8 @@ TEST_F(BatcherTest, RequestsThatWouldWaitTooLongAreRefused) {
   const auto many = batcher.reserve(2, kNumberRow);
   ASSERT_FALSE(many);
   EXPECT_THAT(many.error().message, HasSubstr("rows wait already; at most 5 may"));
+  EXPECT_EQ(batcher.reserve(8, kNumberRow).error().code, Code::kInvalidArgument) << "it never could";
+  EXPECT_EQ(batcher.reserve(~std::uint64_t{0}, kNumberRow).error().code, Code::kInvalidArgument);
   while (!runner.held.empty()) runner.run_one();
 }
 
@@ -276,6 +325,20 @@ TEST_F(BatcherTest, WithoutMemoryARequestIsRefusedAndLeavesNothing) {
   EXPECT_EQ(batcher.counts().waiting_rows, 0U);
 }
 
+TEST_F(BatcherTest, WithoutMemoryForAllRowsAnIdleBatcherKeepsNone) {
+  struct OneBatch final : BatchRunner {
+    Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size_bytes) override {
+      if (HeapMemory::alive != 0) return Error{Code::kResourceExhausted, "no memory"};
+      return std::shared_ptr<BatchMemory>(std::make_shared<HeapMemory>(size_bytes));
+    }
+    void run(ClosedBatch, Done) override {}
+  } one;
+  Batcher batcher(one, {.rows_max = 2});
+  EXPECT_EQ(batcher.reserve(5, kNumberRow).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(batcher.counts().waiting_rows, 0U);
+  EXPECT_TRUE(batcher.reserve(2, kNumberRow));
+}
+
 TEST_F(BatcherTest, TextsLieInTheBatch) {
   Batcher batcher(runner, {.rows_max = 4, .texts_bytes = 10});
   const auto send_texts = [&](const std::vector<std::string_view>& texts, std::uint64_t bytes) {
@@ -283,7 +346,7 @@ TEST_F(BatcherTest, TextsLieInTheBatch) {
     ASSERT_TRUE(rows);
     for (std::size_t i = 0; i < texts.size(); ++i) ASSERT_TRUE(rows->set_text(0, i, 0, texts[i]));
     EXPECT_FALSE(rows->set_text(0, 0, 0, std::string(bytes + 1, 'x')));
-    std::move(*rows).commit([](const Result<Answers>& answer) { EXPECT_TRUE(answer); });
+    std::move(*rows).commit([](const Result<BatchAnswers>& answer) { EXPECT_TRUE(answer); });
   };
   const auto texts_of_next = [&] {
     const auto [batch, done] = std::move(runner.held.front());
@@ -376,7 +439,7 @@ TEST(Batcher, ManyThreadsGetTheAnswersToTheirOwnRows) {
           for (std::uint64_t row = 0; row < rows; ++row)
             std::memcpy(reserved->at(0, row), &expected[row], sizeof(float));
           ++pending;
-          std::move(*reserved).commit([&, expected](const Result<Answers>& answer) {
+          std::move(*reserved).commit([&, expected](const Result<BatchAnswers>& answer) {
             if (answer && values(*answer) == expected) ++right;
             --pending;
             pending.notify_all();

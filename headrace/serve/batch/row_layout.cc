@@ -50,6 +50,9 @@ BatchLayout::BatchLayout(std::vector<RowTensor> inputs, std::uint64_t rows_max, 
 }
 
 Status check_layout(const std::vector<RowTensor>& inputs, std::uint64_t rows_max, std::uint64_t texts_bytes) {
+  if (texts_bytes >= kSizeLimitBytes)
+    return Error{Code::kInvalidArgument,
+                 concat("texts of ", texts_bytes, " bytes; at most 4 GiB are possible")};
   std::uint64_t bytes = texts_bytes;
   for (const RowTensor& input : inputs) {
     if (input.shape.rank() >= Shape::kRankMax)

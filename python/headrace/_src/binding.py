@@ -183,6 +183,7 @@ class Target:
     scores: str  # what the output's numbers are: probability, logit or margin
     takes_index: bool  # whether the loss takes numbers of classes
     shape: tuple[int, ...]  # of the output, of one row
+    ignored_class: int | None  # a number of a class that the loss leaves out
 
     @property
     def _is_number_of_class(self) -> bool:
@@ -218,7 +219,8 @@ class Target:
     def to_json(self) -> dict[str, Any]:
         members = {"tensor": self.tensor, "output": self.output, "label": self.label.to_json()}
         scores = {} if self.scores == "probability" else {"scores": self.scores}
-        return {**members, "kind": self.kind, **scores}
+        ignored = {} if self.ignored_class is None else {"ignored_class": self.ignored_class}
+        return {**members, "kind": self.kind, **scores, **ignored}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -467,7 +469,7 @@ def _names_of_inputs(spec: Spec) -> list[str]:
 
 
 def _check_call(model: keras.Model, model_name: str) -> None:
-    """\raises ModelError where `call` needs more than the one argument that `fit` gives"""
+    """\\raises ModelError where `call` needs more than the one argument that `fit` gives"""
     parameters = list(inspect.signature(model.call).parameters.values())
     needed = [
         p.name
@@ -702,6 +704,7 @@ def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list
             scores=to.loss.scores,
             takes_index=to.loss.takes_index,
             shape=to.shape,
+            ignored_class=to.loss.ignored_class,
         )
         for tensor, to, label in zip(tensors, compared, bound, strict=True)
     ]

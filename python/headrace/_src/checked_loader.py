@@ -52,7 +52,7 @@ class CheckedLoader:
             least, most = -math.inf, target.classes - 1
             mend = (
                 f"the output {target.output} has {target.classes} scores, so classes are 0 to {most}. Give "
-                'the model more, or number the classes from 0: type = "label" in the schema does'
+                'its layer more units, or number the classes from 0: type = "label" in the schema does'
             )
         else:
             least, most = -1 if target.scores == "margin" else 0, 1
@@ -61,6 +61,8 @@ class CheckedLoader:
                 "classes, or for numbers, or prepare the label as 0 and 1"
             )
         wrong = (values < least) | (values > most)
+        if target.ignored_class is not None:
+            wrong &= values != target.ignored_class
         self._refuse(f"the label {target.label.name}", values, wrong, mend, batch)
 
     def _check_weights(self, name: str, batch: dict[str, Any]) -> None:

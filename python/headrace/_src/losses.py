@@ -16,6 +16,7 @@ class Loss:
     name: str  # for people
     words: str  # the name by which Keras knows it, in lower case and without underscores
     scores: str  # what the numbers of its output are: probability, logit or margin
+    ignored_class: int | None  # a number of a class that it leaves out
 
     @property
     def takes_index(self) -> bool:
@@ -43,7 +44,7 @@ def read(loss: Any) -> Loss:
     """`loss`: as a model is compiled with it, for one output."""
     name = _name(loss)
     words = _words(loss, name)
-    return Loss(name, words, _scores(loss, words))
+    return Loss(name, words, _scores(loss, words), getattr(loss, "ignore_class", None))
 
 
 def _name(loss: Any) -> str:

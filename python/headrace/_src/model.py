@@ -298,9 +298,16 @@ class _Child:
 
 def _reader_of(name: str | bytes | os.PathLike[str]) -> str:
     """The call of pandas that reads a file of that name."""
-    readers = {".feather": "read_feather", ".arrow": "read_feather", ".xlsx": "read_excel"}
+    readers = {
+        ".csv": "read_csv(path)",
+        ".tsv": "read_csv(path, sep='\\t')",
+        ".jsonl": "read_json(path, lines=True)",
+        ".feather": "read_feather(path)",
+        ".arrow": "read_feather(path)",
+        ".xlsx": "read_excel(path)",
+    }
     ending = os.path.splitext(os.fsdecode(name))[1].lower()
-    return f"pandas.{readers.get(ending, 'read_parquet')}(path)"
+    return f"pandas.{readers.get(ending, 'read_parquet(path)')}"
 
 
 def _in_callers_terms(error: InvalidArgumentError, rows_before: int) -> InvalidArgumentError:
