@@ -7,8 +7,8 @@
 namespace headrace {
 
 std::vector<ManifestPart> with_saved_model_last(std::vector<ManifestPart> parts) {
-  std::ranges::stable_partition(
-      parts, [](const ManifestPart& part) { return last_segment(part.key) != kSavedModelFile; });
+  std::stable_partition(parts.begin(), parts.end(),
+                        [](const ManifestPart& part) { return last_segment(part.key) != kSavedModelFile; });
   return parts;
 }
 
