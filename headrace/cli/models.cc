@@ -268,9 +268,8 @@ const Command kModelsAliasCommand = {
     .name = "models alias",
     .summary = "Let an alias of a named model name a version",
     .details =
-        "The alias is made if it is not there. If two commands set it at once, the later one counts. The log "
-        "of\n"
-        "aliases keeps each change, with the run that made it.\n"
+        "The alias is made if it is not there. A command that was stalled while somebody else set the alias\n"
+        "changes nothing, and says so. The log of aliases keeps each change, with the run that made it.\n"
         "\n"
         "  headrace models alias s3://datasets/models/imdb stable 3\n"
         "  headrace models alias s3://datasets/models/imdb stable 2        back to the version before",

@@ -71,13 +71,17 @@ Status check_alias(std::string_view alias) {
 
 namespace {
 
-// Appends an entry, unless `is_done` says of the alias's version that there is no need.
+// Decides, of the alias's version, whether there is still an entry to append.
+using Decide = std::function<Result<bool>(std::optional<std::uint64_t>)>;
+
+// Decides again whenever somebody else has appended meanwhile.
 Status append(const Location& model, std::string_view alias, std::uint64_t version, std::string_view by,
-              const std::function<bool(std::optional<std::uint64_t>)>& is_done) {
+              const Decide& is_wanted) {
   Aliases aliases(model);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     HEADRACE_TRY([[maybe_unused]] const bool has_changed, aliases.refresh());
-    if (is_done(aliases.version_of(alias))) return {};
+    HEADRACE_TRY(const bool appends, is_wanted(aliases.version_of(alias)));
+    if (!appends) return {};
     Status pointed = aliases.point(alias, version, by);
     if (pointed || pointed.error().code != Code::kAlreadyExists) return pointed;
   }
@@ -178,13 +182,6 @@ Result<bool> Aliases::refresh(const CallOptions& call) {
   }
 }
 
-Result<bool> Aliases::exists(const CallOptions& call) const {
-  if (last_.value_or(0) == 0) return true;
-  const auto object = model_.store->stat(numbered_key(alias_prefix(model_), *last_), call);
-  if (!object && object.error().code != Code::kNotFound) return object.error();
-  return object.has_value();
-}
-
 std::optional<std::uint64_t> Aliases::version_of(std::string_view alias) const {
   const auto found = versions_.find(alias);
   return found == versions_.end() ? std::nullopt : std::optional(found->second);
@@ -206,12 +203,20 @@ Status Aliases::point(std::string_view alias, std::uint64_t version, std::string
 Status point_alias(const Location& model, std::string_view alias, std::uint64_t version,
                    std::string_view by) {
   HEADRACE_CHECK(check_alias(alias));
-  return append(model, alias, version, by, [&](std::optional<std::uint64_t> now) { return now == version; });
+  std::optional<std::optional<std::uint64_t>> before;  // as this call first saw it
+  return append(model, alias, version, by, [&](std::optional<std::uint64_t> now) -> Result<bool> {
+    if (now == version) return false;
+    if (!before) before = now;
+    if (*before == now) return true;
+    return Error{Code::kAborted,
+                 concat("somebody else has set the alias ", alias, " of ", model.describe(), " to version ",
+                        now.value_or(0), " meanwhile: look, and decide again")};
+  });
 }
 
 Status advance_latest(const Location& model, std::uint64_t version, std::string_view by) {
   return append(model, kLatestAlias, version, by,
-                [&](std::optional<std::uint64_t> now) { return now.value_or(0) >= version; });
+                [&](std::optional<std::uint64_t> now) -> Result<bool> { return now.value_or(0) < version; });
 }
 
 }  // namespace headrace

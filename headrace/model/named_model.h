@@ -56,13 +56,9 @@ class Aliases {
 
   /// Reads what has come; true if an alias has changed since the last call that succeeded. Cost: one request,
   /// whatever the log's length, if nothing has come; two for each entry that has. The first call lists the
-  /// log and reads its last entry. It does not notice that the model was removed and made again: see
-  /// `exists`.
+  /// log and reads its last entry. It does not notice that the model was removed and made again.
   /// \error kDataLoss  an entry is damaged
   Result<bool> refresh(const CallOptions& call = {});
-
-  /// Whether the last entry that `refresh` read is still there; true if it has read none. One request.
-  Result<bool> exists(const CallOptions& call = {}) const;
 
   /// The version of each alias, as of the last `refresh`.
   const std::map<std::string, std::uint64_t, std::less<>>& versions() const { return versions_; }
@@ -85,9 +81,10 @@ class Aliases {
 /// \error kInvalidArgument  not a name of an alias: as of a model, but not a number, and not "latest"
 Status check_alias(std::string_view alias);
 
-/// Lets an alias name this version. If two do so at once, the later one counts, and the log has both.
+/// Lets an alias name this version. A call that was stalled meanwhile does not undo what somebody else has
+/// set.
 /// \error kInvalidArgument  as check_alias
-/// \error kAborted          too many others append at the same time
+/// \error kAborted          somebody else has set this alias since the call began, or too many append at once
 Status point_alias(const Location& model, std::string_view alias, std::uint64_t version, std::string_view by);
 
 /// Lets the alias "latest" name this version, unless it names a later one: a publisher that is slow, or that

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "headrace/base/text.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/layers/metered.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/numbered.h"
@@ -160,15 +161,36 @@ TEST_F(NamedModel, AChangeIsToldThoughReadingFailedAfterIt) {
   EXPECT_FALSE(*reader.refresh());
 }
 
-TEST_F(NamedModel, AModelThatWasRemovedIsSeen) {
+// Appends an entry of somebody else before the first write.
+class Overtaken final : public ForwardingStore {
+ public:
+  Overtaken(std::shared_ptr<Store> store, std::function<void()> first)
+      : ForwardingStore(std::move(store)), first_(std::move(first)) {}
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    if (first_) std::exchange(first_, nullptr)();
+    return ForwardingStore::write(key, data, options);
+  }
+
+ private:
+  std::function<void()> first_;
+};
+
+TEST_F(NamedModel, AStalledCallDoesNotUndoWhatSomebodyElseHasSet) {
+  ASSERT_TRUE(point_alias(model(), "stable", 1, "r"));
+  const auto point_overtaken = [&](std::string_view other, std::uint64_t version) {
+    Location stalled = model();
+    stalled.store = std::make_shared<Overtaken>(
+        location.store, [&, other, version] { ASSERT_TRUE(point_alias(model(), other, version, "other")); });
+    return point_alias(stalled, "stable", 2, "r");
+  };
+  const Status lost = point_overtaken("stable", 3);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Code::kAborted);
+  EXPECT_THAT(lost.error().message, HasSubstr("to version 3 meanwhile"));
+  EXPECT_TRUE(point_overtaken("fresh", 7)) << "another alias is nobody's loss";
   Aliases reader(model());
-  ASSERT_FALSE(*reader.refresh());
-  EXPECT_TRUE(*reader.exists());
-  ASSERT_TRUE(advance_latest(model(), 1, "r"));
   ASSERT_TRUE(*reader.refresh());
-  EXPECT_TRUE(*reader.exists());
-  ASSERT_TRUE(remove_object(*location.store, "models/m/_headrace/aliases-00000001"));
-  EXPECT_FALSE(*reader.exists());
+  EXPECT_THAT(reader.versions(), ElementsAre(Pair("fresh", 7), Pair("stable", 2)));
 }
 
 }  // namespace

@@ -287,6 +287,7 @@ std::span<const TestCommand> test_commands() {
       {"evaluate", evaluate_run},
       {"train-model", [](const Surroundings& in) { return train_run(in, "model", 4, false, false); }},
       words("named-alias", "models alias memory://out/models/m stable 1"),
+      words("named-alias-2", "models alias memory://out/models/m stable 2"),
       words("named-export", "models export memory://out/models/m memory://copy/served"),
       words("gc", "gc --older-than 0s memory://out/x"),
       words("rm", "rm -r --yes memory://out/x"),
