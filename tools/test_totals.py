@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 SLOWEST = 10  # cases that are listed, if they take so long:
 SLOW_S = 5
+REASON_LENGTH = 500  # characters of a failure's message that are shown
 
 
 @dataclass
@@ -22,8 +23,12 @@ class Totals:
     def add(self, case: xml.Element, program: str) -> None:
         name = f"{program}: {case.get('classname')}.{case.get('name')}"
         self.seconds[name] = float(case.get("time") or 0)
-        if case.find("failure") is not None or case.find("error") is not None:
-            self.failures.append(name)
+        broken = case.find("failure")
+        if broken is None:
+            broken = case.find("error")
+        if broken is not None:
+            reason = " ".join((broken.get("message") or "").split())
+            self.failures.append(f"{name}: {reason[:REASON_LENGTH]}")
         elif case.find("skipped") is not None or case.get("status") == "notrun":
             self.skipped += 1
         else:

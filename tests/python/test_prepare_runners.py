@@ -94,9 +94,12 @@ def engines(root) -> pathlib.Path:
     return root / ".venv-engines/bin/python"
 
 
-def wait_until(condition) -> None:
+def wait_until(condition, running: list[subprocess.Popen] | None = None) -> None:
+    """Until it is so, while all of `running` run."""
     end = time.monotonic() + WAIT_S
     while not condition():
+        for process in running or []:
+            assert process.poll() is None, f"ended with {process.returncode}: {process.communicate()[1]}"
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.02)
 
@@ -164,12 +167,12 @@ def test_the_same_command_anywhere_at_any_time(
     options = (*OPTIONS, *mapped, "--schema", schema)
     works = {"PYTHONPATH": os.pathsep.join([str(hanging_map), *sys.path])}
     headrace("prepare", tables, tmp_path / "alone", *options, "--runner", "local:1", env=works)
-    command = ("prepare", tables, url, *options, "--runner", "store", "--lease", "2")
-    # Two hold a lease each, for ever, and die: what they held is taken over two seconds later.
+    command = ("prepare", tables, url, *options, "--runner", "store", "--lease", "5")
+    # Two hold a lease each, for ever, and die: what they held is taken over five seconds later.
     doomed = [start(*command, env=works | {"HANG": "1"}) for _ in range(2)]
-    wait_until(lambda: headrace("ls", "-r", url, check=False).stdout.count("/lease-") == len(doomed))
+    wait_until(lambda: headrace("ls", "-r", url, check=False).stdout.count("/lease-") == len(doomed), doomed)
     others = [start(*command, env=works) for _ in range(2)]
-    wait_until(lambda: "/slice-" in headrace("ls", "-r", url).stdout)
+    wait_until(lambda: "/slice-" in headrace("ls", "-r", url).stdout, doomed + others)
     for process in doomed:
         process.send_signal(signal.SIGKILL)
     succeed(*others)

@@ -23,7 +23,10 @@ def test_failed_and_skipped_cases_are_counted(root, tmp_path):
     (tmp_path / "release").mkdir()
     (tmp_path / "release" / "store_test.xml").write_text(GOOGLETEST)
     (tmp_path / "pytest.xml").write_text(PYTEST)
-    assert totals(root, tmp_path) == (1, ["failed  release/store_test: S.B", "2 passed, 1 failed, 2 skipped"])
+    assert totals(root, tmp_path) == (
+        1,
+        ["failed  release/store_test: S.B: x", "2 passed, 1 failed, 2 skipped"],
+    )
 
 
 def test_all_passed_gives_exit_code_0(root, tmp_path):
