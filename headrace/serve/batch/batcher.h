@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +46,8 @@ struct ClosedBatch {
 struct BatchOutputs {
   std::vector<TensorView> tensors;
   std::shared_ptr<const void> owner;  // of their memory
+  /// Rows that have no answer, and why. The outputs have a value for them, which means nothing.
+  std::map<std::uint64_t, Error> failed_rows{};
 };
 
 /// Runs batches. Thread-safe.
