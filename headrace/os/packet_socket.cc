@@ -1,0 +1,103 @@
+#include "headrace/os/packet_socket.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kStopCheckInterval{100};
+constexpr std::size_t kDescriptorsMax = 4;  // more are cut off by the kernel, and closed
+
+struct alignas(cmsghdr) ControlBuffer {
+  std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> bytes{};
+};
+
+Error peer_has_gone() { return {Code::kUnavailable, "the process at the other end has gone"}; }
+
+// Takes over all descriptors of a message; the first is kept.
+std::pair<FileDescriptor, std::size_t> take_descriptors(msghdr& message) {
+  std::pair<FileDescriptor, std::size_t> out;
+  for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
+    if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (each->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(each) + i * sizeof number, sizeof number);
+      FileDescriptor taken(number);
+      if (out.second++ == 0) out.first = std::move(taken);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<PacketSocket::Ends> PacketSocket::open() {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return Error{Code::kResourceExhausted, concat("opening a pair of sockets: ", std::strerror(errno))};
+  return Ends{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+Status PacketSocket::send(BytesView packet, const FileDescriptor* descriptor) {
+  iovec data{.iov_base = const_cast<std::byte*>(packet.data()), .iov_len = packet.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  ControlBuffer control;
+  if (descriptor != nullptr) {
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = CMSG_SPACE(sizeof(int));
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    const int number = descriptor->get();
+    std::memcpy(CMSG_DATA(header), &number, sizeof number);
+  }
+  while (sendmsg(end_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN || errno == ENOBUFS)
+      return Error{Code::kResourceExhausted, "the process at the other end does not receive its messages"};
+    return peer_has_gone();
+  }
+  return {};
+}
+
+Result<Packet> PacketSocket::receive(Clock::time_point deadline, const std::stop_token& stop) {
+  while (true) {
+    iovec data{.iov_base = packet_.data(), .iov_len = packet_.size()};
+    ControlBuffer control;
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = control.bytes.size();
+    const ssize_t size = recvmsg(end_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (size > 0) {
+      auto [descriptor, count] = take_descriptors(message);
+      if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || count > 1)
+        return Error{Code::kDataLoss, "the process at the other end sent what is no message"};
+      return Packet{BytesView(packet_).first(static_cast<std::size_t>(size)), std::move(descriptor)};
+    }
+    if (size == 0 || (errno != EAGAIN && errno != EINTR)) return peer_has_gone();
+    if (stop.stop_requested()) return Error{Code::kCancelled, "waiting for a process was stopped"};
+    const Clock::time_point now = Clock::now();
+    if (now >= deadline) return Error{Code::kDeadlineExceeded, "the process did not answer in time"};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
+    pollfd polled{.fd = end_.get(), .events = POLLIN, .revents = 0};
+    poll(&polled, 1, static_cast<int>(std::min(left, kStopCheckInterval).count()));
+  }
+}
+
+}  // namespace headrace
