@@ -33,7 +33,7 @@ LAYERS = [
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
 # Folders within one of those, lowest first, likewise. A folder that is not listed includes no sibling.
 INNER_ORDER = {
-    "serve": ["signature", "batch", "protocol", "version", "engine_process", "model"],
+    "serve": ["signature", "batch", "protocol", "version", "remote_engine", "model"],
     "prepare": [
         "row",
         "schema",
