@@ -102,9 +102,7 @@ std::string FramedChild::end(std::chrono::milliseconds grace) {
   const Clock::time_point patience_ends = Clock::now() + grace;
   while (Clock::now() < patience_ends && !is_to_be_reaped(id_))
     std::this_thread::sleep_for(kExitCheckInterval);
-  const int state = kill_and_reap(std::exchange(id_, 0));
-  if (!WIFSIGNALED(state)) return concat("exit status ", WEXITSTATUS(state));
-  return concat("signal ", WTERMSIG(state), " (", strsignal(WTERMSIG(state)), ")");
+  return describe_end(kill_and_reap(std::exchange(id_, 0)));
 }
 
 }  // namespace headrace

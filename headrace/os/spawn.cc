@@ -94,4 +94,9 @@ int kill_and_reap(pid_t child) {
   return reap(child);
 }
 
+std::string describe_end(int status) {
+  if (!WIFSIGNALED(status)) return concat("exit status ", WEXITSTATUS(status));
+  return concat("signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
+}
+
 }  // namespace headrace

@@ -49,4 +49,7 @@ int reap(pid_t child);
 /// it started then lives on there.
 int kill_and_reap(pid_t child);
 
+/// A status as waitpid gives it, for people: "exit status 3", "signal 11 (Segmentation fault)".
+std::string describe_end(int status);
+
 }  // namespace headrace

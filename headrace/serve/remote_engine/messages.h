@@ -51,7 +51,7 @@ struct MemoryOffer {
   std::uint32_t number = 0;
   std::uint64_t size_bytes = 0;
 };
-/// To the process: this memory of the server's is not used any more.
+/// Either way: this memory of the sender's is not used any more.
 struct MemoryEnd {
   std::uint32_t number = 0;
 };
