@@ -28,6 +28,7 @@ LAYERS = [
     {"stream", "track", "events"},
     {"prepare", "train", "evaluate", "statistics", "serve"},
     {"predict"},
+    {"engine_process"},
     {"cli"},
 ]
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
@@ -106,6 +107,7 @@ ALLOWED_CALLS = {
         "headrace/stream/loader_trace.": "statistics",
         "headrace/train/native_loop.cc": "statistics",
         "headrace/serve/batch/batcher.": "deadlines of requests; tests pass another clock",
+        "headrace/serve/remote_engine/remote_engine.cc": "how long a process may take",
     },
 }
 ENTRY_POINTS = ("headrace/cli/", "bindings/")

@@ -86,8 +86,8 @@ struct EngineRan {
   std::uint64_t batch = 0;
   std::optional<Error> error{};  // then nothing else counts
   std::uint32_t memory = 0;      // of the process
-  /// In the order of the signature. One more, texts, if some rows have failed: why, of each row; empty: it has
-  /// not.
+  /// In the order of the signature. If rows have failed, one more: a text for each row, why it has failed;
+  /// empty: it has not.
   std::vector<PlacedOutput> outputs{};
 };
 

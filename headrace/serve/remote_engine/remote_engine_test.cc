@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// ---- The process: this program plays it. Its "model" doubles numbers; the environment says how it misbehaves.
+// ---- The process: this program plays it. Its model doubles numbers; the environment says how it misbehaves.
 
 std::string mode() {
   const char* const set = std::getenv("HEADRACE_TEST_ENGINE");

@@ -15,8 +15,8 @@ namespace headrace {
 
 /// `owner` is kept by the result. `rows`: of the batch. Cost: a copy of the places of texts; numbers stay
 /// where they are, and texts, too.
-/// \error kDataLoss  outputs are missing, of another type or shape than the signature says, or lie outside the
-///                   memory
+/// \error kDataLoss  outputs are missing, of another type or shape than the signature says, or lie outside
+///                   the memory
 Result<BatchOutputs> read_outputs(const ServedSignature& signature, const std::vector<PlacedOutput>& placed,
                                   BytesView memory, std::uint64_t rows, std::shared_ptr<const void> owner);
 
