@@ -34,7 +34,7 @@ LAYERS = [
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
 # Folders within one of those, lowest first, likewise. A folder that is not listed includes no sibling.
 INNER_ORDER = {
-    "serve": ["signature", "batch", "protocol", "version", "remote_engine", "model"],
+    "serve": ["signature", "batch", "protocol", "version", "remote_engine", "live_model"],
     "prepare": [
         "row",
         "schema",

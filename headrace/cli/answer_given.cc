@@ -21,18 +21,7 @@ namespace headrace {
 
 Result<TextEncoders> encoders_of(CommandContext& context, const ExportedModel& model,
                                  const OptionValues& values) {
-  TextEncoders out;
-  for (const auto& [feature, wanted] : model.contract.encoders) {
-    if (const auto made = out.find(wanted.name); made != out.end()) {
-      HEADRACE_CHECK(check_encoder(wanted, *made->second));
-      continue;
-    }
-    HEADRACE_TRY(std::shared_ptr<const TextEncoder> encoder,
-                 make_text_encoder(wanted.name, encoder_sources(context, values.text("encoder-weights"))));
-    HEADRACE_CHECK(check_encoder(wanted, *encoder));
-    out.emplace(wanted.name, std::move(encoder));
-  }
-  return out;
+  return encoders_of(model.contract, encoder_sources(context, values.text("encoder-weights")));
 }
 
 namespace {

@@ -4,6 +4,8 @@
 
 #include "headrace/cli/command.h"
 #include "headrace/engine/encoders.h"
+#include "headrace/model/contract.h"
+#include "headrace/prepare/schema/text_encoders.h"
 
 namespace headrace {
 
@@ -18,7 +20,16 @@ inline constexpr Option kEncoderWeightsOption = {
         "Folder with the encoder's weights. Default: the folder with the encoder's name in "
         "HEADRACE_ENCODERS, else in ~/.cache/headrace/encoders."};
 
-/// Where and how encoders of this process are made.
-EncoderSources encoder_sources(const CommandContext& context, const std::string& weights_folder);
+/// Where and how encoders of this process are made. Borrows all but the folder.
+EncoderSources encoder_sources(const Environment& environment, StoreRegistry& stores,
+                               const std::string& weights_folder);
+inline EncoderSources encoder_sources(const CommandContext& context, const std::string& weights_folder) {
+  return encoder_sources(context.environment, context.stores, weights_folder);
+}
+
+/// The encoders of a model's inputs, each as the model was trained with it.
+/// \error kFailedPrecondition  the encoder here has other weights
+/// \error those of make_text_encoder
+Result<TextEncoders> encoders_of(const ModelContract& contract, const EncoderSources& sources);
 
 }  // namespace headrace

@@ -181,6 +181,33 @@ std::vector<std::string> AnswerFormat::columns() const {
   return out;
 }
 
+std::vector<AnswerTensor> AnswerFormat::tensors() const {
+  std::vector<AnswerTensor> out;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const Output& output = outputs_[i];
+    const std::string prefix = prefix_of(output);
+    const TargetKind kind = output.kind.value_or(TargetKind::kRegression);
+    if (kind == TargetKind::kClasses || kind == TargetKind::kBinary)
+      out.push_back({.name = prefix + "label", .output = i, .is_label = true});
+    AnswerTensor& numbers = out.emplace_back(AnswerTensor{.output = i});
+    const bool is_single =
+        kind == TargetKind::kBinary || (kind == TargetKind::kRegression && output.values == std::uint64_t{1});
+    if (!is_single) numbers.row_shape = {output.values ? static_cast<std::int64_t>(*output.values) : -1};
+    numbers.name = concat(prefix, kind == TargetKind::kRegression ? "value"
+                                  : kind == TargetKind::kBinary   ? output.score_name()
+                                                                  : output.scores_name());
+  }
+  std::ranges::sort(out, {}, &AnswerTensor::name);
+  return out;
+}
+
+std::optional<std::string_view> AnswerFormat::label(std::size_t output, std::span<const float> values) const {
+  const auto best = highest(values);
+  if (!best) return std::nullopt;
+  const Output& of = outputs_[output];
+  return of.classes[of.kind == TargetKind::kBinary ? of.binary_class(values) : *best];
+}
+
 std::map<std::string, std::string> AnswerFormat::column_types() const {
   std::map<std::string, std::string> out;
   for (const std::string& name : columns()) out[name] = "float32";  // but for these:

@@ -27,6 +27,14 @@ struct RowName {
 /// The double whose decimal is the shortest that gives the same float32: JSON shows it so. REQUIRES: finite
 double shortest_double(float value);
 
+/// Answers to many rows as one tensor: their labels, or the numbers of an output.
+struct AnswerTensor {
+  std::string name;        // as a column of a table; after the output's name and "/" if there are several
+  std::size_t output = 0;  // its place in the contract
+  bool is_label = false;   // texts; else float32
+  std::vector<std::int64_t> row_shape{};  // -1: open
+};
+
 /// How the answers of one model are written. Any thread.
 class AnswerFormat {
  public:
@@ -46,6 +54,10 @@ class AnswerFormat {
   /// Column → "string" or "float32"; "list<string>" or "list<float32>" where a cell is a list of JSON.
   std::map<std::string, std::string> column_types() const;
   std::vector<std::string> cells(Values values) const;
+  /// Ascending by name. Outputs for several labels have no label, since rows have different numbers of them.
+  std::vector<AnswerTensor> tensors() const;
+  /// The label of a row; none: a score is not finite. REQUIRES: `tensors` has a label of this output
+  std::optional<std::string_view> label(std::size_t output, std::span<const float> values) const;
   /// Appends a tf.Example of an answer.
   void append_example(const RowName& name, Values values, Bytes& out) const;
 

@@ -3,6 +3,7 @@
 /// \file The model that a training run exported, loaded, with its manifest's attributes.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "headrace/engine/engine.h"
@@ -18,7 +19,7 @@ struct ExportedModel {
   Location folder;     // the export
   std::string digest;  // SHA-256 (hex) of its manifest
   ModelContract contract;
-  StagedFolder files;
+  std::optional<StagedFolder> files;  // none: the caller keeps them
   std::unique_ptr<Model> model;
   /// The signature that is called, if Headrace did not write the model (foreign_model.h); else empty.
   std::string signature{};

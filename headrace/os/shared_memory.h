@@ -22,7 +22,7 @@ class SharedMemory {
   /// \error kResourceExhausted  the system has no memory or no descriptor left
   static Result<SharedMemory> create(std::uint64_t size_bytes);
   /// Maps memory that another process made, for reading, or for reading and writing.
-  /// \error kInvalidArgument    it is not memory of `create`, or is smaller: reading it could kill this process
+  /// \error kInvalidArgument    it is not memory of `create`, or is smaller: to read it could be fatal
   /// \error kResourceExhausted  as `create`
   static Result<SharedMemory> map(FileDescriptor descriptor, std::uint64_t size_bytes, bool is_writable);
   ~SharedMemory();

@@ -111,14 +111,15 @@ bool has_one_file(const Input& input) {
 class SliceReader final : public PieceReader {
  public:
   SliceReader(const Recipe& recipe, const Input& input, const Slice& slice, std::unique_ptr<RowSource> source,
-              bool is_stream, StoreRegistry& stores, const RawInputOptions& options, BatchMaker maker,
-              std::uint64_t batch_size, std::stop_token stop)
+              bool is_stream, StoreRegistry& stores, const RawInputOptions& options,
+              const OnLeftOut& on_left_out, BatchMaker maker, std::uint64_t batch_size, std::stop_token stop)
       : recipe_(recipe),
         input_(input),
         is_stream_(is_stream),
         slice_(slice),
         source_(std::move(source)),
         options_(options),
+        on_left_out_(on_left_out),
         stop_(std::move(stop)),
         encoding_(text_encoding_from_name(recipe.schema.cells.encoding)),
         references_(stores, options.cell_limit_bytes, {.stop = stop_}),
@@ -255,8 +256,12 @@ class SliceReader final : public PieceReader {
   }
 
   Status leave_out(std::string_view id, RowPlace place, std::string_view reason, std::string_view detail) {
-    const std::string described = concat(describe(id, place), " is rejected: ", reason,
-                                         detail.empty() ? "" : concat(" (", detail, ")"));
+    const std::string why = concat(reason, detail.empty() ? "" : concat(" (", detail, ")"));
+    if (on_left_out_) {
+      on_left_out_(place.row, why);
+      return {};
+    }
+    const std::string described = concat(describe(id, place), " is rejected: ", why);
     if (options_.on_corrupt == CorruptionPolicy::kFail) {
       return Error{Code::kInvalidArgument,
                    concat(described, "; leave such rows out with --on-corrupt skip-record")};
@@ -296,6 +301,7 @@ class SliceReader final : public PieceReader {
   const Slice& slice_;
   const std::unique_ptr<RowSource> source_;
   const RawInputOptions& options_;
+  const OnLeftOut& on_left_out_;
   const std::stop_token stop_;
   const TextEncoding encoding_;
   std::vector<ColumnFinder> columns_;
@@ -326,13 +332,14 @@ using OpenSource = std::function<Result<std::unique_ptr<RowSource>>(const Input&
 class RawInput final : public PredictInput {
  public:
   RawInput(Recipe recipe, Input input, OpenSource open_source, StoreRegistry& stores,
-           const RawInputOptions& options, bool is_stream = false)
+           const RawInputOptions& options, bool is_stream = false, OnLeftOut on_left_out = {})
       : recipe_(std::move(recipe)),
         input_(std::move(input)),
         is_stream_(is_stream),
         open_source_(std::move(open_source)),
         stores_(stores),
-        options_(options) {}
+        options_(options),
+        on_left_out_(std::move(on_left_out)) {}
 
   Configuration configuration() const override {
     Configuration out = {{"data", input_.url},
@@ -362,7 +369,7 @@ class RawInput final : public PredictInput {
     HEADRACE_TRY(BatchMaker maker, BatchMaker::create(loader, pictures_));
     return std::unique_ptr<PieceReader>(
         std::make_unique<SliceReader>(recipe_, input_, slice, std::move(source), is_stream_, stores_,
-                                      options_, std::move(maker), loader.batch_size, stop));
+                                      options_, on_left_out_, std::move(maker), loader.batch_size, stop));
   }
 
  private:
@@ -372,6 +379,7 @@ class RawInput final : public PredictInput {
   const OpenSource open_source_;
   StoreRegistry& stores_;
   const RawInputOptions options_;
+  const OnLeftOut on_left_out_;
   mutable PictureMemory pictures_{kPictureBytes};
 };
 
@@ -405,6 +413,17 @@ Result<Recipe> make_recipe(const ExportedModel& model, TextEncoders encoders,
   }
   return recipe;
 }
+
+// Reads the rows of a source that outlives it.
+class BorrowedSource final : public RowSource {
+ public:
+  explicit BorrowedSource(RowSource& source) : source_(source) {}
+  Result<std::optional<SourceRow>> next() override { return source_.next(); }
+  std::uint64_t consumed_bytes() const override { return source_.consumed_bytes(); }
+
+ private:
+  RowSource& source_;
+};
 
 class StreamSource final : public RowSource {
  public:
@@ -465,6 +484,20 @@ Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model
       std::make_unique<RawInput>(std::move(recipe), std::move(input), open_source, stores, options, true));
 }
 
+Result<std::unique_ptr<PredictInput>> open_given_rows(const ExportedModel& model, RowSource& source,
+                                                      StoreRegistry& stores, TextEncoders encoders,
+                                                      OnLeftOut on_left_out) {
+  const RawInputOptions options{.on_corrupt = CorruptionPolicy::kSkipRecord};
+  HEADRACE_TRY(Recipe recipe, make_recipe(model, std::move(encoders), options));
+  for (FeatureDefinition& feature : recipe.schema.features) feature.is_uri = false;
+  const auto open_source = [&source](const Input&, const Slice&) -> Result<std::unique_ptr<RowSource>> {
+    return std::unique_ptr<RowSource>(std::make_unique<BorrowedSource>(source));
+  };
+  Input input{.format = InputFormat::kJsonLines, .url = "", .slices = {Slice{.files = {{.url = ""}}}}};
+  return std::unique_ptr<PredictInput>(std::make_unique<RawInput>(
+      std::move(recipe), std::move(input), open_source, stores, options, true, std::move(on_left_out)));
+}
+
 Status check_first_rows(const PredictInput& input, const std::stop_token& stop) {
   for (std::size_t piece = 0; piece < input.pieces(); ++piece) {
     HEADRACE_TRY(const std::unique_ptr<PieceReader> reader, input.open(piece, 1, stop));
@@ -476,12 +509,16 @@ Status check_first_rows(const PredictInput& input, const std::stop_token& stop) 
 
 Result<std::vector<RawColumn>> raw_columns(const ExportedModel& model) {
   HEADRACE_TRY(const Schema schema, pruned_schema(model));
+  const std::vector<std::string> needed = needed_columns(schema);
   std::vector<RawColumn> out;
   for (const std::string& name : feature_columns(schema)) {
-    const bool is_url = std::ranges::any_of(schema.features, [&](const FeatureDefinition& feature) {
-      return feature.is_uri && feature.columns.front() == name;
-    });
-    out.push_back({name, is_url});
+    RawColumn& column = out.emplace_back(RawColumn{.name = name});
+    for (const FeatureDefinition& feature : schema.features) {
+      if (feature.columns.empty() || feature.columns.front() != name) continue;
+      column.is_url |= feature.is_uri;
+      column.is_image |= feature.type == SchemaType::kImage;
+    }
+    column.is_needed = std::ranges::find(needed, name) != needed.end();
   }
   return out;
 }

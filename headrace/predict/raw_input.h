@@ -6,8 +6,10 @@
 /// 256 MiB of the numbers that the model takes.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headrace/evaluate/exported_model.h"
@@ -47,6 +49,18 @@ Result<std::unique_ptr<PredictInput>> open_row_stream(const ExportedModel& model
                                                       InputFormat format, StoreRegistry& stores,
                                                       TextEncoders encoders, const RawInputOptions& options);
 
+/// Told of a row that makes no record, and why. Rows are numbered as their source does.
+using OnLeftOut = std::function<void(std::uint64_t row, std::string_view why)>;
+
+/// Rows that `source` has each time that the reader is asked: as open_row_stream. Columns of URLs hold the
+/// bytes of the objects instead. Rows that make no record are left out, and `on_left_out` is told of them;
+/// where the record is not as the model takes it, the row has the weight 0 instead. Borrows `model`, `source`
+/// and `stores`.
+/// \error as open_raw_input
+Result<std::unique_ptr<PredictInput>> open_given_rows(const ExportedModel& model, RowSource& source,
+                                                      StoreRegistry& stores, TextEncoders encoders,
+                                                      OnLeftOut on_left_out);
+
 /// Reads the first of the rows, up to 256, to see whether they fit the model. `input`: of raw rows.
 /// \error kInvalidArgument  they do not, or there is none; and what reading them gives
 Status check_first_rows(const PredictInput& input, const std::stop_token& stop);
@@ -54,7 +68,9 @@ Status check_first_rows(const PredictInput& input, const std::stop_token& stop);
 /// A column of raw rows that the model's inputs are made from.
 struct RawColumn {
   std::string name;
-  bool is_url = false;  // of an object, whose bytes are the value
+  bool is_url = false;     // of an object, whose bytes are the value
+  bool is_image = false;   // the value is an image
+  bool is_needed = false;  // every row must have it
 };
 /// All of them, by name.
 /// \error as open_raw_input

@@ -1,0 +1,66 @@
+#include "headrace/cli/engine_process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/encoder_options.h"
+#include "headrace/engine/tensorflow/tensorflow.h"
+#include "headrace/engine_process/confinement.h"
+#include "headrace/engine_process/hosted_export.h"
+
+namespace headrace {
+namespace {
+
+// A model that tells how this process is confined.
+class ConfinedModel final : public HostedModel {
+ public:
+  ConfinedModel(std::unique_ptr<HostedModel> model, std::shared_ptr<Engine> engine, std::string confinement)
+      : engine_(std::move(engine)), model_(std::move(model)), about_(model_->about()) {
+    about_.confinement = std::move(confinement);
+  }
+  const EngineLoaded& about() const override { return about_; }
+  Result<std::unique_ptr<HostedLane>> open_lane() override { return model_->open_lane(); }
+
+ private:
+  const std::shared_ptr<Engine> engine_;
+  const std::unique_ptr<HostedModel> model_;
+  EngineLoaded about_;
+};
+
+Result<std::unique_ptr<HostedModel>> load_confined(const EngineLoad& load, const Environment& environment,
+                                                   StoreRegistry& stores) {
+  if (load.build != HEADRACE_VERSION) {
+    return Error{Code::kFailedPrecondition,
+                 concat("the server is of version ", load.build, ", and its engine process of ",
+                        HEADRACE_VERSION, ": install them together, and start the server again")};
+  }
+  HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", environment));
+  HEADRACE_TRY(std::shared_ptr<Engine> engine, open_tensorflow(library));
+  std::string confinement;
+  const auto encoders = [&](const ModelContract& contract) -> Result<TextEncoders> {
+    HEADRACE_TRY(TextEncoders made,
+                 encoders_of(contract, encoder_sources(environment, stores, load.encoder_weights)));
+    return made;
+  };
+  HEADRACE_TRY(auto model, load_hosted_export(load, *engine, stores, encoders, [&]() -> Status {
+                 HEADRACE_TRY(confinement, confine_process({load.folder, library.folder}));
+                 return {};
+               }));
+  return std::unique_ptr<HostedModel>(
+      std::make_unique<ConfinedModel>(std::move(model), std::move(engine), std::move(confinement)));
+}
+
+}  // namespace
+
+int run_engine_process(const Environment& environment) {
+  // Nothing that reads standard input gets the messages.
+  PacketSocket socket{FileDescriptor(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1))};
+  { const FileDescriptor taken(STDIN_FILENO); }
+  StoreRegistry stores(environment, {});
+  const Status done = host_engine(
+      std::move(socket), [&](const EngineLoad& load) { return load_confined(load, environment, stores); });
+  return done ? 0 : 1;
+}
+
+}  // namespace headrace

@@ -1,0 +1,146 @@
+#include "headrace/engine_process/confinement.h"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "headrace/base/text.h"
+#include "headrace/os/file_descriptor.h"
+
+namespace headrace {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
+#endif
+// Calls of the x32 interface have this bit, and other numbers.
+constexpr std::uint32_t kX32Bit = 0x40000000;
+
+// io_uring opens sockets and files without a call for each.
+constexpr std::array kRefusedCalls = {
+    __NR_socket,
+    __NR_socketpair,
+    __NR_connect,
+    __NR_bind,
+    __NR_listen,
+    __NR_accept,
+    __NR_accept4,
+    __NR_execve,
+    __NR_execveat,
+    __NR_ptrace,
+    __NR_process_vm_readv,
+    __NR_process_vm_writev,
+    __NR_pidfd_getfd,
+    __NR_pidfd_open,
+    __NR_io_uring_setup,
+    __NR_io_uring_enter,
+    __NR_io_uring_register,
+    __NR_bpf,
+    __NR_perf_event_open,
+    __NR_userfaultfd,
+    __NR_keyctl,
+    __NR_add_key,
+    __NR_request_key,
+    __NR_mount,
+    __NR_umount2,
+    __NR_pivot_root,
+    __NR_chroot,
+    __NR_unshare,
+    __NR_setns,
+    __NR_open_by_handle_at,
+    __NR_kexec_load,
+    __NR_init_module,
+    __NR_finit_module,
+    __NR_delete_module,
+    __NR_kill,
+    __NR_tkill,
+};
+
+// Folders and files that libraries read while they run.
+constexpr std::array kSystemFolders = {"/usr",         "/lib",          "/lib64",        "/etc",
+                                       "/dev/null",    "/dev/zero",     "/dev/urandom",  "/dev/random",
+                                       "/proc/self",   "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
+                                       "/sys/devices", "/sys/fs/cgroup"};
+
+sock_filter statement(std::uint16_t code, std::uint32_t value) { return {code, 0, 0, value}; }
+sock_filter jump(std::uint16_t code, std::uint32_t value, std::uint8_t if_true, std::uint8_t if_false) {
+  return {code, if_true, if_false, value};
+}
+
+bool refuse_calls() {
+  const auto refuse = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+  std::vector<sock_filter> program = {
+      statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+      jump(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
+      refuse,
+      statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      jump(BPF_JMP | BPF_JGE | BPF_K, kX32Bit, 0, 1),
+      refuse,
+  };
+  for (const int call : kRefusedCalls) {
+    program.push_back(jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1));
+    program.push_back(refuse);
+  }
+  program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0;
+}
+
+// A folder that is not there needs no rule.
+bool allow_reading(const FileDescriptor& rules, const std::string& path) {
+  const FileDescriptor folder(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!folder.is_open()) return true;
+  landlock_path_beneath_attr rule{};
+  rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+  rule.parent_fd = folder.get();
+  if (syscall(__NR_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0) return true;
+  rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;  // it is no folder
+  return syscall(__NR_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+}
+
+// Threads that are there already keep their rights, but they are ours: those of the model come later.
+bool hide_files(const std::vector<std::string>& readable) {
+  landlock_ruleset_attr handled{};
+  handled.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all that the first version knows
+  const auto number = syscall(__NR_landlock_create_ruleset, &handled, sizeof handled, 0);
+  const FileDescriptor rules(static_cast<int>(number));
+  if (!rules.is_open()) return false;
+  for (const char* const folder : kSystemFolders) {
+    if (!allow_reading(rules, folder)) return false;
+  }
+  for (const std::string& folder : readable) {
+    if (!allow_reading(rules, folder)) return false;
+  }
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         syscall(__NR_landlock_restrict_self, rules.get(), 0) == 0;
+}
+
+}  // namespace
+
+Result<std::string> confine_process(const std::vector<std::string>& readable) {
+  const bool are_files_hidden = hide_files(readable);
+  if (!refuse_calls()) {
+    return Error{Code::kUnavailable,
+                 concat("seccomp: ", std::strerror(errno),
+                        ". A model of somebody else may not run without: use a kernel, or "
+                        "a container's profile, that allows it")};
+  }
+  return std::string(are_files_hidden
+                         ? "no network, no programs, no files but the model's and the system's"
+                         : "no network, no programs; all files, for this kernel has no Landlock");
+}
+
+}  // namespace headrace
