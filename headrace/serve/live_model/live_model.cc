@@ -1,0 +1,388 @@
+#include "headrace/serve/live_model/live_model.h"
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "headrace/base/text.h"
+#include "headrace/model/named_model.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTick{50};  // expired requests, idle versions
+
+// Everything about one version that the worker knows.
+struct VersionRecord {
+  std::shared_ptr<const WantedVersion> wanted;
+  std::shared_ptr<ServedVersion> served{};  // null: none is ready
+  VersionStatus loading{};                  // what `statuses` shows if none is ready
+  int failures = 0;                         // one after another
+  Clock::time_point retry_at{};
+
+  // Another content may have been published under the same number.
+  bool is_to_be_loaded() const { return !served || served->digest() != wanted->digest; }
+};
+
+// What requests look up. Immutable.
+struct VersionTable {
+  std::map<std::uint64_t, std::shared_ptr<ServedVersion>> ready;
+  std::map<std::uint64_t, VersionStatus> statuses;
+  std::map<std::string, std::uint64_t, std::less<>> labels;
+};
+
+// The end of an engine, told from any thread.
+struct VersionEnds {
+  std::mutex mutex;
+  std::condition_variable_any has_come;
+  std::map<std::pair<std::uint64_t, std::string>, Error> errors;  // by number and digest
+};
+
+}  // namespace
+
+std::string_view version_state_name(VersionState state) {
+  constexpr std::array<std::string_view, 6> kNames = {"fetching", "loading",  "warming up",
+                                                      "ready",    "draining", "failed"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+class LiveModel::Worker {
+ public:
+  Worker(std::string name, LiveModelParts parts, const LiveModelOptions& options)
+      : name_(std::move(name)),
+        parts_(std::move(parts)),
+        options_(options),
+        jitter_(options.jitter_seed),
+        thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+  const std::string& name() const { return name_; }
+
+  std::shared_ptr<const VersionTable> table() const {
+    const std::scoped_lock lock(table_mutex_);
+    return table_;
+  }
+
+ private:
+  void work(const std::stop_token& stop) {
+    Clock::time_point poll_at = Clock::now();
+    int failed_polls = 0;
+    while (!stop.stop_requested()) {
+      const Clock::time_point now = Clock::now();
+      if (now >= poll_at) {
+        const Status polled = poll(stop);
+        failed_polls = polled ? 0 : failed_polls + 1;
+        poll_at = Clock::now() +
+                  (polled ? until_next_poll() : std::min(retry_wait(failed_polls), until_next_poll()));
+        if (!polled && polled.error().code != Code::kCancelled) remark_once(polled.error().message);
+      }
+      take_ends();
+      load_next(stop);
+      settle();
+      for (auto& [number, record] : records_) {
+        if (record.served) record.served->expire();
+      }
+      std::unique_lock lock(ends_->mutex);
+      ends_->has_come.wait_for(lock, stop, kTick, [this] { return !ends_->errors.empty(); });
+    }
+    drain_all();
+  }
+
+  Clock::duration until_next_poll() {
+    std::uniform_int_distribution<std::int64_t> later(0, options_.poll_each.count() / 4);
+    return options_.poll_each + std::chrono::milliseconds(later(jitter_));
+  }
+
+  Clock::duration retry_wait(int failures) const {
+    const int doublings = std::clamp(failures - 1, 0, 16);
+    return std::min(options_.retry_first * (1 << doublings), options_.retry_last);
+  }
+
+  Status poll(const std::stop_token& stop) {
+    const CallOptions call{.stop = stop};
+    if (!source_) {
+      HEADRACE_TRY(source_, parts_.open_source(call));
+      remark(concat(name_, ": follows ", source_->describe()));
+    } else {
+      HEADRACE_CHECK(source_->poll(call));
+    }
+    for (const std::string& each : source_->wanted().remarks) remark_once(each);
+    want(source_->wanted());
+    return {};
+  }
+
+  void want(const WantedVersions& wanted) {
+    wanted_labels_ = wanted.labels;
+    wanted_numbers_.clear();
+    for (const auto& version : wanted.versions) {
+      wanted_numbers_.insert(version->number);
+      VersionRecord& record = records_[version->number];
+      if (record.wanted && record.wanted->digest == version->digest) continue;
+      record.wanted = version;
+      record.failures = 0;
+      record.retry_at = {};
+    }
+  }
+
+  // Loads the first version that is due. The one with the highest number comes first.
+  void load_next(const std::stop_token& stop) {
+    for (auto at = wanted_numbers_.rbegin(); at != wanted_numbers_.rend(); ++at) {
+      VersionRecord& record = records_.at(*at);
+      if (!record.is_to_be_loaded() || Clock::now() < record.retry_at) continue;
+      Status loaded = load(record, stop);
+      const bool was_stopped = stop.stop_requested();
+      if (!loaded && !was_stopped) fail(record, std::move(loaded).error());
+      return;
+    }
+  }
+
+  Status load(VersionRecord& record, const std::stop_token& stop) {
+    const std::uint64_t number = record.wanted->number;
+    const auto tell = [&](VersionState state) {
+      record.loading = {.number = number, .state = state};
+      publish();
+    };
+    tell(VersionState::kFetching);
+    const auto on_end = [ends = ends_, key = std::pair(number, record.wanted->digest)](const Error& error) {
+      const std::scoped_lock lock(ends->mutex);
+      ends->errors.insert_or_assign(key, error);
+      ends->has_come.notify_all();
+    };
+    HEADRACE_TRY(std::unique_ptr<LoadedModel> model, parts_.load(*record.wanted, tell, on_end, stop));
+    auto served =
+        std::make_shared<ServedVersion>(number, record.wanted->digest, std::move(model), options_.batching);
+    tell(VersionState::kWarming);
+    Status warmed = warm_up(*served);
+    if (!warmed) {
+      finish(*served);
+      return warmed;
+    }
+    record.failures = 0;
+    std::swap(record.served, served);
+    publish();
+    if (served) retire(std::move(served));
+    remark(concat(name_, ": version ", number, " is ready"));
+    return {};
+  }
+
+  void fail(VersionRecord& record, Error error) {
+    ++record.failures;
+    const Clock::duration wait = retry_wait(record.failures);
+    record.retry_at = Clock::now() + wait;
+    remark(concat(name_, ": version ", record.wanted->number, " failed, and is tried again in ",
+                  std::chrono::duration_cast<std::chrono::milliseconds>(wait).count(),
+                  " ms: ", error.message));
+    record.loading = {
+        .number = record.wanted->number, .state = VersionState::kFailed, .error = std::move(error)};
+    publish();
+  }
+
+  // Versions whose engine has ended are loaded again.
+  void take_ends() {
+    std::map<std::pair<std::uint64_t, std::string>, Error> ended;
+    {
+      const std::scoped_lock lock(ends_->mutex);
+      ended.swap(ends_->errors);
+    }
+    for (auto& [key, error] : ended) {
+      const auto found = records_.find(key.first);
+      if (found == records_.end()) continue;
+      VersionRecord& record = found->second;
+      if (!record.served || record.served->digest() != key.second) continue;
+      retire(std::move(record.served));
+      fail(record, std::move(error));
+    }
+  }
+
+  // Decides which labels are in force and which versions may go.
+  void settle() {
+    for (const auto& [label, number] : wanted_labels_) {
+      if (is_ready(number)) labels_[label] = number;
+    }
+    std::erase_if(labels_, [&](const auto& each) { return !wanted_labels_.contains(each.first); });
+    const bool has_successor =
+        std::ranges::any_of(wanted_numbers_, [&](auto number) { return is_ready(number); });
+    std::erase_if(records_, [&](auto& each) {
+      auto& [number, record] = each;
+      const bool has_label =
+          std::ranges::any_of(labels_, [&](const auto& label) { return label.second == number; });
+      if (wanted_numbers_.contains(number) || has_label || (record.served && !has_successor)) return false;
+      if (record.served) {
+        remark(concat(name_, ": version ", number, " is not wanted any more"));
+        retire(std::move(record.served));
+      }
+      return true;
+    });
+    end_retired();
+    publish();
+  }
+
+  bool is_ready(std::uint64_t number) const {
+    const auto found = records_.find(number);
+    return found != records_.end() && found->second.served;
+  }
+
+  // The requests of a version that has left the table have some time to end.
+  void retire(std::shared_ptr<ServedVersion> version) {
+    retired_.push_back({std::move(version), Clock::now() + options_.drain_max, false});
+    publish();
+  }
+
+  // Requests that have found a version before may still come to it until nobody else holds it.
+  void end_retired() {
+    std::erase_if(retired_, [&](Retired& each) {
+      each.version->expire();
+      if (each.version.use_count() == 1 && each.version->is_idle()) {
+        finish(*each.version);
+        return true;
+      }
+      if (!each.is_ended && Clock::now() >= each.drain_until) {
+        finish(*each.version);
+        each.is_ended = true;
+      }
+      return false;
+    });
+  }
+
+  void finish(ServedVersion& version) const {
+    version.refuse({Code::kUnavailable, concat("version ", version.number(), " of ", name_,
+                                               " is not served any more; ask again")});
+    version.end();
+  }
+
+  void drain_all() {
+    for (auto& [number, record] : records_) {
+      if (record.served) retire(std::move(record.served));
+    }
+    records_.clear();
+    wanted_numbers_.clear();
+    publish();
+    while (!retired_.empty()) {
+      end_retired();
+      if (!retired_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  void publish() {
+    auto made = std::make_shared<VersionTable>();
+    made->labels = labels_;
+    for (const auto& [number, record] : records_) {
+      made->statuses[number] = record.loading;
+      if (!record.served) continue;
+      made->statuses[number] = {.number = number, .state = VersionState::kReady};
+      made->ready[number] = record.served;
+    }
+    for (const Retired& each : retired_) {
+      const std::uint64_t number = each.version->number();
+      made->statuses.try_emplace(number, VersionStatus{.number = number, .state = VersionState::kDraining});
+    }
+    const std::scoped_lock lock(table_mutex_);
+    table_ = std::move(made);
+  }
+
+  void remark(const std::string& text) const { parts_.remark(text); }
+  void remark_once(const std::string& text) {
+    if (!said_.insert(text).second) return;
+    if (said_.size() > kSaidMax) said_ = {text};
+    remark(concat(name_, ": ", text));
+  }
+
+  struct Retired {
+    std::shared_ptr<ServedVersion> version;
+    Clock::time_point drain_until;
+    bool is_ended;
+  };
+  static constexpr std::size_t kSaidMax = 1'000;
+
+  const std::string name_;
+  const LiveModelParts parts_;
+  const LiveModelOptions options_;
+
+  // The worker's own.
+  std::mt19937_64 jitter_;
+  std::unique_ptr<ModelSource> source_;
+  std::set<std::uint64_t> wanted_numbers_;
+  std::map<std::string, std::uint64_t, std::less<>> wanted_labels_;
+  std::map<std::string, std::uint64_t, std::less<>> labels_;  // in force
+  std::map<std::uint64_t, VersionRecord> records_;
+  std::vector<Retired> retired_;
+  std::set<std::string> said_;
+
+  const std::shared_ptr<VersionEnds> ends_ = std::make_shared<VersionEnds>();
+  mutable std::mutex table_mutex_;
+  std::shared_ptr<const VersionTable> table_ = std::make_shared<VersionTable>();
+  std::jthread thread_;
+};
+
+LiveModel::LiveModel(std::string name, LiveModelParts parts, const LiveModelOptions& options)
+    : worker_(std::make_unique<Worker>(std::move(name), std::move(parts), options)) {}
+LiveModel::~LiveModel() = default;
+
+const std::string& LiveModel::name() const { return worker_->name(); }
+
+namespace {
+
+Error not_ready(const std::string& name, const VersionStatus& status) {
+  const std::string why = status.error ? concat(": ", status.error->message) : "";
+  return {Code::kUnavailable, concat("version ", status.number, " of ", name, " is ",
+                                     version_state_name(status.state), why, "; ask again")};
+}
+
+// The number that is meant where a request names none.
+std::optional<std::uint64_t> chosen_number(const VersionTable& table) {
+  const auto latest = table.labels.find(kLatestAlias);
+  if (latest != table.labels.end() && table.ready.contains(latest->second)) return latest->second;
+  if (!table.ready.empty()) return table.ready.rbegin()->first;
+  if (!table.statuses.empty()) return table.statuses.rbegin()->first;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<ServedVersion>> LiveModel::find(std::optional<std::uint64_t> version,
+                                                       std::optional<std::string_view> label) const {
+  const std::shared_ptr<const VersionTable> table = worker_->table();
+  if (label) {
+    const auto found = table->labels.find(*label);
+    if (found == table->labels.end())
+      return Error{Code::kNotFound, concat("the model ", name(), " has no label ", *label)};
+    version = found->second;
+  }
+  if (!version) {
+    version = chosen_number(*table);
+    if (!version) {
+      return Error{Code::kUnavailable, concat("no version of the model ", name(),
+                                              " is there yet; the server looks for one every few seconds")};
+    }
+  }
+  const auto ready = table->ready.find(*version);
+  if (ready != table->ready.end()) return ready->second;
+  const auto status = table->statuses.find(*version);
+  if (status != table->statuses.end()) return not_ready(name(), status->second);
+  return Error{Code::kNotFound, concat("the model ", name(), " has no version ", *version)};
+}
+
+bool LiveModel::is_ready() const { return find({}, {}).has_value(); }
+
+std::vector<VersionStatus> LiveModel::statuses() const {
+  std::vector<VersionStatus> out;
+  for (const auto& [number, status] : worker_->table()->statuses) out.push_back(status);
+  return out;
+}
+
+std::map<std::string, std::uint64_t, std::less<>> LiveModel::labels() const {
+  return worker_->table()->labels;
+}
+
+std::vector<std::shared_ptr<ServedVersion>> LiveModel::ready_versions() const {
+  std::vector<std::shared_ptr<ServedVersion>> out;
+  for (const auto& [number, version] : worker_->table()->ready) out.push_back(version);
+  return out;
+}
+
+}  // namespace headrace

@@ -1,0 +1,89 @@
+#pragma once
+
+/// \file A model that is served: follows which versions are wanted, loads them, lets requests go to them, and
+/// ends those that nobody wants any more. docs/decisions/serving.md, "Which version".
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/serve/live_model/served_version.h"
+#include "headrace/serve/version/model_source.h"
+
+namespace headrace {
+
+enum class VersionState : std::uint8_t { kFetching, kLoading, kWarming, kReady, kDraining, kFailed };
+/// "fetching" …
+std::string_view version_state_name(VersionState state);
+
+struct VersionStatus {
+  std::uint64_t number = 0;
+  VersionState state = VersionState::kFetching;
+  std::optional<Error> error{};  // of kFailed: why; it is tried again
+};
+
+/// Loads a version. `on_state` may be told kLoading once the files are there. `on_end` is called at most once,
+/// from any thread, if the model ends by itself after it was loaded. Ends early with kCancelled.
+using LoadVersion = std::function<Result<std::unique_ptr<LoadedModel>>(
+    const WantedVersion& version, const std::function<void(VersionState)>& on_state,
+    std::function<void(const Error&)> on_end, const std::stop_token& stop)>;
+
+struct LiveModelParts {
+  /// Called again after an error.
+  std::function<Result<std::unique_ptr<ModelSource>>(const CallOptions&)> open_source;
+  LoadVersion load;
+  /// Tells an operator what happens, in sentences. Any thread.
+  std::function<void(const std::string&)> remark;
+};
+
+struct LiveModelOptions {
+  BatcherOptions batching{};
+  /// Between two looks at the store; each is up to a quarter later, so that servers do not ask together.
+  std::chrono::milliseconds poll_each{12'000};
+  /// After a failure: the first wait, which doubles up to the last.
+  std::chrono::milliseconds retry_first{1'000};
+  std::chrono::milliseconds retry_last{60'000};
+  /// How long the requests of a version that is not wanted any more may take.
+  std::chrono::milliseconds drain_max{60'000};
+  std::uint64_t jitter_seed = 0;
+};
+
+/// Thread-safe. One thread of its own does all the work, so versions are loaded one after another. A version
+/// that is asked is ended only when its successor is ready; a failure keeps the one that is ready.
+class LiveModel {
+ public:
+  /// Returns at once. `name`: as clients know it.
+  LiveModel(std::string name, LiveModelParts parts, const LiveModelOptions& options);
+  /// Ends all versions, after up to drain_max for requests in flight.
+  ~LiveModel();
+  LiveModel(const LiveModel&) = delete;
+  LiveModel& operator=(const LiveModel&) = delete;
+
+  const std::string& name() const;
+
+  /// The version with this number, or with this label, or the server's choice: label "latest", else the
+  /// highest that is ready. Keep it until the request is answered.
+  /// \error kNotFound     there is no such version or label
+  /// \error kUnavailable  it is not ready: says why
+  Result<std::shared_ptr<ServedVersion>> find(std::optional<std::uint64_t> version,
+                                              std::optional<std::string_view> label) const;
+
+  /// Whether `find` of the server's choice gives a version.
+  bool is_ready() const;
+  /// Ascending by number.
+  std::vector<VersionStatus> statuses() const;
+  std::map<std::string, std::uint64_t, std::less<>> labels() const;
+  std::vector<std::shared_ptr<ServedVersion>> ready_versions() const;
+
+ private:
+  class Worker;
+  const std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace headrace
