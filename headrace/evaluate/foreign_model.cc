@@ -1,7 +1,6 @@
 #include "headrace/evaluate/foreign_model.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -9,6 +8,7 @@
 #include "headrace/base/text.h"
 #include "headrace/engine/adapted_model.h"
 #include "headrace/engine/tensor_cast.h"
+#include "headrace/model/export_files.h"
 #include "headrace/model/inferred_contract.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/track/stage_output.h"
@@ -18,17 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kGraph = "saved_model.pb";
 constexpr int kAttempts = 3;
 constexpr std::size_t kHashedBytes = 4 << 20;  // at a time
-
-// The files of a SavedModel; evaluations of it may lie beside them.
-bool is_of_saved_model(std::string_view name) {
-  constexpr std::array<std::string_view, 3> kFiles = {kGraph, "fingerprint.pb", "keras_metadata.pb"};
-  constexpr std::array<std::string_view, 3> kFolders = {"variables/", "assets/", "assets.extra/"};
-  return std::ranges::find(kFiles, name) != kFiles.end() ||
-         std::ranges::any_of(kFolders, [&](std::string_view folder) { return name.starts_with(folder); });
-}
 
 struct Listed {
   std::string name;  // relative to the folder
@@ -43,7 +34,7 @@ Result<std::vector<Listed>> list_files(const Location& folder) {
   std::vector<Listed> out;
   for (const ObjectInfo& object : objects) {
     std::string name = object.key.substr(prefix.size());
-    if (is_of_saved_model(name)) out.push_back({std::move(name), object.size_bytes, object.version});
+    if (is_saved_model_file(name)) out.push_back({std::move(name), object.size_bytes, object.version});
   }
   std::ranges::sort(out, {}, &Listed::name);
   return out;
@@ -53,7 +44,7 @@ Result<std::vector<Listed>> list_files(const Location& folder) {
 Result<std::vector<Listed>> copy_files(const Location& folder, const std::string& to) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     HEADRACE_TRY(std::vector<Listed> before, list_files(folder));
-    const auto copied = download_folder(*folder.store, folder.key, to, {.wanted = is_of_saved_model});
+    const auto copied = download_folder(*folder.store, folder.key, to, {.wanted = is_saved_model_file});
     HEADRACE_TRY(const std::vector<Listed> after, list_files(folder));
     if (copied && before == after) return before;
     if (before == after) return copied.error();
@@ -197,7 +188,7 @@ Result<bool> is_foreign_model(const Location& folder, const CallOptions& call) {
   }
   HEADRACE_TRY(const bool was_begun, is_begun(folder));
   if (was_begun) return false;
-  const auto graph = folder.store->stat(folder.at(kGraph).key, call);
+  const auto graph = folder.store->stat(folder.at(kSavedModelFile).key, call);
   if (!graph && graph.error().code != Code::kNotFound) return graph.error();
   return static_cast<bool>(graph);
 }

@@ -53,6 +53,20 @@ TEST_F(LockFile, IsHeldByOneAtATime) {
   EXPECT_TRUE(open_locked(path, O_RDWR).is_open());
 }
 
+TEST_F(LockFile, IsSharedByManyOrHeldByOne) {
+  {
+    const FileDescriptor one = open_share_locked(path, O_RDWR | O_CREAT);
+    const FileDescriptor other = open_share_locked(path, O_RDWR | O_CREAT);
+    EXPECT_TRUE(one.is_open() && other.is_open());
+    EXPECT_FALSE(open_locked(path, O_RDWR).is_open());
+    EXPECT_EQ(errno, EWOULDBLOCK);
+  }
+  const FileDescriptor held = open_locked(path, O_RDWR);
+  ASSERT_TRUE(held.is_open());
+  EXPECT_FALSE(open_share_locked(path, O_RDWR).is_open());
+  EXPECT_EQ(errno, EWOULDBLOCK);
+}
+
 TEST_F(LockFile, ThatWasRemovedIsHeldByNobody) {
   const FileDescriptor held = open_locked(path, O_RDWR | O_CREAT);
   ASSERT_EQ(::unlink(path.c_str()), 0);
