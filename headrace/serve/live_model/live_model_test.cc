@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <cstring>
 #include <future>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "headrace/base/text.h"
@@ -141,6 +144,7 @@ class LiveModelTest : public testing::Test {
   void start() {
     LiveModelParts parts;
     parts.open_source = [this](const CallOptions&) -> Result<std::unique_ptr<ModelSource>> {
+      const std::scoped_lock lock(mutex);
       if (source_error) return *source_error;
       return std::unique_ptr<ModelSource>(std::make_unique<TestSource>(shared));
     };
@@ -347,7 +351,10 @@ TEST_F(LiveModelTest, ASourceThatCannotBeOpenedIsTriedAgain) {
     const std::scoped_lock lock(mutex);
     return !remarks.empty();
   });
-  source_error.reset();
+  {
+    const std::scoped_lock lock(mutex);
+    source_error.reset();
+  }
   wait_for_version(1);
 }
 
