@@ -9,6 +9,7 @@ extern const Command kPublishCommand;
 extern const Command kTrainCommand;
 extern const Command kEvaluateCommand;
 extern const Command kPredictCommand;
+extern const Command kServeCommand;
 extern const Command kLsCommand;
 extern const Command kCatCommand;
 extern const Command kCpCommand;
@@ -45,6 +46,7 @@ std::span<const Command* const> all_commands() {
       &kTrainCommand,
       &kEvaluateCommand,
       &kPredictCommand,
+      &kServeCommand,
       &kInspectCommand,
       &kVerifyCommand,
       &kRepairCommand,

@@ -9,6 +9,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/sibling_program.h"
 #include "headrace/os/child_process.h"
 #include "headrace/os/python_program.h"
 
@@ -50,18 +51,6 @@ constexpr Option kTensorboardOptions[] = {
      .sentence = "Address on which it listens. Anyone who can reach it sees the logs."}};
 
 using Variables = std::map<std::string, std::string, std::less<>>;
-
-/// The data server lies beside this program.
-Result<std::string> find_server(const Environment& environment) {
-  std::error_code error;
-  const auto here = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string beside = error ? std::string(kServer) : (here.parent_path() / kServer).string();
-  if (access(beside.c_str(), X_OK) == 0) return beside;
-  if (const auto found = find_program(std::string(kServer), environment)) return *found;
-  return Error{Code::kNotFound, concat(kServer, " is neither at ", beside,
-                                       " nor on PATH: this Headrace was built without gRPC and protobuf; the "
-                                       "wheel has it, and so has a build where they are installed")};
-}
 
 Status check_tensorboard(const std::string& python, const Variables& variables, const std::stop_token& stop) {
   ChildLimits limits;
@@ -127,7 +116,8 @@ std::vector<std::string> tensorboard_arguments(const std::string& python, const 
 Status run_tensorboard(CommandContext& context, const std::vector<std::string>& arguments,
                        const OptionValues& options) {
   HEADRACE_TRY(const Location folder, context.stores.open(arguments[0]));  // refuses what is not a URL
-  HEADRACE_TRY(const std::string server, find_server(context.environment));
+  HEADRACE_TRY(const std::string server,
+               find_sibling_program(kServer, "without gRPC and protobuf", context.environment));
   HEADRACE_TRY(const std::string python, find_python(context.environment));
   const Variables& variables = context.environment.variables;
   HEADRACE_CHECK(check_tensorboard(python, variables, context.stop));

@@ -1,0 +1,37 @@
+// headrace serve: becomes headrace-server, which lies beside this program. docs/serving.md.
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/serve_options.h"
+#include "headrace/cli/sibling_program.h"
+
+namespace headrace {
+namespace {
+
+Status serve(CommandContext& context, const std::vector<std::string>&, const OptionValues&) {
+  HEADRACE_TRY(const std::string program,
+               find_sibling_program(kServerProgram, "without Boost and simdjson", context.environment));
+  std::vector<std::string> words = context.command_line;
+  words[0] = program;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  return Error{Code::kNotFound, concat("starting ", program, ": ", std::strerror(errno))};
+}
+
+}  // namespace
+
+extern const Command kServeCommand;
+const Command kServeCommand = {.name = "serve",
+                               .summary = kServeSummary,
+                               .details = kServeDetails,
+                               .positionals = kServePositionals,
+                               .options = kServeOptions,
+                               .run = serve};
+
+}  // namespace headrace

@@ -1,0 +1,147 @@
+#pragma once
+
+/// \file The command line of `headrace serve`, which `headrace-server` reads.
+
+#include "headrace/cli/command.h"
+
+namespace headrace {
+
+inline constexpr std::string_view kServerProgram = "headrace-server";
+
+inline constexpr Positional kServePositionals[] = {
+    {.name = "MODEL",
+     .sentence =
+         "A named model, a run, an export, a SavedModel, or a folder with numbered SavedModels; clients call "
+         "it by the last part of its URL, or by NAME if it is given as NAME=URL.",
+     .repeated = true}};
+
+inline constexpr Option kServeOptions[] = {
+    {.name = "listen",
+     .default_value = "127.0.0.1",
+     .unit = "ADDRESS",
+     .sentence = "Address on which clients are answered. Anyone who can reach it can use the models."},
+    {.name = "port",
+     .type = OptionType::kInteger,
+     .default_value = "8501",
+     .unit = "PORT",
+     .sentence = "Port for TensorFlow Serving's REST API and KServe v2; 0: any free port.",
+     .minimum = 0,
+     .maximum = 65535},
+    {.name = "admin-listen",
+     .default_value = "127.0.0.1",
+     .unit = "ADDRESS",
+     .sentence = "Address for probes and metrics."},
+    {.name = "admin-port",
+     .type = OptionType::kInteger,
+     .default_value = "8502",
+     .unit = "PORT",
+     .sentence = "Port for probes (/livez, /readyz, /startupz), /metrics and /models; 0: any free port.",
+     .minimum = 0,
+     .maximum = 65535},
+    {.name = "versions",
+     .default_value = "default",
+     .unit = "WHICH",
+     .sentence =
+         "Versions that are served: default (those that aliases name, else the highest), latest:N, all, or "
+         "numbers with commas between them."},
+    {.name = "batch-rows",
+     .type = OptionType::kInteger,
+     .default_value = "64",
+     .unit = "rows",
+     .sentence = "The largest batch; 1: requests are never put together.",
+     .minimum = 1,
+     .maximum = 65536},
+    {.name = "batch-sizes",
+     .unit = "LIST",
+     .sentence = "Sizes that batches are filled up to, as in 1,8,64; default: any size."},
+    {.name = "lanes",
+     .type = OptionType::kInteger,
+     .default_value = "1",
+     .unit = "batches",
+     .sentence = "Batches of one version that run at the same time.",
+     .minimum = 1,
+     .maximum = 256},
+    {.name = "threads",
+     .type = OptionType::kInteger,
+     .default_value = "0",
+     .unit = "threads",
+     .sentence = "Threads of a version's model; 0: one per core.",
+     .minimum = 0,
+     .maximum = 1024},
+    {.name = "http-threads",
+     .type = OptionType::kInteger,
+     .default_value = "0",
+     .unit = "threads",
+     .sentence = "Threads that read and write HTTP; 0: half of the cores.",
+     .minimum = 0,
+     .maximum = 256},
+    {.name = "queue-rows",
+     .type = OptionType::kInteger,
+     .default_value = "4096",
+     .unit = "rows",
+     .sentence = "Rows of a signature that may wait for a lane; more are refused with status 429.",
+     .minimum = 1,
+     .maximum = 100'000'000},
+    {.name = "deadline",
+     .default_value = "30s",
+     .unit = "DURATION",
+     .sentence = "Time that a request has which does not say so itself by X-Request-Timeout-Ms."},
+    {.name = "body-size",
+     .type = OptionType::kSize,
+     .default_value = "64MiB",
+     .unit = "bytes",
+     .sentence = "The largest body of a request.",
+     .minimum = 1},
+    {.name = "memory",
+     .type = OptionType::kSize,
+     .default_value = "512MiB",
+     .unit = "bytes",
+     .sentence = "Bodies and answers of all requests together; more are refused with status 429.",
+     .minimum = 1'000'000},
+    {.name = "poll-each",
+     .default_value = "12s",
+     .unit = "DURATION",
+     .sentence = "Time between two looks at the store for other versions: one request for a named model."},
+    {.name = "drain",
+     .default_value = "30s",
+     .unit = "DURATION",
+     .sentence = "After SIGTERM: the longest time that requests in flight may take."},
+    {.name = "cache",
+     .unit = "FOLDER",
+     .sentence = "Folder on this machine for the models' files. Default: models below ~/.cache/headrace."},
+    {.name = "cache-size",
+     .type = OptionType::kSize,
+     .default_value = "64GiB",
+     .unit = "bytes",
+     .sentence = "Bound for that folder: what no server uses goes first.",
+     .minimum = 1},
+    {.name = "tls-certificate",
+     .unit = "FILE",
+     .sentence = "PEM with the server's certificate and those between it and a root: HTTPS for clients."},
+    {.name = "tls-key", .unit = "FILE", .sentence = "PEM with the certificate's key."},
+    {.name = "tls-client-ca",
+     .unit = "FILE",
+     .sentence = "PEM with the authorities whose certificates clients must show."},
+    {.name = "encoder-weights",
+     .unit = "folder",
+     .sentence = "Folder with the encoder's weights. Default: the folder with the encoder's name in "
+                 "HEADRACE_ENCODERS, else in ~/.cache/headrace/encoders."},
+    {.name = "port-file",
+     .unit = "FILE",
+     .sentence = "File that gets both ports, in decimal, on a line each, when the server listens on them."},
+};
+
+inline constexpr std::string_view kServeSummary = "Serve models to clients of TensorFlow Serving and KServe";
+inline constexpr std::string_view kServeDetails =
+    "Loads the models from their store, follows new versions without a lost request, and answers\n"
+    "over HTTP: TensorFlow Serving's REST API and KServe v2. A model that Headrace trained takes\n"
+    "raw rows, too: texts, numbers and images as they were prepared.\n"
+    "\n"
+    "Each version runs in a process of its own, without network and without files of others.\n"
+    "SIGTERM drains: requests in flight are answered, and readiness says no at once.\n"
+    "\n"
+    "  headrace serve s3://models/models/imdb\n"
+    "  curl -d '{\"instances\": [\"great acting\"]}' localhost:8501/v1/models/imdb:predict\n"
+    "  headrace serve imdb=s3://models/runs/17 gs://others/half_plus_two --batch-rows 128";
+
+}  // namespace headrace

@@ -1,0 +1,29 @@
+#pragma once
+
+/// \file Loads versions of a model in engine processes, from files in a cache.
+
+#include <string>
+
+#include "headrace/base/environment.h"
+#include "headrace/serve/live_model/live_model.h"
+#include "headrace/serve/remote_engine/remote_engine.h"
+#include "headrace/serve/version/export_cache.h"
+
+namespace headrace {
+
+struct EngineLoaderOptions {
+  std::string program;  // the path of `headrace`
+  std::string encoder_weights{};
+  int intra_op_threads = 1;
+  std::uint64_t lanes = 1;
+  std::uint64_t rows_max = 64;
+  RemoteEngineOptions engine{};
+};
+
+/// Borrows the cache. The process gets the variables of the environment that a model may know: not those of
+/// stores and clouds, which hold secrets.
+LoadVersion make_engine_loader(ExportCache& cache, const Environment& environment,
+                               const EngineLoaderOptions& options,
+                               std::function<void(const std::string&)> remark);
+
+}  // namespace headrace

@@ -1,0 +1,261 @@
+#include "headrace/cli/servers/serve/request_router.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "headrace/base/json.h"
+#include "headrace/base/text.h"
+#include "headrace/serve/protocol/kserve_v2.h"
+#include "headrace/serve/protocol/kserve_v2_request.h"
+#include "headrace/serve/protocol/rest_v1.h"
+#include "headrace/serve/protocol/rest_v1_request.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kRest = "rest-v1";
+constexpr std::string_view kInfer = "kserve-v2";
+constexpr std::string_view kHeaderLength = "Inference-Header-Content-Length";
+constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
+constexpr std::int64_t kTimeoutMaxMs = 3'600'000;
+
+std::string_view path_of(std::string_view target) { return target.substr(0, target.find('?')); }
+
+HttpAnswer text_answer(unsigned status, std::string text) {
+  return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::move(text)};
+}
+
+RestVersionState rest_state(VersionState state) {
+  switch (state) {
+    case VersionState::kReady:
+      return RestVersionState::kAvailable;
+    case VersionState::kDraining:
+      return RestVersionState::kUnloading;
+    case VersionState::kFailed:
+      return RestVersionState::kEnd;
+    default:
+      return RestVersionState::kLoading;
+  }
+}
+
+std::string wait_seconds(std::chrono::nanoseconds wait) {
+  return concat(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(wait).count()));
+}
+
+}  // namespace
+
+// One request while it is answered.
+struct RequestRouter::Asked {
+  ReceivedRequest request;
+  Responder responder;
+  ServingMetrics& metrics;
+  std::string_view protocol;
+  std::string model{};
+  std::shared_ptr<ServedVersion> version{};
+  const ServedSignature* signature = nullptr;
+  Clock::time_point deadline{};
+
+  void send(HttpAnswer answer) {
+    metrics.count(model, protocol, answer.status, Clock::now() - request.head.received());
+    std::move(responder).send(std::move(answer));
+  }
+  void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) {
+    HttpAnswer answer{.status = http_status(error.code),
+                      .body = protocol == kInfer ? infer_error_body(error) : rest_error_body(error)};
+    if (answer.status == 429 || answer.status == 503)
+      answer.headers.emplace_back("Retry-After", wait_seconds(retry_after));
+    send(std::move(answer));
+  }
+
+  Status find(const ServedModels& models, const RequestedModel& requested) {
+    model = requested.name;
+    HEADRACE_TRY(version, models.find_version(requested));
+    return {};
+  }
+  Status find_signature(std::string_view name) {
+    signature = version->model().find(name);
+    if (signature != nullptr) return {};
+    std::vector<std::string> names;
+    for (const ServedSignature& each : version->model().signatures) names.push_back(each.name);
+    return Error{Code::kInvalidArgument, concat("the model ", model, " has no signature ",
+                                                printable_line(name, 128), "; it has ", join(names, ", "))};
+  }
+
+  // Hands the rows to the batcher; `encode` makes the answer to them.
+  static void run(std::shared_ptr<Asked> asked, const BoundRequest& bound,
+                  std::function<Result<HttpAnswer>(const BatchAnswers&)> encode) {
+    const auto index = static_cast<std::size_t>(asked->signature - asked->version->model().signatures.data());
+    Batcher& batcher = asked->version->batcher(index);
+    auto rows = batcher.reserve(bound.rows(), bound.row(),
+                                {.deadline = asked->deadline, .texts_bytes = bound.texts_bytes()});
+    if (!rows) return asked->send_error(rows.error(), batcher.expected_wait());
+    const Status filled = bound.fill(*rows);
+    if (!filled) return asked->send_error(filled.error());
+    std::move(*rows).commit(
+        [asked = std::move(asked), encode = std::move(encode)](Result<BatchAnswers> answers) {
+          if (!answers) return asked->send_error(answers.error());
+          auto answer = encode(*answers);
+          answer ? asked->send(*std::move(answer)) : asked->send_error(answer.error());
+        });
+  }
+};
+
+RequestRouter::RequestRouter(const ServedModels& models, ServingMetrics& metrics,
+                             RequestRouterOptions options)
+    : models_(models), metrics_(metrics), options_(std::move(options)) {}
+
+void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
+  const std::string_view target = request.head.target();
+  const bool is_infer = target.starts_with("/v2");
+  auto asked = std::make_shared<Asked>(
+      Asked{std::move(request), std::move(responder), metrics_, is_infer ? kInfer : kRest});
+  const RequestHead& head = asked->request.head;
+  asked->deadline = head.received() + options_.deadline;
+  if (const auto wanted = head.header(kTimeoutHeader)) {
+    const auto milliseconds = parse_number<std::int64_t>(*wanted);
+    if (!milliseconds || *milliseconds < 1 || *milliseconds > kTimeoutMaxMs) {
+      return asked->send_error(
+          {Code::kInvalidArgument, concat("the header ", kTimeoutHeader,
+                                          " must be a number of milliseconds from 1 to ", kTimeoutMaxMs)});
+    }
+    asked->deadline = head.received() + std::chrono::milliseconds(*milliseconds);
+  }
+  if (is_infer) return answer_infer(std::move(asked));
+  const std::string_view path = path_of(head.target());
+  if (!options_.health_route.empty() && path == options_.health_route)
+    return asked->send(text_answer(is_ready() ? 200 : 503, is_ready() ? "ready\n" : "not ready\n"));
+  answer_rest(std::move(asked));
+}
+
+void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
+  const auto fail = [&asked](const Error& error) { asked->send_error(error); };
+  const RequestHead& head = asked->request.head;
+  const bool is_given_route =
+      !options_.predict_route.empty() && path_of(head.target()) == options_.predict_route;
+  auto route = is_given_route ? Result<RestRoute>(RestRoute{.model = {.name = models_.first().name()}})
+                              : parse_rest_route(head.method(), head.target());
+  if (!route) return fail(route.error());
+  if (const Status known = check_rest_verb(route->verb); !known) return fail(known.error());
+  if (route->verb == RestVerb::kStatus) {
+    asked->model = route->model.name;
+    const auto model = models_.find(route->model.name);
+    if (!model) return fail(model.error());
+    std::vector<RestVersionStatus> versions;
+    for (const VersionStatus& status : (*model)->statuses()) {
+      const auto number = static_cast<std::int64_t>(status.number);
+      if (!route->model.version || *route->model.version == number)
+        versions.push_back({number, rest_state(status.state), status.error});
+    }
+    if (versions.empty() && route->model.version)
+      return fail({Code::kNotFound, concat("the model has no version ", *route->model.version)});
+    return asked->send({.body = rest_status_body(versions)});
+  }
+  if (const Status found = asked->find(models_, route->model); !found) return fail(found.error());
+  if (route->verb == RestVerb::kMetadata) {
+    return asked->send(
+        {.body = rest_metadata_body(asked->model, static_cast<std::int64_t>(asked->version->number()),
+                                    asked->version->model())});
+  }
+  auto request = RestRequest::parse(asked->request.body.text(), true);
+  if (!request) return fail(request.error());
+  if (const Status found = asked->find_signature(request->signature_name()); !found)
+    return fail(found.error());
+  const auto bound = request->bind(*asked->signature);
+  if (!bound) return fail(bound.error());
+  const auto encode = [signature = asked->signature,
+                       form = request->form()](const BatchAnswers& answers) -> Result<HttpAnswer> {
+    HEADRACE_TRY(std::string body, rest_answer(answers, *signature, form));
+    return HttpAnswer{.body = std::move(body)};
+  };
+  Asked::run(std::move(asked), **bound, encode);
+}
+
+void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
+  const auto fail = [&asked](const Error& error) { asked->send_error(error); };
+  const RequestHead& head = asked->request.head;
+  const auto route = parse_infer_route(head.method(), head.target());
+  if (!route) return fail(route.error());
+  switch (route->verb) {
+    case InferVerb::kServer:
+      return asked->send({.body = infer_server_body(HEADRACE_VERSION)});
+    case InferVerb::kServerLive:
+      return asked->send({.body = infer_live_body(true)});
+    case InferVerb::kServerReady:
+      return asked->send({.status = is_ready() ? 200U : 503U, .body = infer_ready_body(is_ready())});
+    default:
+      break;
+  }
+  const Status found = asked->find(models_, route->model);
+  if (route->verb == InferVerb::kModelReady && (found || found.error().code == Code::kUnavailable)) {
+    return asked->send(
+        {.status = found ? 200U : 503U, .body = infer_model_ready_body(asked->model, found.has_value())});
+  }
+  if (!found) return fail(found.error());
+  const auto number = static_cast<std::int64_t>(asked->version->number());
+  if (route->verb == InferVerb::kModel) {
+    std::vector<std::int64_t> versions;
+    for (const auto& version : (*models_.find(asked->model))->ready_versions())
+      versions.push_back(static_cast<std::int64_t>(version->number()));
+    return asked->send({.body = infer_model_body(asked->model, versions, asked->version->model())});
+  }
+  std::optional<std::uint64_t> header_bytes;
+  if (const auto length = head.header(kHeaderLength)) {
+    header_bytes = parse_number<std::uint64_t>(*length);
+    if (!header_bytes)
+      return fail({Code::kInvalidArgument, concat("the header ", kHeaderLength, " is no number")});
+  }
+  auto request = InferRequest::parse(asked->request.body.text(), header_bytes, true);
+  if (!request) return fail(request.error());
+  if (const Status known = asked->find_signature(request->signature_name()); !known)
+    return fail(known.error());
+  const auto bound = request->bind(*asked->signature);
+  if (!bound) return fail(bound.error());
+  const auto encode = [signature = asked->signature, request = *request, model = asked->model,
+                       number](const BatchAnswers& answers) -> Result<HttpAnswer> {
+    HEADRACE_TRY(InferAnswer answer, infer_answer(answers, *signature, request, model, number));
+    HttpAnswer out{.body = std::move(answer.body)};
+    if (answer.header_bytes) {
+      out.content_type = "application/octet-stream";
+      out.headers.emplace_back(kHeaderLength, concat(*answer.header_bytes));
+    }
+    return out;
+  };
+  Asked::run(std::move(asked), **bound, encode);
+}
+
+namespace {
+
+Json models_json(const ServedModels& models) {
+  Json out = Json::object();
+  for (const auto& [name, model] : models.all()) {
+    Json versions = Json::array();
+    for (const VersionStatus& status : model->statuses()) {
+      Json version = {{"number", status.number}, {"state", version_state_name(status.state)}};
+      if (status.error) version["error"] = status.error->message;
+      versions.push_back(std::move(version));
+    }
+    out[name] = {{"versions", std::move(versions)}, {"labels", model->labels()}};
+  }
+  return out;
+}
+
+}  // namespace
+
+void RequestRouter::answer_admin(const ReceivedRequest& request, Responder responder,
+                                 const HttpServerCounts& http) const {
+  const std::string_view path = path_of(request.head.target());
+  HttpAnswer answer = error_answer(404, "there are /livez, /readyz, /startupz, /metrics and /models");
+  if (path == "/livez") answer = text_answer(200, "alive\n");
+  if (path == "/readyz" || path == "/startupz")
+    answer = text_answer(is_ready() ? 200 : 503, is_ready() ? "ready\n" : "not ready\n");
+  if (path == "/metrics" || path == "/monitoring/prometheus/metrics") {
+    answer = text_answer(200, metrics_.text(models_, http));
+    answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  }
+  if (path == "/models") answer = {.body = models_json(models_).dump() + "\n"};
+  std::move(responder).send(std::move(answer));
+}
+
+}  // namespace headrace

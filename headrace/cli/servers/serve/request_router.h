@@ -1,0 +1,50 @@
+#pragma once
+
+/// \file Decides what a request means, and answers it: TensorFlow Serving's REST API, KServe v2, and the
+/// routes that Vertex AI gives a container.
+
+#include <atomic>
+#include <chrono>
+#include <string>
+
+#include "headrace/cli/servers/serve/http_server.h"
+#include "headrace/cli/servers/serve/served_models.h"
+#include "headrace/cli/servers/serve/serving_metrics.h"
+
+namespace headrace {
+
+struct RequestRouterOptions {
+  /// A request that names none has this much time.
+  std::chrono::milliseconds deadline{30'000};
+  /// Paths that mean the first model, as Vertex AI names them by AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE.
+  std::string predict_route{};
+  std::string health_route{};
+};
+
+/// Thread-safe.
+class RequestRouter {
+ public:
+  /// Borrows both.
+  RequestRouter(const ServedModels& models, ServingMetrics& metrics, RequestRouterOptions options);
+
+  /// For clients. A deadline of its own may be in the header X-Request-Timeout-Ms.
+  void answer(ReceivedRequest request, Responder responder) const;
+  /// For operators: /livez, /readyz, /startupz, /metrics (also under TensorFlow Serving's path), /models.
+  void answer_admin(const ReceivedRequest& request, Responder responder, const HttpServerCounts& http) const;
+
+  /// From now on readiness says no.
+  void begin_drain() { is_draining_ = true; }
+
+ private:
+  struct Asked;
+  bool is_ready() const { return !is_draining_ && models_.are_ready(); }
+  void answer_rest(std::shared_ptr<Asked> asked) const;
+  void answer_infer(std::shared_ptr<Asked> asked) const;
+
+  const ServedModels& models_;
+  ServingMetrics& metrics_;
+  const RequestRouterOptions options_;
+  std::atomic<bool> is_draining_ = false;
+};
+
+}  // namespace headrace
