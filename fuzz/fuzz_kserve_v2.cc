@@ -3,8 +3,8 @@
 #include "headrace/serve/protocol/kserve_v2.h"
 #include "headrace/serve/protocol/kserve_v2_request.h"
 
-// A path has the name that is read from it; an answer's header is JSON, and as much binary data follows as the
-// header says.
+// A path has the name that is read from it; an answer's header is JSON, and as much binary data
+// follows as the header says.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headrace;
   Script script({reinterpret_cast<const std::byte*>(data), size});

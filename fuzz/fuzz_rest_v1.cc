@@ -28,8 +28,8 @@ std::string answer(std::string_view body, const ServedSignature& signature, std:
 
 }  // namespace
 
-// A path has the name that is read from it. Every text that the strict parser takes is taken. An answer that is sent as
-// a request is answered by itself.
+// A path has the name that is read from it. Every text that the strict parser takes is taken. An answer
+// that is sent as a request is answered by itself.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   headrace::Script script({reinterpret_cast<const std::byte*>(data), size});
   const ServedSignature signature = headrace::chosen_signature(script.byte());
