@@ -7,6 +7,12 @@ find_package(OpenSSL 3.0 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 if(NOT HEADRACE_COMMAND_ONLY)
   find_package(GTest REQUIRED)
+  # For the server's requests. Debian has it as a shared library only; TensorFlow is never in that process.
+  find_path(SIMDJSON_INCLUDE simdjson.h REQUIRED)
+  find_library(SIMDJSON_LIBRARY simdjson REQUIRED)
+  add_library(dependency_simdjson SHARED IMPORTED)
+  set_target_properties(dependency_simdjson PROPERTIES
+    IMPORTED_LOCATION ${SIMDJSON_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${SIMDJSON_INCLUDE})
 endif()
 
 function(headrace_static_package target header library)

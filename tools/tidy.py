@@ -124,6 +124,10 @@ SYSTEM_HEADER = re.compile(
 # Headers of libraries that only these files include: begin of the header's name → (files, what others do).
 WRAPPED_HEADERS = {
     "nlohmann/": (["headrace/base/json.cc"], 'slow to compile: include "headrace/base/json.h"'),
+    "simdjson": (
+        ["headrace/serve/protocol/json_document.cc"],
+        'slow to compile: include "headrace/serve/protocol/json_document.h"',
+    ),
 }
 
 # Calls that import a module that a text names; the stub of the native module, which imports modules, too.

@@ -1,0 +1,169 @@
+#include "headrace/serve/protocol/raw_rows.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headrace/base/text.h"
+#include "headrace/serve/protocol/json_tensor.h"
+#include "headrace/serve/protocol/json_writer.h"
+
+namespace headrace {
+namespace {
+
+class TextRows final : public BoundRequest {
+ public:
+  TextRows(std::string texts, std::vector<std::uint64_t> ends)
+      : texts_(std::move(texts)), ends_(std::move(ends)) {
+    rows_ = ends_.size();
+    row_ = {{DataType::kBytes, {}}};
+    texts_bytes_ = texts_.size();
+  }
+
+  Status fill(ReservedRows& reserved) const override {
+    std::uint64_t begin = 0;
+    for (std::uint64_t row = 0; row < rows_; ++row) {
+      HEADRACE_CHECK(
+          reserved.set_text(0, row, 0, std::string_view(texts_).substr(begin, ends_[row] - begin)));
+      begin = ends_[row];
+    }
+    return {};
+  }
+
+ private:
+  std::string texts_;
+  std::vector<std::uint64_t> ends_;
+};
+
+// Whether JSON has a form for all these elements.
+template <typename T>
+bool are_finite(const TensorView& tensor, std::uint64_t first, std::uint64_t count) {
+  const auto* next = static_cast<const std::byte*>(tensor.data) + first * sizeof(T);
+  for (std::uint64_t i = 0; i < count; ++i, next += sizeof(T)) {
+    T value;
+    std::memcpy(&value, next, sizeof value);
+    if (!std::isfinite(value)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+RawRowsWriter::RawRowsWriter(const ServedSignature& signature, std::string_view word) : word_(word) {
+  for (const ServedColumn& column : signature.columns) {
+    Column& added = columns_[column.name];
+    added.column = &column;
+    append_json_text(added.quoted_name, column.name);
+  }
+}
+
+std::string RawRowsWriter::place() const { return concat(word_, ' ', ends_.size()); }
+
+std::string RawRowsWriter::column_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, column] : columns_)
+    names.push_back(concat(name, column.column->is_needed ? "" : " (optional)"));
+  return join(names, ", ");
+}
+
+Result<std::string_view> RawRowsWriter::only_column() const {
+  if (columns_.size() == 1) return columns_.begin()->first;
+  std::vector<std::string_view> needed;
+  for (const auto& [name, column] : columns_) {
+    if (column.column->is_needed) needed.push_back(name);
+  }
+  if (needed.size() == 1) return needed.front();
+  return Error{Code::kInvalidArgument, concat(place(),
+                                              " is a value without a column's name: send an object "
+                                              "with the columns ",
+                                              column_names())};
+}
+
+void RawRowsWriter::begin_row() { texts_ += '{'; }
+
+Status RawRowsWriter::begin_member(std::string_view name) {
+  Column& column = columns_.find(name)->second;
+  const std::uint64_t row = ends_.size() + 1;
+  if (column.seen_in_row == row)
+    return Error{Code::kInvalidArgument, concat(place(), " has the column ", name, " twice")};
+  column.seen_in_row = row;
+  if (texts_.back() != '{') texts_ += ',';
+  texts_ += column.quoted_name;
+  texts_ += ':';
+  return {};
+}
+
+Status RawRowsWriter::add(std::string_view name, const JsonNode& value) {
+  HEADRACE_CHECK(begin_member(name));
+  if (append_json_node(texts_, value)) return {};
+  return Error{Code::kInvalidArgument,
+               concat(place(), ", column ", name,
+                      ": NaN and infinities cannot be sent in a row of columns; leave "
+                      "the column out, or send null")};
+}
+
+Status RawRowsWriter::add(std::string_view name, const TensorView& tensor, std::uint64_t first,
+                          const Shape& shape) {
+  HEADRACE_CHECK(begin_member(name));
+  const std::uint64_t count = shape.elements();
+  const bool is_finite = tensor.type == DataType::kFloat32   ? are_finite<float>(tensor, first, count)
+                         : tensor.type == DataType::kFloat64 ? are_finite<double>(tensor, first, count)
+                                                             : true;
+  if (!is_finite)
+    return Error{Code::kInvalidArgument, concat(place(), ", column ", name,
+                                                ": NaN and infinities cannot be sent in a row of columns")};
+  const bool is_image = columns_.find(name)->second.column->is_image;
+  return append_json_tensor(texts_, tensor, first, shape.sizes().size() == 1 && count == 1 ? Shape() : shape,
+                            is_image ? JsonBytesForm::kBase64 : JsonBytesForm::kText);
+}
+
+Status RawRowsWriter::end_row() {
+  const std::uint64_t row = ends_.size() + 1;
+  for (const auto& [name, column] : columns_) {
+    if (column.column->is_needed && column.seen_in_row != row)
+      return Error{Code::kInvalidArgument,
+                   concat(place(), " lacks the column ", name, "; the columns are ", column_names())};
+  }
+  texts_ += '}';
+  ends_.push_back(texts_.size());
+  return {};
+}
+
+void RawRowsWriter::add_text(std::string_view row) {
+  texts_ += row;
+  ends_.push_back(texts_.size());
+}
+
+Status RawRowsWriter::add_row(const JsonNode& value) {
+  begin_row();
+  if (!value.is_object() || (is_json_base64(value) && !has_column("b64"))) {
+    HEADRACE_TRY(const std::string_view column, only_column());
+    HEADRACE_CHECK(add(column, value));
+    return end_row();
+  }
+  const std::vector<JsonNodeMember> members = value.members();
+  if (members.size() == 1 && members[0].name == kRawRowsInput && !has_column(kRawRowsInput) &&
+      members[0].value.is_string()) {
+    texts_.pop_back();
+    add_text(members[0].value.text());
+    return {};
+  }
+  bool has_known = false;
+  for (const JsonNodeMember& member : members) {
+    if (!has_column(member.name)) continue;
+    has_known = true;
+    HEADRACE_CHECK(add(member.name, member.value));
+  }
+  if (!has_known && !members.empty())
+    return Error{Code::kInvalidArgument,
+                 concat(place(), " has none of the columns: it has ", printable_line(members[0].name, 60),
+                        ", the columns are ", column_names())};
+  return end_row();
+}
+
+Result<std::unique_ptr<BoundRequest>> RawRowsWriter::finish() && {
+  if (ends_.empty())
+    return Error{Code::kInvalidArgument, concat("the request has no ", word_, ": send at least one")};
+  return std::unique_ptr<BoundRequest>(std::make_unique<TextRows>(std::move(texts_), std::move(ends_)));
+}
+
+}  // namespace headrace

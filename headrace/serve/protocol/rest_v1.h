@@ -1,0 +1,60 @@
+#pragma once
+
+/// \file TensorFlow Serving's REST API, version 1, without the socket: paths, errors, status and metadata.
+/// Source: tensorflow/serving, g3doc/api_rest.md and model_servers/http_rest_api_util.cc.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/serve/protocol/request_path.h"
+#include "headrace/serve/signature/served_signature.h"
+
+namespace headrace {
+
+enum class RestVerb : std::uint8_t { kPredict, kClassify, kRegress, kStatus, kMetadata };
+
+struct RestRoute {
+  RequestedModel model;
+  RestVerb verb = RestVerb::kPredict;
+  bool operator==(const RestRoute&) const = default;
+};
+
+/// Reads `/v1/models/M[/versions/N|/labels/L]`, with `:predict`, `:classify` or `:regress` behind it for
+/// POST, with `/metadata` or nothing for GET; and AI Platform's
+/// `/v1/projects/P/models/M[/versions/V]:predict`, where V is a version if it is a number, else a label.
+/// Fixed words are matched in either case; names are percent-decoded. A query is passed over.
+/// \error kInvalidArgument  another path or method ("Malformed request: …"), no model, or a version beyond 63
+///                          bits
+Result<RestRoute> parse_rest_route(std::string_view method, std::string_view path);
+
+/// \error kUnimplemented  classify and regress: no export of Headrace has such a signature
+Status check_rest_verb(RestVerb verb);
+
+/// The status of HTTP that TensorFlow Serving answers an error with.
+unsigned http_status(Code code);
+
+/// { "error": "…" }
+std::string rest_error_body(const Error& error);
+
+/// The states of TensorFlow Serving's ModelVersionStatus.
+enum class RestVersionState : std::uint8_t { kStart, kLoading, kAvailable, kUnloading, kEnd };
+
+struct RestVersionStatus {
+  std::int64_t version = 0;
+  RestVersionState state = RestVersionState::kStart;
+  /// The reason why the version is not available, if it has failed.
+  std::optional<Error> error{};
+};
+
+/// The answer to kStatus.
+std::string rest_status_body(const std::vector<RestVersionStatus>& versions);
+
+/// The answer to kMetadata: every signature, in the form of protobuf's JSON for SignatureDef. Raw rows are
+/// shown as one input of strings, kRawRowsInput.
+std::string rest_metadata_body(std::string_view model, std::int64_t version, const ServedModel& served);
+
+}  // namespace headrace
