@@ -1,6 +1,8 @@
 #include "headrace/cli/servers/serve/event_loop.h"
 
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
@@ -35,6 +37,7 @@ using TlsSocket = asio::ssl::stream<TcpSocket&>;
 using SendBuffers = std::array<asio::const_buffer, 2>;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};  // while the system has no descriptor left
+constexpr int kUnsentBytes = 128 << 10;
 
 SendBuffers send_buffers(BytesView first, BytesView second) {
   return {asio::const_buffer(first.data(), first.size()), asio::const_buffer(second.data(), second.size())};
@@ -231,6 +234,8 @@ void EventLoop::State::adopt(TcpSocket socket) {
     return;
   }
   socket.set_option(asio::ip::tcp::no_delay(true), error);
+  // Otherwise a slow client's progress shows in steps of megabytes.
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof kUnsentBytes);
   const std::string host = remote.address().to_string();
   const NewUser made = options.make_user(remote.address().is_v6() ? concat("[", host, "]:", remote.port())
                                                                   : concat(host, ":", remote.port()));

@@ -158,10 +158,15 @@ void HttpConnection::begin_transfer() {
   transferred_ = 0;
 }
 
-bool HttpConnection::is_transfer_late(Clock::time_point now) const {
-  const auto earned = std::chrono::milliseconds(
-      transferred_ * 1000 / std::max<std::uint64_t>(1, shared_->limits.transfer_bytes_per_s));
-  return now - transfer_since_ > shared_->limits.transfer_timeout + earned;
+// A mean over the whole transfer would be no measure: the system's buffers take the first megabytes at once.
+bool HttpConnection::is_transfer_late(Clock::time_point now) {
+  const HttpServerLimits& limits = shared_->limits;
+  if (now - transfer_since_ <= limits.transfer_timeout) return false;
+  const auto span_ms = static_cast<std::uint64_t>(limits.transfer_timeout.count());
+  const bool is_late = transferred_ * 1000 < limits.transfer_bytes_per_s * span_ms;
+  transfer_since_ = now;
+  transferred_ = 0;
+  return is_late;
 }
 
 // ---- the conversation -------------------------------------------------------------------------------

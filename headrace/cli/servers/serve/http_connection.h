@@ -97,7 +97,7 @@ class HttpConnection final : public TransportUser {
   void end_request();
   void receive_more();
   bool make_room(bool may_grow);
-  bool is_transfer_late(Clock::time_point now) const;
+  bool is_transfer_late(Clock::time_point now);
   void begin_transfer();
   void tell_gone();
   void close();
@@ -136,8 +136,10 @@ class HttpConnection final : public TransportUser {
   std::string_view continue_left_;
   bool is_sending_ = false;
 
-  Clock::time_point waiting_since_;   // for the first byte of a head
-  Clock::time_point transfer_since_;  // a body's, an answer's, or the lingering
+  Clock::time_point waiting_since_;  // for the first byte of a head
+  // Of a body or an answer: when the span began in which its pace is measured, and its bytes in that span.
+  // When lingering began.
+  Clock::time_point transfer_since_;
   std::uint64_t transferred_ = 0;
   bool is_head_begun_ = false;
   Clock::time_point head_since_;

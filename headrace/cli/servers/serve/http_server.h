@@ -86,8 +86,8 @@ struct HttpServerLimits {
 
   Milliseconds head_timeout{10'000};  // for TLS's handshake and for a whole head: 408
   Milliseconds idle_timeout{75'000};  // between requests: closed
-  /// A body, or an answer, may take this long and one second more for each `transfer_bytes_per_s`: 408, or
-  /// closed.
+  /// A body or an answer that moves by less than `transfer_bytes_per_s`, on average over a span of
+  /// `transfer_timeout`, ends its connection; 408 for a body.
   Milliseconds transfer_timeout{10'000};
   std::uint64_t transfer_bytes_per_s = 16 << 10;
   /// How long the server reads on, and drops, after an answer with which it ends a connection: a client that is

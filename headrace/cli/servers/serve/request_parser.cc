@@ -1,5 +1,6 @@
 #include "headrace/cli/servers/serve/request_parser.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
@@ -33,6 +34,27 @@ HeadScan::State HeadScan::look(std::string_view bytes) {
   }
   return State::kNeedMore;
 }
+
+namespace {
+
+// Where Beast sees a wrong version, there may be one space too many.
+Refusal wrong_version(std::string_view head) {
+  const std::string_view line = head.substr(0, head.find('\r'));
+  const std::size_t last = line.rfind(' ');
+  if (std::count(line.begin(), line.end(), ' ') == 2 && line.substr(last + 1).starts_with("HTTP/"))
+    return {505, "the server speaks HTTP/1.1 and HTTP/1.0"};
+  return {400, "the first line of the request is not valid HTTP/1.1"};
+}
+
+// Bytes that are not consumed belong to the line of a chunk's size, or to a trailer.
+bool has_lone_line_feed(std::string_view bytes) {
+  for (std::size_t at = 0; (at = bytes.find('\n', at)) != std::string_view::npos; ++at) {
+    if (at == 0 || bytes[at - 1] != '\r') return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 class RequestParser::BeastParser final : public beast::http::basic_parser<true> {
  public:
@@ -117,8 +139,7 @@ std::optional<Refusal> RequestParser::parse_head(std::string_view bytes, Request
   beast::error_code error;
   parser_->put(boost::asio::const_buffer(head.text_.data(), head.text_.size()), error);
   if (parser_->refusal) return parser_->refusal;
-  if (error == beast::http::error::bad_version)
-    return Refusal{505, "the server speaks HTTP/1.1 and HTTP/1.0"};
+  if (error == beast::http::error::bad_version) return wrong_version(head.text_);
   if ((error == beast::http::error::bad_content_length || error == beast::http::error::bad_transfer_encoding))
     return Refusal{400, "Content-Length and Transfer-Encoding of the request are wrong, or contradict"};
   if (error == beast::http::error::multiple_content_length)
@@ -164,7 +185,8 @@ RequestParser::ChunkStep RequestParser::decode(std::string_view bytes, RequestBo
   step.is_done = parser_->is_done();
   if (parser_->refusal) {
     step.refusal = parser_->refusal;
-  } else if (error && error != beast::http::error::need_more) {
+  } else if ((error && error != beast::http::error::need_more) ||
+             (!step.is_done && has_lone_line_feed(bytes.substr(step.consumed)))) {
     step.refusal = Refusal{400, "the chunks of the request's body are not valid"};
   }
   return step;
