@@ -1,5 +1,5 @@
-// headrace_bench_serve_http [ADDRESS [THREADS [elsewhere]]]: an HTTP server that answers every request with two
-// bytes, until its standard input ends. "elsewhere": another thread gives the answers. Prints its port.
+// headrace_bench_serve_http [ADDRESS [THREADS [elsewhere]]]: an HTTP server that answers every request with
+// two bytes, until its standard input ends. "elsewhere": another thread gives the answers. Prints its port.
 
 #include <condition_variable>
 #include <cstdio>

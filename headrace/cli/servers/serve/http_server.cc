@@ -9,8 +9,8 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/servers/serve/event_loop.h"
-#include "headrace/cli/servers/serve/http_connection.h"
 #include "headrace/cli/servers/serve/listen_socket.h"
+#include "headrace/cli/servers/serve/served_connection.h"
 #include "headrace/cli/servers/serve/tls_files.h"
 
 namespace headrace {
@@ -76,7 +76,7 @@ Result<std::unique_ptr<EventLoop>> HttpServer::State::start_loop(const HttpServe
   loop.no_place_answer += no_place.body;
   if (tls) loop.tls = [this] { return tls->current(); };
   loop.make_user = [this](std::string remote_address) {
-    auto connection = std::make_shared<HttpConnection>(shared, std::move(remote_address));
+    auto connection = std::make_shared<ServedConnection>(shared, std::move(remote_address));
     return NewUser{connection, [connection](std::unique_ptr<Transport> transport) {
                      connection->attach(std::move(transport));
                    }};

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file An HTTP/1.1 server: sockets, TLS, limits and the order of answers. The program that uses it decides what
-/// a request means.
+/// \file An HTTP/1.1 server: sockets, TLS, limits and the order of answers. The program that uses it decides
+/// what a request means.
 ///
 ///   HttpServerOptions options{.listen = {"127.0.0.1:8501"}, .threads = 2};
 ///   HEADRACE_TRY(const auto server, HttpServer::start(
@@ -27,13 +27,13 @@
 
 namespace headrace {
 
-class HttpConnection;
+class ServedConnection;
 
 /// Answers one request, once. Destroyed without an answer, it sends status 500. It may outlive the server;
 /// its answer is then dropped. Movable to other threads; one thread at a time.
 class Responder {
  public:
-  explicit Responder(std::shared_ptr<HttpConnection> connection) : connection_(std::move(connection)) {}
+  explicit Responder(std::shared_ptr<ServedConnection> connection) : connection_(std::move(connection)) {}
   Responder(Responder&&) noexcept = default;
   Responder& operator=(Responder&&) = delete;
   ~Responder();
@@ -52,10 +52,10 @@ class Responder {
   void on_gone(std::function<void()> callback) const;
 
  private:
-  std::shared_ptr<HttpConnection> connection_;
+  std::shared_ptr<ServedConnection> connection_;
 };
 
-/// What is to be done with a request whose head has come.
+/// The decision on a request whose head has come.
 struct HeadVerdict {
   /// Sent instead of the body's being read.
   std::optional<HttpAnswer> refusal{};
@@ -72,15 +72,15 @@ using OnRequest = std::function<void(ReceivedRequest, Responder)>;
 struct HttpServerLimits {
   using Milliseconds = std::chrono::milliseconds;
 
-  /// With more, the one that is idle for longest is closed; if none is, the new one gets status 503. Each holds
-  /// 4 KiB, and with TLS about 70 KiB more.
+  /// With more, the one that is idle for longest is closed; if none is, the new one gets status 503. Each
+  /// holds 4 KiB, and with TLS about 70 KiB more.
   std::size_t connections = 4096;
   std::size_t head_bytes = 16 << 10;       // 431
   std::size_t header_count = 100;          // 431; trailers count, too
   std::uint64_t body_bytes = 64 << 20;     // 413; of an inflated body, too
   std::uint64_t inflate_ratio_max = 1000;  // 413, for bodies that inflate to more than 1 MiB
-  /// Bodies of all requests, from the head on until they are freed, and answers that are not yet sent: 429 with
-  /// Retry-After, for a request with a body before that is read.
+  /// Bodies of all requests, from the head on until they are freed, and answers that are not yet sent: 429
+  /// with Retry-After, and for a request with a body before that is read.
   std::uint64_t bytes_in_flight = 512 << 20;
   int retry_after_s = 1;
 
@@ -142,7 +142,7 @@ class HttpServer {
                                                    OnRequest on_request);
   ~HttpServer();
 
-  /// Of the first address.
+  /// The port of the first address.
   std::uint16_t port() const;
   HttpServerCounts counts() const;
 

@@ -26,7 +26,7 @@ class RequestHead {
   /// Path and query: "/v1/models/m?x=1", or "*". A scheme and host that came before the path are cut off.
   /// Nothing is decoded; the text has no space and no control character.
   std::string_view target() const { return text(target_); }
-  /// The first header of that name, in any case, without white space at its ends. Its text has no NUL, CR, LF.
+  /// The first header of that name, in any case, without white space at its ends. No NUL, CR or LF is in it.
   std::optional<std::string_view> header(std::string_view name) const;
   /// The size that the client declared; none if the body comes in chunks, or there is none.
   std::optional<std::uint64_t> content_length() const { return content_length_; }
@@ -43,7 +43,7 @@ class RequestHead {
 
  private:
   friend class RequestParser;
-  friend class HttpConnection;
+  friend class ServedConnection;
   struct Piece {
     std::uint32_t offset = 0;
     std::uint32_t size = 0;
@@ -83,7 +83,8 @@ class RequestBody {
 
   /// Makes room for `capacity` bytes in all. False if the budget or the system has no memory left.
   [[nodiscard]] bool reserve(std::size_t capacity);
-  /// Appends; room grows by doubling, to at most `limit_bytes`. REQUIRES: size() + bytes.size() ≤ limit_bytes.
+  /// Appends; room grows by doubling, to at most `limit_bytes`.
+  /// REQUIRES: size() + bytes.size() ≤ limit_bytes
   [[nodiscard]] bool append(BytesView bytes, std::uint64_t limit_bytes);
   /// Room behind the last byte that `added` may then make part of the body.
   MutableBytesView room() { return {memory_.get() + size_, capacity_ - size_}; }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The heads and chunked bodies of requests (RFC 9112), read with Boost.Beast's parser and stricter than
-/// it: what two servers in a row could read differently is refused.
+/// \file The heads and chunked bodies of requests (RFC 9112), read with Boost.Beast's parser and stricter
+/// than it: what two servers in a row could read differently is refused.
 
 #include <cstdint>
 #include <memory>
@@ -40,8 +40,8 @@ class RequestParser {
   ~RequestParser();
   RequestParser(RequestParser&&) noexcept;
 
-  /// Reads a whole head, which HeadScan found. Refused are: bad syntax, other versions, too many headers, both
-  /// Content-Length and Transfer-Encoding, encodings other than chunked, no Host or several, CONNECT.
+  /// Reads a whole head, which HeadScan found. Refused are: bad syntax, other versions, too many headers,
+  /// both Content-Length and Transfer-Encoding, encodings other than chunked, no Host or several, CONNECT.
   std::optional<Refusal> parse_head(std::string_view bytes, RequestHead& head);
   /// Whether the client wants the connection to go on. REQUIRES: a head was parsed.
   bool keeps_alive() const;

@@ -6,16 +6,19 @@
 #include <openssl/x509.h>
 #include <sys/stat.h>
 
+#include <system_error>
+
 #include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
 
 std::string openssl_reason() {
-  const unsigned long code = ERR_peek_last_error();
+  const unsigned long first = ERR_peek_error();
+  const unsigned long last = ERR_peek_last_error();
   ERR_clear_error();
-  const char* reason = ERR_reason_error_string(code);
-  if (ERR_GET_LIB(code) == ERR_LIB_SYS) return "the file is missing or not readable";
+  if (ERR_SYSTEM_ERROR(first)) return std::generic_category().message(ERR_GET_REASON(first));
+  const char* reason = ERR_reason_error_string(last);
   return reason != nullptr ? reason : "no reason given";
 }
 

@@ -28,8 +28,8 @@ class TlsFiles {
   /// OpenSSL's SSL_CTX for a new connection: TLS 1.2 or later, ALPN http/1.1.
   std::shared_ptr<ssl_ctx_st> current() const;
 
-  /// Reads the files again if they have changed, and returns what the operator should know, or nothing. A pair
-  /// that is not valid is remarked on once, at the second look: files are replaced one after the other.
+  /// Reads the files again if they have changed, and returns what the operator should know, or nothing. A
+  /// pair that is not valid is remarked on once, at the second look: files are replaced one after the other.
   std::string look();
 
  private:

@@ -24,7 +24,8 @@ class TransportUser : public std::enable_shared_from_this<TransportUser> {
   /// without a client's certificate. If the handshake fails, `receive_ended` comes instead.
   virtual void opened(std::string client_subject) = 0;
   virtual void received(std::size_t bytes) = 0;
-  /// No more will come. `is_orderly`: the client said so, and may still read; otherwise the connection is broken.
+  /// No more will come. `is_orderly`: the client said so, and may still read; otherwise the connection is
+  /// broken.
   virtual void receive_ended(bool is_orderly) = 0;
   virtual void sent(std::size_t bytes) = 0;
   virtual void send_failed() = 0;

@@ -1,4 +1,4 @@
-#include "headrace/cli/servers/serve/http_connection.h"
+#include "headrace/cli/servers/serve/served_connection.h"
 
 #include <algorithm>
 #include <cstring>
@@ -41,7 +41,7 @@ void SharedByConnections::went(std::atomic<std::size_t>& count) {
   idle_.notify_all();
 }
 
-HttpConnection::HttpConnection(std::shared_ptr<SharedByConnections> shared, std::string remote_address)
+ServedConnection::ServedConnection(std::shared_ptr<SharedByConnections> shared, std::string remote_address)
     : shared_(std::move(shared)),
       remote_address_(std::move(remote_address)),
       parser_(shared_->limits.header_count),
@@ -50,22 +50,22 @@ HttpConnection::HttpConnection(std::shared_ptr<SharedByConnections> shared, std:
   shared_->connection_opened();
 }
 
-HttpConnection::~HttpConnection() {
+ServedConnection::~ServedConnection() {
   if (state_ != State::kClosed) shared_->connection_closed();
 }
 
-void HttpConnection::attach(std::unique_ptr<Transport> transport) { transport_ = std::move(transport); }
+void ServedConnection::attach(std::unique_ptr<Transport> transport) { transport_ = std::move(transport); }
 
 // ---- what the transport reports ---------------------------------------------------------------------
 
-void HttpConnection::opened(std::string client_subject) {
+void ServedConnection::opened(std::string client_subject) {
   if (state_ != State::kOpening) return;
   client_subject_ = std::move(client_subject);
   state_ = State::kHead;
   advance();
 }
 
-void HttpConnection::received(std::size_t bytes) {
+void ServedConnection::received(std::size_t bytes) {
   is_receiving_ = false;
   if (is_receiving_body_) {
     is_receiving_body_ = false;
@@ -77,7 +77,7 @@ void HttpConnection::received(std::size_t bytes) {
   advance();
 }
 
-void HttpConnection::receive_ended(bool is_orderly) {
+void ServedConnection::receive_ended(bool is_orderly) {
   is_receiving_ = false;
   has_peer_ended_ = true;
   const bool can_go_on = state_ == State::kHead || state_ == State::kAnswering || state_ == State::kWriting;
@@ -86,7 +86,7 @@ void HttpConnection::receive_ended(bool is_orderly) {
   advance();
 }
 
-void HttpConnection::sent(std::size_t bytes) {
+void ServedConnection::sent(std::size_t bytes) {
   is_sending_ = false;
   if (!continue_left_.empty()) {
     continue_left_.remove_prefix(bytes);
@@ -104,23 +104,23 @@ void HttpConnection::sent(std::size_t bytes) {
   advance();
 }
 
-void HttpConnection::send_failed() {
+void ServedConnection::send_failed() {
   is_sending_ = false;
   if (state_ == State::kAnswering) tell_gone();
   close();
 }
 
-void HttpConnection::abandon() {
+void ServedConnection::abandon() {
   if (state_ == State::kAnswering) tell_gone();
   close();
 }
 
-std::optional<HttpConnection::Clock::time_point> HttpConnection::idle_since() const {
+std::optional<ServedConnection::Clock::time_point> ServedConnection::idle_since() const {
   if (state_ == State::kOpening || state_ == State::kHead) return waiting_since_;
   return std::nullopt;
 }
 
-void HttpConnection::tick(Clock::time_point now) {
+void ServedConnection::tick(Clock::time_point now) {
   const HttpServerLimits& limits = shared_->limits;
   switch (state_) {
     case State::kOpening:
@@ -153,13 +153,13 @@ void HttpConnection::tick(Clock::time_point now) {
   advance();
 }
 
-void HttpConnection::begin_transfer() {
+void ServedConnection::begin_transfer() {
   transfer_since_ = Clock::now();
   transferred_ = 0;
 }
 
 // A mean over the whole transfer would be no measure: the system's buffers take the first megabytes at once.
-bool HttpConnection::is_transfer_late(Clock::time_point now) {
+bool ServedConnection::is_transfer_late(Clock::time_point now) {
   const HttpServerLimits& limits = shared_->limits;
   if (now - transfer_since_ <= limits.transfer_timeout) return false;
   const auto span_ms = static_cast<std::uint64_t>(limits.transfer_timeout.count());
@@ -171,7 +171,7 @@ bool HttpConnection::is_transfer_late(Clock::time_point now) {
 
 // ---- the conversation -------------------------------------------------------------------------------
 
-void HttpConnection::advance() {
+void ServedConnection::advance() {
   if (is_advancing_) return;
   is_advancing_ = true;
   while (step()) continue;
@@ -182,7 +182,7 @@ void HttpConnection::advance() {
   if (state_ != State::kClosed) receive_more();
 }
 
-bool HttpConnection::step() {
+bool ServedConnection::step() {
   switch (state_) {
     case State::kHead:
       return take_head();
@@ -202,7 +202,7 @@ bool HttpConnection::step() {
   return false;
 }
 
-bool HttpConnection::take_head() {
+bool ServedConnection::take_head() {
   while (scan_.size() == 0 && buffered().starts_with("\r\n")) begin_ += 2;  // RFC 9112, section 2.2
   const std::string_view bytes = buffered();
   if (!bytes.empty() && !is_head_begun_) {
@@ -222,7 +222,7 @@ bool HttpConnection::take_head() {
   return found == HeadScan::State::kComplete && begin_request();
 }
 
-bool HttpConnection::begin_request() {
+bool ServedConnection::begin_request() {
   const std::size_t size = scan_.size();
   head_.emplace();
   head_->remote_address_ = remote_address_;
@@ -261,7 +261,7 @@ bool HttpConnection::begin_request() {
 }
 
 // Checks what can be checked before the body is read, and makes room for it.
-std::optional<HttpAnswer> HttpConnection::admit_body(const HeadVerdict& verdict) {
+std::optional<HttpAnswer> ServedConnection::admit_body(const HeadVerdict& verdict) {
   body_limit_ =
       std::min(verdict.body_bytes_max.value_or(shared_->limits.body_bytes), shared_->limits.bytes_in_flight);
   const std::uint64_t length = head_->content_length().value_or(0);
@@ -279,7 +279,7 @@ std::optional<HttpAnswer> HttpConnection::admit_body(const HeadVerdict& verdict)
   return std::nullopt;
 }
 
-bool HttpConnection::take_body() {
+bool ServedConnection::take_body() {
   if (is_receiving_body_) return false;
   const std::uint64_t length = head_->content_length().value_or(0);
   if (const std::size_t taken = std::min<std::uint64_t>(length - body_.size(), end_ - begin_); taken > 0) {
@@ -293,7 +293,7 @@ bool HttpConnection::take_body() {
   return true;
 }
 
-bool HttpConnection::take_chunks() {
+bool ServedConnection::take_chunks() {
   if (begin_ == end_) return false;
   const RequestParser::ChunkStep step = parser_.decode(buffered(), body_, body_limit_);
   begin_ += step.consumed;
@@ -313,7 +313,7 @@ bool HttpConnection::take_chunks() {
   return step.consumed > 0;
 }
 
-bool HttpConnection::take_discarded() {
+bool ServedConnection::take_discarded() {
   const std::size_t taken = std::min<std::uint64_t>(discard_left_, end_ - begin_);
   begin_ += taken;
   discard_left_ -= taken;
@@ -324,7 +324,7 @@ bool HttpConnection::take_discarded() {
   return true;
 }
 
-void HttpConnection::dispatch() {
+void ServedConnection::dispatch() {
   if (content_encoding(*head_) != Compression::kNone) {
     if (const std::optional<Refusal> refusal = inflate()) {
       ++shared_->refused_requests;
@@ -339,10 +339,10 @@ void HttpConnection::dispatch() {
   head_.reset();
   body_ = RequestBody();
   shared_->on_request(std::move(request),
-                      Responder(std::static_pointer_cast<HttpConnection>(shared_from_this())));
+                      Responder(std::static_pointer_cast<ServedConnection>(shared_from_this())));
 }
 
-std::optional<Refusal> HttpConnection::inflate() {
+std::optional<Refusal> ServedConnection::inflate() {
   const std::uint64_t ratio = std::max<std::uint64_t>(1, shared_->limits.inflate_ratio_max);
   const std::uint64_t by_ratio =
       body_.size() > body_limit_ / ratio ? body_limit_ : std::max(kInflateAlways, body_.size() * ratio);
@@ -370,7 +370,7 @@ std::optional<Refusal> HttpConnection::inflate() {
 // ---- answers ----------------------------------------------------------------------------------------
 
 // For what breaks the conversation: where the next request would begin is not known.
-void HttpConnection::refuse(const Refusal& refusal) {
+void ServedConnection::refuse(const Refusal& refusal) {
   ++shared_->refused_requests;
   HttpAnswer answer = error_answer(refusal.status, refusal.reason);
   if (refusal.status == 429)
@@ -378,7 +378,7 @@ void HttpConnection::refuse(const Refusal& refusal) {
   refuse(std::move(answer), true);
 }
 
-void HttpConnection::refuse(HttpAnswer answer, bool close_after) {
+void ServedConnection::refuse(HttpAnswer answer, bool close_after) {
   close_after_ = close_after_ || close_after;
   head_.reset();
   // Memory that is being received into stays until the connection is closed.
@@ -386,7 +386,7 @@ void HttpConnection::refuse(HttpAnswer answer, bool close_after) {
   begin_answer(std::move(answer));
 }
 
-void HttpConnection::begin_answer(HttpAnswer answer) {
+void ServedConnection::begin_answer(HttpAnswer answer) {
   close_after_ = close_after_ || shared_->is_draining;
   ConnectionField field = ConnectionField::kNone;
   if (close_after_) field = ConnectionField::kClose;
@@ -401,7 +401,7 @@ void HttpConnection::begin_answer(HttpAnswer answer) {
   if (!is_sending_) send_more();
 }
 
-void HttpConnection::send_more() {
+void ServedConnection::send_more() {
   const std::size_t all = answer_head_.size() + answer_body_.size();
   bool is_first = true;
   while (answer_sent_ < all) {
@@ -421,7 +421,7 @@ void HttpConnection::send_more() {
   end_answer();
 }
 
-void HttpConnection::send_continue() {
+void ServedConnection::send_continue() {
   continue_left_ = kContinue;
   continue_left_.remove_prefix(transport_->send_now(as_bytes(continue_left_), {}));
   if (continue_left_.empty()) return;
@@ -429,12 +429,12 @@ void HttpConnection::send_continue() {
   transport_->send(as_bytes(continue_left_), {});
 }
 
-void HttpConnection::end_request() {
+void ServedConnection::end_request() {
   answer_charge_.clear();
   if (std::exchange(is_request_open_, false)) shared_->request_ended();
 }
 
-void HttpConnection::end_answer() {
+void ServedConnection::end_answer() {
   std::string().swap(answer_body_);
   end_request();
   is_head_request_ = false;
@@ -453,7 +453,7 @@ void HttpConnection::end_answer() {
 // ---- memory -----------------------------------------------------------------------------------------
 
 // Receiving goes on while a request is worked on: that is how the end of a client shows itself.
-void HttpConnection::receive_more() {
+void ServedConnection::receive_more() {
   if (is_receiving_ || has_peer_ended_ || state_ == State::kOpening) return;
   if (state_ == State::kBody && !head_->is_chunked()) {
     is_receiving_ = is_receiving_body_ = true;
@@ -467,7 +467,7 @@ void HttpConnection::receive_more() {
   transport_->receive({reinterpret_cast<std::byte*>(buffer_.get()) + end_, capacity_ - end_});
 }
 
-bool HttpConnection::make_room(bool may_grow) {
+bool ServedConnection::make_room(bool may_grow) {
   if (begin_ == end_) begin_ = end_ = 0;
   if (end_ < capacity_) return true;
   if (begin_ > 0) {
@@ -486,7 +486,7 @@ bool HttpConnection::make_room(bool may_grow) {
   return true;
 }
 
-void HttpConnection::close() {
+void ServedConnection::close() {
   if (state_ == State::kClosed) return;
   const bool is_answer_awaited = state_ == State::kAnswering;
   state_ = State::kClosed;
@@ -498,7 +498,7 @@ void HttpConnection::close() {
 
 // ---- Responder --------------------------------------------------------------------------------------
 
-void HttpConnection::answer(HttpAnswer answer) {
+void ServedConnection::answer(HttpAnswer answer) {
   if (transport_->is_own_thread()) {
     {
       const std::lock_guard lock(mutex_);
@@ -517,7 +517,7 @@ void HttpConnection::answer(HttpAnswer answer) {
   transport_->wake(shared_from_this());
 }
 
-void HttpConnection::woken() {
+void ServedConnection::woken() {
   std::optional<HttpAnswer> answer;
   {
     const std::lock_guard lock(mutex_);
@@ -529,7 +529,7 @@ void HttpConnection::woken() {
   advance();
 }
 
-void HttpConnection::on_gone(std::function<void()> callback) {
+void ServedConnection::on_gone(std::function<void()> callback) {
   {
     const std::lock_guard lock(mutex_);
     if (!is_gone_) {
@@ -540,7 +540,7 @@ void HttpConnection::on_gone(std::function<void()> callback) {
   callback();
 }
 
-void HttpConnection::tell_gone() {
+void ServedConnection::tell_gone() {
   std::function<void()> callback;
   {
     const std::lock_guard lock(mutex_);

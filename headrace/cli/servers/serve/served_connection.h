@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The conversation on one connection, without its socket: requests in their order, one at a time, their
-/// limits and deadlines.
+/// \file The conversation on one connection, without its socket: requests in their order, one at a time,
+/// their limits and deadlines.
 
 #include <array>
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace headrace {
 
-/// What all connections of a server share. Thread-safe.
+/// Shared by all connections of a server. Thread-safe.
 struct SharedByConnections {
   SharedByConnections(HttpServerLimits with_limits, OnHead with_on_head, OnRequest with_on_request)
       : limits(with_limits),
@@ -51,10 +51,10 @@ struct SharedByConnections {
 };
 
 /// All functions belong to the thread of the transport's loop, except those for Responder.
-class HttpConnection final : public TransportUser {
+class ServedConnection final : public TransportUser {
  public:
-  HttpConnection(std::shared_ptr<SharedByConnections> shared, std::string remote_address);
-  ~HttpConnection() override;
+  ServedConnection(std::shared_ptr<SharedByConnections> shared, std::string remote_address);
+  ~ServedConnection() override;
 
   /// Once, before anything else.
   void attach(std::unique_ptr<Transport> transport);
@@ -137,8 +137,8 @@ class HttpConnection final : public TransportUser {
   bool is_sending_ = false;
 
   Clock::time_point waiting_since_;  // for the first byte of a head
-  // Of a body or an answer: when the span began in which its pace is measured, and its bytes in that span.
-  // When lingering began.
+  // When the span began in which the pace of a body or an answer is measured, and its bytes in that span;
+  // or when lingering began.
   Clock::time_point transfer_since_;
   std::uint64_t transferred_ = 0;
   bool is_head_begun_ = false;
