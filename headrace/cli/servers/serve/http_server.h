@@ -90,8 +90,8 @@ struct HttpServerLimits {
   /// `transfer_timeout`, ends its connection; 408 for a body.
   Milliseconds transfer_timeout{10'000};
   std::uint64_t transfer_bytes_per_s = 16 << 10;
-  /// How long the server reads on, and drops, after an answer with which it ends a connection: a client that is
-  /// still sending would otherwise lose that answer.
+  /// How long the server reads on, and drops, after an answer with which it ends a connection: a client that
+  /// is still sending would otherwise lose that answer.
   Milliseconds linger_timeout{2'000};
   /// When the server drains, connections are closed that were idle for so long. A client that would use one
   /// within this time is told by "Connection: close" instead.
