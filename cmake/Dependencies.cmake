@@ -34,6 +34,16 @@ headrace_static_package(dependency_nettle nettle/hmac.h libnettle.a)
 headrace_static_package(dependency_archive archive.h libarchive.a
   dependency_lzma dependency_bz2 dependency_zstd dependency_zlib dependency_nettle)
 
+# Boost.Asio and Boost.Beast have no library: headrace/cli/servers/serve compiles what they would have in one.
+if(NOT HEADRACE_COMMAND_ONLY)
+  find_package(Boost 1.81 REQUIRED)
+  add_library(dependency_boost INTERFACE)
+  target_include_directories(dependency_boost SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
+  target_compile_definitions(dependency_boost INTERFACE
+    BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
+    BOOST_ERROR_CODE_HEADER_ONLY)
+endif()
+
 headrace_static_package(dependency_png png.h libpng16.a dependency_zlib m)
 headrace_static_package(dependency_jpeg jpeglib.h libjpeg.a)
 

@@ -128,6 +128,13 @@ WRAPPED_HEADERS = {
         ["headrace/serve/protocol/json_document.cc"],
         'slow to compile: include "headrace/serve/protocol/json_document.h"',
     ),
+    "boost/": (
+        [
+            f"headrace/cli/servers/serve/{name}.cc"
+            for name in ("boost_sources", "event_loop", "request_parser")
+        ],
+        'slow to compile: include "headrace/cli/servers/serve/http_server.h"',
+    ),
 }
 
 # Calls that import a module that a text names; the stub of the native module, which imports modules, too.
@@ -388,7 +395,10 @@ def check_readmes(tree: Tree) -> Iterator[Finding]:
 
 
 # Headers of a capability that is being built: path prefix → reason. None when it is done.
-AWAITED = {"headrace/serve/": "the server that stands on it: docs/decisions/serving.md"}
+AWAITED = {
+    "headrace/serve/": "the server that stands on it: docs/decisions/serving.md",
+    "headrace/cli/servers/serve/": "the program headrace-server: docs/decisions/serving.md",
+}
 
 
 def check_unused(tree: Tree) -> Iterator[Finding]:

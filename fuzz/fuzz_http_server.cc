@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "headrace/cli/servers/serve/served_connection.h"
+
+namespace {
+
+using headrace::BytesView;
+using headrace::MutableBytesView;
+using headrace::ServedConnection;
+
+// Keeps what the connection asks for, until the fuzzer's loop gives it.
+class ScriptedTransport final : public headrace::Transport {
+ public:
+  struct Seen {
+    std::string sent;
+    MutableBytesView target{};
+    std::size_t sending = 0;
+    bool has_ended_sending = false;
+    bool is_closed = false;
+  };
+  ScriptedTransport(Seen& seen, std::size_t send_now_max) : seen_(seen), send_now_max_(send_now_max) {}
+
+  void receive(MutableBytesView target) override {
+    if (!seen_.target.empty() || target.empty() || seen_.is_closed) std::abort();
+    seen_.target = target;
+  }
+  std::size_t send_now(BytesView first, BytesView second) override {
+    if (seen_.sending > 0 || seen_.has_ended_sending) std::abort();
+    return take(first, second, send_now_max_);
+  }
+  void send(BytesView first, BytesView second) override {
+    if (seen_.sending > 0 || seen_.has_ended_sending) std::abort();
+    seen_.sending = take(first, second, 100);
+    if (seen_.sending == 0) std::abort();
+  }
+  void end_sending() override { seen_.has_ended_sending = true; }
+  void close() override { seen_.is_closed = true; }
+  void wake(std::shared_ptr<headrace::TransportUser>) override { std::abort(); }
+  bool is_own_thread() const override { return true; }
+
+ private:
+  std::size_t take(BytesView first, BytesView second, std::size_t most) {
+    const std::size_t before = seen_.sent.size();
+    seen_.sent += headrace::as_text(first.first(std::min(most, first.size())));
+    most -= std::min(most, first.size());
+    seen_.sent += headrace::as_text(second.first(std::min(most, second.size())));
+    return seen_.sent.size() - before;
+  }
+
+  Seen& seen_;
+  const std::size_t send_now_max_;
+};
+
+struct Outcome {
+  std::string sent;
+  std::string handled;
+};
+
+// Drops the lines with the time, which may pass.
+std::string without_dates(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t size = std::min(text.find('\n'), text.size() - 1) + 1;
+    if (!text.starts_with("Date: ")) out += text.substr(0, size);
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+Outcome converse(BytesView input, std::size_t piece_bytes, std::size_t send_now_max) {
+  Outcome outcome;
+  const headrace::HttpServerLimits limits{.head_bytes = 1024,
+                                          .header_count = 8,
+                                          .body_bytes = 3000,
+                                          .inflate_ratio_max = 100,
+                                          .bytes_in_flight = 8000};
+  const auto shared = std::make_shared<headrace::SharedByConnections>(
+      limits,
+      [](const headrace::RequestHead& head) {
+        headrace::HeadVerdict verdict;
+        if (head.target() == "/no") verdict.refusal = headrace::error_answer(404, "no");
+        if (head.target() == "/small") verdict.body_bytes_max = 10;
+        return verdict;
+      },
+      [&](headrace::ReceivedRequest request, headrace::Responder responder) {
+        if (request.body.size() > limits.body_bytes) std::abort();
+        outcome.handled += request.head.method();
+        outcome.handled += request.head.target();
+        outcome.handled += request.body.text();
+        std::move(responder).send({.body = std::string(request.body.text())});
+      });
+  ScriptedTransport::Seen seen;
+  {
+    const auto connection = std::make_shared<ServedConnection>(shared, "peer");
+    connection->attach(std::make_unique<ScriptedTransport>(seen, send_now_max));
+    connection->opened("");
+    while (!seen.is_closed) {
+      if (seen.sending > 0) {
+        connection->sent(std::exchange(seen.sending, 0));
+      } else if (seen.target.empty()) {
+        std::abort();  // nobody would wake it
+      } else if (input.empty()) {
+        seen.target = {};
+        connection->receive_ended(true);
+      } else {
+        const std::size_t size = std::min({piece_bytes, input.size(), seen.target.size()});
+        std::copy_n(input.begin(), size, seen.target.begin());
+        input = input.subspan(size);
+        seen.target = {};
+        connection->received(size);
+      }
+    }
+    connection->abandon();
+  }
+  if (shared->budget->used_bytes() != 0 || shared->requests() != 0 || shared->connections() != 0)
+    std::abort();
+  outcome.sent = without_dates(seen.sent);
+  return outcome;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  const BytesView input = std::as_bytes(std::span(data, size));
+  const Outcome whole = converse(input, std::max<std::size_t>(size, 1), 1 << 20);
+  for (const std::size_t piece_bytes : {1, 13}) {
+    if (converse(input, piece_bytes, piece_bytes - 1).handled != whole.handled) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,71 @@
+#pragma once
+
+/// \file A bound on the bytes that all connections of a server hold together.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace headrace {
+
+/// Bytes in use, and how many may be. Thread-safe, without a lock.
+class ByteBudget {
+ public:
+  explicit ByteBudget(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+
+  /// False, and nothing is taken, if more than the limit would be in use.
+  bool try_take(std::uint64_t bytes) {
+    std::uint64_t used = used_bytes_.load(std::memory_order_relaxed);
+    while (bytes <= limit_bytes_ && used <= limit_bytes_ - bytes) {
+      if (used_bytes_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+  /// For bytes that exist already: the limit may be passed, and then holds up what asks next.
+  void take(std::uint64_t bytes) { used_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  void give_back(std::uint64_t bytes) { used_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  std::uint64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
+  bool is_exhausted() const { return used_bytes() >= limit_bytes_; }
+
+ private:
+  const std::uint64_t limit_bytes_;
+  std::atomic<std::uint64_t> used_bytes_{0};
+};
+
+/// Bytes that were taken from a budget, given back on destruction. Not thread-safe.
+class ByteCharge {
+ public:
+  ByteCharge() = default;
+  explicit ByteCharge(std::shared_ptr<ByteBudget> budget) : budget_(std::move(budget)) {}
+  ByteCharge(ByteCharge&& other) noexcept
+      : budget_(std::move(other.budget_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  ByteCharge& operator=(ByteCharge&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~ByteCharge() { clear(); }
+
+  /// Takes as many more, or none. Without a budget, there is no bound.
+  bool try_add(std::uint64_t bytes) {
+    if (budget_ && !budget_->try_take(bytes)) return false;
+    bytes_ += bytes;
+    return true;
+  }
+  void add(std::uint64_t bytes) {
+    if (budget_) budget_->take(bytes);
+    bytes_ += bytes;
+  }
+  void clear() {
+    if (budget_) budget_->give_back(bytes_);
+    bytes_ = 0;
+  }
+
+ private:
+  std::shared_ptr<ByteBudget> budget_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace headrace

@@ -1,0 +1,27 @@
+#pragma once
+
+/// \file Sockets that listen.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/os/file_descriptor.h"
+
+namespace headrace {
+
+struct ListenSocket {
+  FileDescriptor socket;  // non-blocking
+  std::uint16_t port = 0;
+  bool is_ipv6 = false;
+};
+
+/// Listens at all addresses of a host: "127.0.0.1:8501", "[::1]:8501", "localhost:8501". Port 0 is the
+/// system's choice, the same for all of them. Waits for the system's resolver where the host is a name.
+/// \error kInvalidArgument     not such a text
+/// \error kFailedPrecondition  the port is in use or not allowed, or this machine has no such address
+/// \error kResourceExhausted   the system has no descriptor left
+Result<std::vector<ListenSocket>> listen_at(const std::string& address);
+
+}  // namespace headrace

@@ -1,0 +1,106 @@
+#pragma once
+
+/// \file A request as the server received it: its head, its body, and who sent it.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/cli/servers/serve/byte_budget.h"
+
+namespace headrace {
+
+/// The head of a request. It owns its text, so it may go to other threads; one thread at a time.
+class RequestHead {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// As the client wrote it, in any case: "POST". It consists of the characters of a token.
+  std::string_view method() const { return text(method_); }
+  /// Path and query: "/v1/models/m?x=1", or "*". A scheme and host that came before the path are cut off.
+  /// Nothing is decoded; the text has no space and no control character.
+  std::string_view target() const { return text(target_); }
+  /// The first header of that name, in any case, without white space at its ends. No NUL, CR or LF is in it.
+  std::optional<std::string_view> header(std::string_view name) const;
+  /// The size that the client declared; none if the body comes in chunks, or there is none.
+  std::optional<std::uint64_t> content_length() const { return content_length_; }
+  bool is_chunked() const { return is_chunked_; }
+  bool is_http_1_0() const { return is_http_1_0_; }
+
+  /// "127.0.0.1:50312", "[::1]:50312".
+  const std::string& remote_address() const { return remote_address_; }
+  /// The subject of the client's certificate, checked, as RFC 2253 writes it: "CN=client,O=org". Empty if the
+  /// client showed none.
+  const std::string& client_subject() const { return client_subject_; }
+  /// When the whole head was there.
+  Clock::time_point received() const { return received_; }
+
+ private:
+  friend class RequestParser;
+  friend class ServedConnection;
+  struct Piece {
+    std::uint32_t offset = 0;
+    std::uint32_t size = 0;
+  };
+  struct Field {
+    Piece name;
+    Piece value;
+  };
+  std::string_view text(Piece piece) const {
+    return std::string_view(text_).substr(piece.offset, piece.size);
+  }
+
+  std::string text_;
+  Piece method_;
+  Piece target_;
+  std::vector<Field> fields_;
+  std::optional<std::uint64_t> content_length_;
+  bool is_chunked_ = false;
+  bool is_http_1_0_ = false;
+  std::string remote_address_;
+  std::string client_subject_;
+  Clock::time_point received_{};
+};
+
+/// Bytes in memory of their own, which counts against a budget until it is freed. Behind the last byte are
+/// kPaddingBytes more that may be read, as simdjson wants. One thread at a time.
+class RequestBody {
+ public:
+  static constexpr std::size_t kPaddingBytes = 64;
+
+  RequestBody() = default;
+  explicit RequestBody(std::shared_ptr<ByteBudget> budget) : charge_(std::move(budget)) {}
+
+  BytesView bytes() const { return {memory_.get(), size_}; }
+  std::string_view text() const { return as_text(bytes()); }
+  std::size_t size() const { return size_; }
+
+  /// Makes room for `capacity` bytes in all. False if the budget or the system has no memory left.
+  [[nodiscard]] bool reserve(std::size_t capacity);
+  /// Appends; room grows by doubling, to at most `limit_bytes`.
+  /// REQUIRES: size() + bytes.size() ≤ limit_bytes
+  [[nodiscard]] bool append(BytesView bytes, std::uint64_t limit_bytes);
+  /// Room behind the last byte that `added` may then make part of the body.
+  MutableBytesView room() { return {memory_.get() + size_, capacity_ - size_}; }
+  void added(std::size_t bytes);
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;  // capacity_ + kPaddingBytes
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+  ByteCharge charge_;
+};
+
+struct ReceivedRequest {
+  RequestHead head;
+  /// Already inflated if the client sent gzip or deflate; empty if there was none.
+  RequestBody body;
+};
+
+}  // namespace headrace

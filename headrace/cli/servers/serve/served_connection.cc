@@ -1,0 +1,564 @@
+#include "headrace/cli/servers/serve/served_connection.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "headrace/base/text.h"
+#include "headrace/codec/deflate.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kBufferBytes = 4096;
+// A refused body of this size is read and dropped; a connection with a larger one ends.
+constexpr std::uint64_t kDiscardBytesMax = 64 << 10;
+constexpr std::uint64_t kInflateAlways = 1 << 20;  // whatever the ratio
+constexpr std::size_t kInflateStep = 64 << 10;
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr Refusal kBusy = {429, "the server holds as many bytes of requests as it may; try again later"};
+constexpr Refusal kTooLarge = {413, "the body of the request is too large"};
+
+// None: an encoding that the server does not know.
+std::optional<Compression> content_encoding(const RequestHead& head) {
+  const std::string name = to_lower(head.header("content-encoding").value_or("identity"));
+  if (name == "identity" || name.empty()) return Compression::kNone;
+  if (name == "gzip" || name == "x-gzip") return Compression::kGzip;
+  if (name == "deflate") return Compression::kZlib;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool SharedByConnections::wait_until_idle(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_until(lock, deadline, [this] { return connections_ == 0 && requests_ == 0; });
+}
+
+void SharedByConnections::went(std::atomic<std::size_t>& count) {
+  if (--count != 0 || !is_draining) return;
+  const std::lock_guard lock(mutex_);
+  idle_.notify_all();
+}
+
+ServedConnection::ServedConnection(std::shared_ptr<SharedByConnections> shared, std::string remote_address)
+    : shared_(std::move(shared)),
+      remote_address_(std::move(remote_address)),
+      parser_(shared_->limits.header_count),
+      answer_charge_(shared_->budget),
+      waiting_since_(Clock::now()) {
+  shared_->connection_opened();
+}
+
+ServedConnection::~ServedConnection() {
+  if (state_ != State::kClosed) shared_->connection_closed();
+}
+
+void ServedConnection::attach(std::unique_ptr<Transport> transport) { transport_ = std::move(transport); }
+
+// ---- what the transport reports ---------------------------------------------------------------------
+
+void ServedConnection::opened(std::string client_subject) {
+  if (state_ != State::kOpening) return;
+  client_subject_ = std::move(client_subject);
+  state_ = State::kHead;
+  advance();
+}
+
+void ServedConnection::received(std::size_t bytes) {
+  is_receiving_ = false;
+  if (is_receiving_body_) {
+    is_receiving_body_ = false;
+    body_.added(bytes);
+    transferred_ += bytes;
+  } else {
+    end_ += bytes;
+  }
+  advance();
+}
+
+void ServedConnection::receive_ended(bool is_orderly) {
+  is_receiving_ = false;
+  has_peer_ended_ = true;
+  const bool can_go_on = state_ == State::kHead || state_ == State::kAnswering || state_ == State::kWriting;
+  if (state_ == State::kAnswering) tell_gone();
+  if (!is_orderly || !can_go_on) return close();
+  advance();
+}
+
+void ServedConnection::sent(std::size_t bytes) {
+  is_sending_ = false;
+  if (!continue_left_.empty()) {
+    continue_left_.remove_prefix(bytes);
+    if (!continue_left_.empty()) {
+      is_sending_ = true;
+      transport_->send(as_bytes(continue_left_), {});
+    } else if (state_ == State::kWriting) {
+      send_more();
+    }
+  } else {
+    answer_sent_ += bytes;
+    transferred_ += bytes;
+    send_more();
+  }
+  advance();
+}
+
+void ServedConnection::send_failed() {
+  is_sending_ = false;
+  if (state_ == State::kAnswering) tell_gone();
+  close();
+}
+
+void ServedConnection::abandon() {
+  if (state_ == State::kAnswering) tell_gone();
+  close();
+}
+
+std::optional<ServedConnection::Clock::time_point> ServedConnection::idle_since() const {
+  if (state_ == State::kOpening || state_ == State::kHead) return waiting_since_;
+  return std::nullopt;
+}
+
+void ServedConnection::tick(Clock::time_point now) {
+  const HttpServerLimits& limits = shared_->limits;
+  switch (state_) {
+    case State::kOpening:
+      if (now - waiting_since_ > limits.head_timeout) close();
+      return;
+    case State::kHead: {
+      if (is_head_begun_) {
+        if (now - head_since_ > limits.head_timeout) refuse({408, "the head of the request took too long"});
+        break;
+      }
+      auto patience = limits.idle_timeout;
+      if (shared_->is_draining) patience = std::min(patience, limits.drain_idle_timeout);
+      if (now - waiting_since_ > patience) close();
+      return;
+    }
+    case State::kBody:
+    case State::kDiscarding:
+      if (is_transfer_late(now)) refuse({408, "the body of the request came too slowly"});
+      break;
+    case State::kWriting:
+      if (is_transfer_late(now)) close();
+      return;
+    case State::kLingering:
+      if (now - transfer_since_ > limits.linger_timeout) close();
+      return;
+    case State::kAnswering:
+    case State::kClosed:
+      return;
+  }
+  advance();
+}
+
+void ServedConnection::begin_transfer() {
+  transfer_since_ = Clock::now();
+  transferred_ = 0;
+}
+
+// A mean over the whole transfer would be no measure: the system's buffers take the first megabytes at once.
+bool ServedConnection::is_transfer_late(Clock::time_point now) {
+  const HttpServerLimits& limits = shared_->limits;
+  if (now - transfer_since_ <= limits.transfer_timeout) return false;
+  const auto span_ms = static_cast<std::uint64_t>(limits.transfer_timeout.count());
+  const bool is_late = transferred_ * 1000 < limits.transfer_bytes_per_s * span_ms;
+  transfer_since_ = now;
+  transferred_ = 0;
+  return is_late;
+}
+
+// ---- the conversation -------------------------------------------------------------------------------
+
+void ServedConnection::advance() {
+  if (is_advancing_) return;
+  is_advancing_ = true;
+  while (step()) continue;
+  is_advancing_ = false;
+  const bool needs_more = state_ == State::kHead || state_ == State::kBody || state_ == State::kDiscarding ||
+                          state_ == State::kLingering;
+  if (has_peer_ended_ && needs_more) close();
+  if (state_ != State::kClosed) receive_more();
+}
+
+bool ServedConnection::step() {
+  switch (state_) {
+    case State::kHead:
+      return take_head();
+    case State::kBody:
+      return head_->is_chunked() ? take_chunks() : take_body();
+    case State::kDiscarding:
+      return take_discarded();
+    case State::kLingering:
+      if (!is_receiving_) begin_ = end_ = 0;
+      return false;
+    case State::kOpening:
+    case State::kAnswering:
+    case State::kWriting:
+    case State::kClosed:
+      return false;
+  }
+  return false;
+}
+
+bool ServedConnection::take_head() {
+  while (scan_.size() == 0 && buffered().starts_with("\r\n")) begin_ += 2;  // RFC 9112, section 2.2
+  const std::string_view bytes = buffered();
+  if (!bytes.empty() && !is_head_begun_) {
+    is_head_begun_ = true;
+    head_since_ = Clock::now();
+  }
+  const HeadScan::State found = bytes == "\r" ? HeadScan::State::kNeedMore : scan_.look(bytes);
+  if (found == HeadScan::State::kBad) {
+    refuse({400, "the request is not HTTP/1.1; if it was meant for TLS, this port may speak none"});
+    return true;
+  }
+  if (found == HeadScan::State::kNeedMore ? bytes.size() >= shared_->limits.head_bytes
+                                          : scan_.size() > shared_->limits.head_bytes) {
+    refuse({431, "the head of the request is too large"});
+    return true;
+  }
+  return found == HeadScan::State::kComplete && begin_request();
+}
+
+bool ServedConnection::begin_request() {
+  const std::size_t size = scan_.size();
+  head_.emplace();
+  head_->remote_address_ = remote_address_;
+  head_->client_subject_ = client_subject_;
+  head_->received_ = Clock::now();
+  const std::optional<Refusal> refusal = parser_.parse_head(buffered().substr(0, size), *head_);
+  begin_ += size;
+  scan_.restart();
+  is_head_begun_ = false;
+  if (refusal) {
+    refuse(*refusal);
+    return true;
+  }
+  is_head_request_ = head_->method() == "HEAD";
+  is_http_1_0_ = head_->is_http_1_0();
+  close_after_ = !parser_.keeps_alive();
+  body_ = RequestBody(shared_->budget);
+
+  HeadVerdict verdict = shared_->on_head(*head_);
+  const bool is_server_refusal = !verdict.refusal;
+  std::optional<HttpAnswer> answer = is_server_refusal ? admit_body(verdict) : std::move(verdict.refusal);
+  const bool expects = head_->header("expect").has_value();
+  if (answer) {
+    const std::uint64_t left = head_->content_length().value_or(0);
+    if (is_server_refusal) ++shared_->refused_requests;
+    const bool can_discard = !expects && !head_->is_chunked() && left <= kDiscardBytesMax;
+    discard_left_ = can_discard ? left : 0;
+    refuse(std::move(*answer), !can_discard);
+    return true;
+  }
+  begin_transfer();
+  state_ = State::kBody;
+  const bool has_body = head_->is_chunked() || head_->content_length().value_or(0) > 0;
+  if (expects && !is_http_1_0_ && has_body && buffered().empty()) send_continue();
+  return true;
+}
+
+// Checks what can be checked before the body is read, and makes room for it.
+std::optional<HttpAnswer> ServedConnection::admit_body(const HeadVerdict& verdict) {
+  body_limit_ =
+      std::min(verdict.body_bytes_max.value_or(shared_->limits.body_bytes), shared_->limits.bytes_in_flight);
+  const std::uint64_t length = head_->content_length().value_or(0);
+  if (const auto expect = head_->header("expect"); expect && to_lower(*expect) != "100-continue")
+    return error_answer(417, "the server knows only the expectation 100-continue");
+  if (!content_encoding(*head_))
+    return error_answer(415, "the server knows the content encodings gzip, deflate and identity");
+  if (length > body_limit_) return error_answer(kTooLarge.status, kTooLarge.reason);
+  const bool is_full = length == 0 && shared_->budget->is_exhausted();
+  if (is_full || !body_.reserve(length)) {
+    HttpAnswer answer = error_answer(kBusy.status, kBusy.reason);
+    answer.headers.emplace_back("Retry-After", concat(shared_->limits.retry_after_s));
+    return answer;
+  }
+  return std::nullopt;
+}
+
+bool ServedConnection::take_body() {
+  if (is_receiving_body_) return false;
+  const std::uint64_t length = head_->content_length().value_or(0);
+  if (const std::size_t taken = std::min<std::uint64_t>(length - body_.size(), end_ - begin_); taken > 0) {
+    std::memcpy(body_.room().data(), buffer_.get() + begin_, taken);
+    body_.added(taken);
+    begin_ += taken;
+    transferred_ += taken;
+  }
+  if (body_.size() < length) return false;
+  dispatch();
+  return true;
+}
+
+bool ServedConnection::take_chunks() {
+  if (begin_ == end_) return false;
+  const RequestParser::ChunkStep step = parser_.decode(buffered(), body_, body_limit_);
+  begin_ += step.consumed;
+  transferred_ += step.consumed;
+  if (step.refusal) {
+    refuse(*step.refusal);
+    return true;
+  }
+  if (step.is_done) {
+    dispatch();
+    return true;
+  }
+  if (step.consumed == 0 && end_ - begin_ >= shared_->limits.head_bytes) {
+    refuse({400, "a chunk of the request's body has too long a head or trailer"});
+    return true;
+  }
+  return step.consumed > 0;
+}
+
+bool ServedConnection::take_discarded() {
+  const std::size_t taken = std::min<std::uint64_t>(discard_left_, end_ - begin_);
+  begin_ += taken;
+  discard_left_ -= taken;
+  transferred_ += taken;
+  if (discard_left_ > 0) return false;
+  waiting_since_ = Clock::now();
+  state_ = State::kHead;
+  return true;
+}
+
+void ServedConnection::dispatch() {
+  if (content_encoding(*head_) != Compression::kNone) {
+    if (const std::optional<Refusal> refusal = inflate()) {
+      ++shared_->refused_requests;
+      refuse(error_answer(refusal->status, refusal->reason), false);
+      return;
+    }
+  }
+  state_ = State::kAnswering;
+  is_request_open_ = true;
+  shared_->request_began();
+  ReceivedRequest request{std::move(*head_), std::move(body_)};
+  head_.reset();
+  body_ = RequestBody();
+  shared_->on_request(std::move(request),
+                      Responder(std::static_pointer_cast<ServedConnection>(shared_from_this())));
+}
+
+std::optional<Refusal> ServedConnection::inflate() {
+  const std::uint64_t ratio = std::max<std::uint64_t>(1, shared_->limits.inflate_ratio_max);
+  const std::uint64_t by_ratio =
+      body_.size() > body_limit_ / ratio ? body_limit_ : std::max(kInflateAlways, body_.size() * ratio);
+  const std::uint64_t limit = std::min(body_limit_, by_ratio);
+  Inflater inflater(*content_encoding(*head_), limit);
+  RequestBody inflated(shared_->budget);
+  BytesView input = body_.bytes();
+  for (bool is_full = true; is_full;) {
+    const std::uint64_t wanted = std::max<std::uint64_t>(inflated.size() * 2, kInflateStep);
+    // One byte more than may be: a body that is too large then shows itself.
+    if (inflated.room().empty() && !inflated.reserve(std::min(wanted, limit + 1))) return kBusy;
+    const Result<InflateStep> step = inflater.step(input, inflated.room());
+    if (!step && step.error().code == Code::kResourceExhausted) return kTooLarge;
+    if (!step) return Refusal{400, "the body of the request is not what its Content-Encoding says"};
+    input = input.subspan(step->consumed_bytes);
+    is_full = step->produced_bytes == inflated.room().size();
+    inflated.added(step->produced_bytes);
+    if (inflated.size() > limit) return kTooLarge;
+  }
+  if (!inflater.finish()) return Refusal{400, "the compressed body of the request is cut short"};
+  body_ = std::move(inflated);
+  return std::nullopt;
+}
+
+// ---- answers ----------------------------------------------------------------------------------------
+
+// For what breaks the conversation: where the next request would begin is not known.
+void ServedConnection::refuse(const Refusal& refusal) {
+  ++shared_->refused_requests;
+  HttpAnswer answer = error_answer(refusal.status, refusal.reason);
+  if (refusal.status == 429)
+    answer.headers.emplace_back("Retry-After", concat(shared_->limits.retry_after_s));
+  refuse(std::move(answer), true);
+}
+
+void ServedConnection::refuse(HttpAnswer answer, bool close_after) {
+  close_after_ = close_after_ || close_after;
+  head_.reset();
+  // Memory that is being received into stays until the connection is closed.
+  if (!is_receiving_body_) body_ = RequestBody();
+  begin_answer(std::move(answer));
+}
+
+void ServedConnection::begin_answer(HttpAnswer answer) {
+  close_after_ = close_after_ || shared_->is_draining;
+  ConnectionField field = ConnectionField::kNone;
+  if (close_after_) field = ConnectionField::kClose;
+  if (!close_after_ && is_http_1_0_) field = ConnectionField::kKeepAlive;
+  write_answer_head(answer, field, answer_head_);
+  answer_body_ = std::move(answer.body);
+  if (is_head_request_ || !status_has_body(answer.status)) answer_body_.clear();
+  answer_charge_.add(answer_head_.size() + answer_body_.size());
+  answer_sent_ = 0;
+  state_ = State::kWriting;
+  begin_transfer();
+  if (!is_sending_) send_more();
+}
+
+void ServedConnection::send_more() {
+  const std::size_t all = answer_head_.size() + answer_body_.size();
+  bool is_first = true;
+  while (answer_sent_ < all) {
+    const BytesView head = as_bytes(answer_head_).subspan(std::min(answer_sent_, answer_head_.size()));
+    const std::size_t body_sent = answer_sent_ - std::min(answer_sent_, answer_head_.size());
+    const BytesView body = as_bytes(answer_body_).subspan(body_sent);
+    const std::size_t taken = is_first ? transport_->send_now(head, body) : 0;
+    is_first = false;
+    answer_sent_ += taken;
+    transferred_ += taken;
+    if (taken == 0) {
+      is_sending_ = true;
+      transport_->send(head, body);
+      return;
+    }
+  }
+  end_answer();
+}
+
+void ServedConnection::send_continue() {
+  continue_left_ = kContinue;
+  continue_left_.remove_prefix(transport_->send_now(as_bytes(continue_left_), {}));
+  if (continue_left_.empty()) return;
+  is_sending_ = true;
+  transport_->send(as_bytes(continue_left_), {});
+}
+
+void ServedConnection::end_request() {
+  answer_charge_.clear();
+  if (std::exchange(is_request_open_, false)) shared_->request_ended();
+}
+
+void ServedConnection::end_answer() {
+  std::string().swap(answer_body_);
+  end_request();
+  is_head_request_ = false;
+  if (close_after_) {
+    if (has_peer_ended_) return close();
+    transport_->end_sending();
+    state_ = State::kLingering;
+    begin_transfer();
+    return;
+  }
+  waiting_since_ = Clock::now();
+  state_ = discard_left_ > 0 ? State::kDiscarding : State::kHead;
+  begin_transfer();
+}
+
+// ---- memory -----------------------------------------------------------------------------------------
+
+// Receiving goes on while a request is worked on: that is how the end of a client shows itself.
+void ServedConnection::receive_more() {
+  if (is_receiving_ || has_peer_ended_ || state_ == State::kOpening) return;
+  if (state_ == State::kBody && !head_->is_chunked()) {
+    is_receiving_ = is_receiving_body_ = true;
+    const std::size_t left = *head_->content_length() - body_.size();
+    transport_->receive(body_.room().first(left));
+    return;
+  }
+  const bool may_grow = state_ == State::kHead || state_ == State::kBody;
+  if (!make_room(may_grow)) return;
+  is_receiving_ = true;
+  transport_->receive({reinterpret_cast<std::byte*>(buffer_.get()) + end_, capacity_ - end_});
+}
+
+bool ServedConnection::make_room(bool may_grow) {
+  if (begin_ == end_) begin_ = end_ = 0;
+  if (end_ < capacity_) return true;
+  if (begin_ > 0) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+    end_ -= std::exchange(begin_, 0);
+    return true;
+  }
+  const std::size_t largest = std::max(kBufferBytes, shared_->limits.head_bytes);
+  if (capacity_ >= largest || (capacity_ > 0 && !may_grow)) return false;
+  const std::size_t capacity = std::clamp(2 * capacity_, kBufferBytes, largest);
+  std::unique_ptr<char[]> buffer(new (std::nothrow) char[capacity]);
+  if (!buffer) return false;
+  if (end_ > 0) std::memcpy(buffer.get(), buffer_.get(), end_);
+  buffer_ = std::move(buffer);
+  capacity_ = capacity;
+  return true;
+}
+
+void ServedConnection::close() {
+  if (state_ == State::kClosed) return;
+  const bool is_answer_awaited = state_ == State::kAnswering;
+  state_ = State::kClosed;
+  transport_->close();
+  answer_charge_.clear();
+  if (!is_answer_awaited) end_request();
+  shared_->connection_closed();
+}
+
+// ---- Responder --------------------------------------------------------------------------------------
+
+void ServedConnection::answer(HttpAnswer answer) {
+  if (transport_->is_own_thread()) {
+    {
+      const std::lock_guard lock(mutex_);
+      gone_callback_ = nullptr;
+    }
+    if (state_ != State::kAnswering) return end_request();
+    begin_answer(std::move(answer));
+    advance();
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    incoming_ = std::move(answer);
+    gone_callback_ = nullptr;
+  }
+  transport_->wake(shared_from_this());
+}
+
+void ServedConnection::woken() {
+  std::optional<HttpAnswer> answer;
+  {
+    const std::lock_guard lock(mutex_);
+    answer = std::exchange(incoming_, std::nullopt);
+  }
+  if (!answer) return;
+  if (state_ != State::kAnswering) return end_request();
+  begin_answer(std::move(*answer));
+  advance();
+}
+
+void ServedConnection::on_gone(std::function<void()> callback) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_gone_) {
+      gone_callback_ = std::move(callback);
+      return;
+    }
+  }
+  callback();
+}
+
+void ServedConnection::tell_gone() {
+  std::function<void()> callback;
+  {
+    const std::lock_guard lock(mutex_);
+    is_gone_ = true;
+    callback = std::exchange(gone_callback_, nullptr);
+  }
+  if (callback) callback();
+}
+
+Responder::~Responder() {
+  if (connection_)
+    std::exchange(connection_, nullptr)->answer(error_answer(500, "the server gave the request no answer"));
+}
+
+void Responder::send(HttpAnswer answer) && { std::exchange(connection_, nullptr)->answer(std::move(answer)); }
+
+bool Responder::is_gone() const { return connection_->is_gone(); }
+
+void Responder::on_gone(std::function<void()> callback) const { connection_->on_gone(std::move(callback)); }
+
+}  // namespace headrace
