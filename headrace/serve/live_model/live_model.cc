@@ -23,7 +23,8 @@ struct VersionRecord {
   std::shared_ptr<const WantedVersion> wanted;
   std::shared_ptr<ServedVersion> served{};  // null: none is ready
   VersionStatus loading{};                  // what `statuses` shows if none is ready
-  int failures = 0;                         // one after another
+  bool is_coming_back = false;
+  int failures = 0;  // one after another
   Clock::time_point retry_at{};
 
   // Another content may have been published under the same number.
@@ -52,6 +53,25 @@ std::string_view version_state_name(VersionState state) {
   return kNames[static_cast<std::size_t>(state)];
 }
 
+namespace {
+
+Error not_ready(const std::string& name, const VersionStatus& status) {
+  const std::string why = status.error ? concat(": ", status.error->message) : "";
+  return {Code::kUnavailable, concat("version ", status.number, " of ", name, " is ",
+                                     version_state_name(status.state), why, "; ask again")};
+}
+
+// The number that is meant where a request names none.
+std::optional<std::uint64_t> chosen_number(const VersionTable& table) {
+  const auto latest = table.labels.find(kLatestAlias);
+  if (latest != table.labels.end() && table.ready.contains(latest->second)) return latest->second;
+  if (!table.ready.empty()) return table.ready.rbegin()->first;
+  if (!table.statuses.empty()) return table.statuses.rbegin()->first;
+  return std::nullopt;
+}
+
+}  // namespace
+
 class LiveModel::Worker {
  public:
   Worker(std::string name, LiveModelParts parts, const LiveModelOptions& options)
@@ -66,6 +86,46 @@ class LiveModel::Worker {
   std::shared_ptr<const VersionTable> table() const {
     const std::scoped_lock lock(table_mutex_);
     return table_;
+  }
+
+  void await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,
+             Clock::time_point deadline, Found found) {
+    auto now = look_up(*table(), version, label);
+    const bool is_to_wait = !now.version && now.is_coming_back;
+    if (!is_to_wait) return found(std::move(now.version));
+    std::unique_lock lock(waiting_mutex_);
+    if (waiting_.size() < kWaitingMax) {
+      waiting_.push_back(
+          {version, label ? std::optional(std::string(*label)) : std::nullopt, deadline, std::move(found)});
+      return;
+    }
+    lock.unlock();
+    found(Error{Code::kResourceExhausted, concat("too many requests wait for ", name_, " to come back")});
+  }
+
+  struct LookedUp {
+    Result<std::shared_ptr<ServedVersion>> version;
+    bool is_coming_back = false;
+  };
+  LookedUp look_up(const VersionTable& table, std::optional<std::uint64_t> version,
+                   std::optional<std::string_view> label) const {
+    if (label) {
+      const auto found = table.labels.find(*label);
+      if (found == table.labels.end())
+        return {Error{Code::kNotFound, concat("the model ", name_, " has no label ", *label)}};
+      version = found->second;
+    }
+    if (!version) version = chosen_number(table);
+    if (!version) {
+      return {Error{Code::kUnavailable, concat("no version of the model ", name_,
+                                               " is there yet; the server looks for one every few seconds")}};
+    }
+    const auto ready = table.ready.find(*version);
+    if (ready != table.ready.end()) return {ready->second};
+    const auto status = table.statuses.find(*version);
+    if (status != table.statuses.end())
+      return {not_ready(name_, status->second), status->second.is_coming_back};
+    return {Error{Code::kNotFound, concat("the model ", name_, " has no version ", *version)}};
   }
 
  private:
@@ -84,6 +144,7 @@ class LiveModel::Worker {
       take_ends();
       load_next(stop);
       settle();
+      answer_waiting();
       for (auto& [number, record] : records_) {
         if (record.served) record.served->expire();
       }
@@ -91,6 +152,7 @@ class LiveModel::Worker {
       ends_->has_come.wait_for(lock, stop, kTick, [this] { return !ends_->errors.empty(); });
     }
     drain_all();
+    answer_waiting();
   }
 
   Clock::duration until_next_poll() {
@@ -136,6 +198,7 @@ class LiveModel::Worker {
       if (!record.is_to_be_loaded() || Clock::now() < record.retry_at) continue;
       Status loaded = load(record, stop);
       const bool was_stopped = stop.stop_requested();
+      record.is_coming_back = false;
       if (!loaded && !was_stopped) fail(record, std::move(loaded).error());
       return;
     }
@@ -144,7 +207,7 @@ class LiveModel::Worker {
   Status load(VersionRecord& record, const std::stop_token& stop) {
     const std::uint64_t number = record.wanted->number;
     const auto tell = [&](VersionState state) {
-      record.loading = {.number = number, .state = state};
+      record.loading = {.number = number, .state = state, .is_coming_back = record.is_coming_back};
       publish();
     };
     tell(VersionState::kFetching);
@@ -163,6 +226,7 @@ class LiveModel::Worker {
       return warmed;
     }
     record.failures = 0;
+    record.is_coming_back = false;
     std::swap(record.served, served);
     publish();
     if (served) retire(std::move(served));
@@ -177,8 +241,10 @@ class LiveModel::Worker {
     remark(concat(name_, ": version ", record.wanted->number, " failed, and is tried again in ",
                   std::chrono::duration_cast<std::chrono::milliseconds>(wait).count(),
                   " ms: ", error.message));
-    record.loading = {
-        .number = record.wanted->number, .state = VersionState::kFailed, .error = std::move(error)};
+    record.loading = {.number = record.wanted->number,
+                      .state = VersionState::kFailed,
+                      .error = std::move(error),
+                      .is_coming_back = record.is_coming_back};
     publish();
   }
 
@@ -194,8 +260,9 @@ class LiveModel::Worker {
       if (found == records_.end()) continue;
       VersionRecord& record = found->second;
       if (!record.served || record.served->digest() != key.second) continue;
-      retire(std::move(record.served));
+      record.is_coming_back = true;
       fail(record, std::move(error));
+      retire(std::move(record.served));
     }
   }
 
@@ -285,6 +352,23 @@ class LiveModel::Worker {
     table_ = std::move(made);
   }
 
+  void answer_waiting() {
+    std::vector<Waiting> waiting;
+    {
+      const std::scoped_lock lock(waiting_mutex_);
+      waiting.swap(waiting_);
+    }
+    for (Waiting& each : waiting) {
+      if (Clock::now() < each.deadline) {
+        await(each.version, each.label, each.deadline, std::move(each.found));
+      } else {
+        each.found(Error{Code::kDeadlineExceeded, concat("the engine of ", name_,
+                                                         " has ended, and has not come "
+                                                         "back before the request's deadline")});
+      }
+    }
+  }
+
   void remark(const std::string& text) const { parts_.remark(text); }
   void remark_once(const std::string& text) {
     if (!said_.insert(text).second) return;
@@ -297,7 +381,15 @@ class LiveModel::Worker {
     Clock::time_point drain_until;
     bool is_ended;
   };
+  // A request that waits for a version which is coming back.
+  struct Waiting {
+    std::optional<std::uint64_t> version;
+    std::optional<std::string> label;
+    Clock::time_point deadline;
+    Found found;
+  };
   static constexpr std::size_t kSaidMax = 1'000;
+  static constexpr std::size_t kWaitingMax = 10'000;
 
   const std::string name_;
   const LiveModelParts parts_;
@@ -314,6 +406,8 @@ class LiveModel::Worker {
   std::set<std::string> said_;
 
   const std::shared_ptr<VersionEnds> ends_ = std::make_shared<VersionEnds>();
+  std::mutex waiting_mutex_;
+  std::vector<Waiting> waiting_;
   mutable std::mutex table_mutex_;
   std::shared_ptr<const VersionTable> table_ = std::make_shared<VersionTable>();
   std::jthread thread_;
@@ -325,46 +419,14 @@ LiveModel::~LiveModel() = default;
 
 const std::string& LiveModel::name() const { return worker_->name(); }
 
-namespace {
-
-Error not_ready(const std::string& name, const VersionStatus& status) {
-  const std::string why = status.error ? concat(": ", status.error->message) : "";
-  return {Code::kUnavailable, concat("version ", status.number, " of ", name, " is ",
-                                     version_state_name(status.state), why, "; ask again")};
-}
-
-// The number that is meant where a request names none.
-std::optional<std::uint64_t> chosen_number(const VersionTable& table) {
-  const auto latest = table.labels.find(kLatestAlias);
-  if (latest != table.labels.end() && table.ready.contains(latest->second)) return latest->second;
-  if (!table.ready.empty()) return table.ready.rbegin()->first;
-  if (!table.statuses.empty()) return table.statuses.rbegin()->first;
-  return std::nullopt;
-}
-
-}  // namespace
-
 Result<std::shared_ptr<ServedVersion>> LiveModel::find(std::optional<std::uint64_t> version,
                                                        std::optional<std::string_view> label) const {
-  const std::shared_ptr<const VersionTable> table = worker_->table();
-  if (label) {
-    const auto found = table->labels.find(*label);
-    if (found == table->labels.end())
-      return Error{Code::kNotFound, concat("the model ", name(), " has no label ", *label)};
-    version = found->second;
-  }
-  if (!version) {
-    version = chosen_number(*table);
-    if (!version) {
-      return Error{Code::kUnavailable, concat("no version of the model ", name(),
-                                              " is there yet; the server looks for one every few seconds")};
-    }
-  }
-  const auto ready = table->ready.find(*version);
-  if (ready != table->ready.end()) return ready->second;
-  const auto status = table->statuses.find(*version);
-  if (status != table->statuses.end()) return not_ready(name(), status->second);
-  return Error{Code::kNotFound, concat("the model ", name(), " has no version ", *version)};
+  return worker_->look_up(*worker_->table(), version, label).version;
+}
+
+void LiveModel::await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,
+                      std::chrono::steady_clock::time_point deadline, Found found) const {
+  worker_->await(version, label, deadline, std::move(found));
 }
 
 bool LiveModel::is_ready() const { return find({}, {}).has_value(); }

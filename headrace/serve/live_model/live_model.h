@@ -26,6 +26,8 @@ struct VersionStatus {
   std::uint64_t number = 0;
   VersionState state = VersionState::kFetching;
   std::optional<Error> error{};  // of kFailed: why; it is tried again
+  /// It was ready, and its engine has ended: it is being loaded for the first time since.
+  bool is_coming_back = false;
 };
 
 /// Loads a version. `on_state` may be told kLoading once the files are there. `on_end` is called at most once,
@@ -73,6 +75,14 @@ class LiveModel {
   /// \error kUnavailable  it is not ready: says why
   Result<std::shared_ptr<ServedVersion>> find(std::optional<std::uint64_t> version,
                                               std::optional<std::string_view> label) const;
+
+  using Found = std::function<void(Result<std::shared_ptr<ServedVersion>>)>;
+  /// As `find`, but waits for a version that is coming back, until the deadline. Never blocks: `found` is called
+  /// once, at once or from the thread of this.
+  /// \error kDeadlineExceeded   it has not come back in time
+  /// \error kResourceExhausted  too many requests wait already
+  void await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,
+             std::chrono::steady_clock::time_point deadline, Found found) const;
 
   /// Whether `find` of the server's choice gives a version.
   bool is_ready() const;

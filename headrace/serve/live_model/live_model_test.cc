@@ -325,6 +325,39 @@ TEST_F(LiveModelTest, AVersionWhoseEngineEndsIsLoadedAgain) {
   EXPECT_THAT(remarks, testing::Contains(HasSubstr("version 1 failed, and is tried again in 2 ms: a seg")));
 }
 
+TEST_F(LiveModelTest, RequestsWaitForAVersionThatIsComingBack) {
+  options.retry_first = milliseconds(50);
+  want({{1, "a"}}, {{"latest", 1}});
+  start();
+  wait_for_version(1);
+  controls.at("a")->on_end({Code::kUnavailable, "a segmentation fault"});
+  wait_until([&] { return !live->find({}, {}); });
+  std::promise<Result<std::shared_ptr<ServedVersion>>> promise, late;
+  const auto never = std::chrono::steady_clock::time_point::max();
+  live->await({}, {}, never, [&](auto found) { promise.set_value(std::move(found)); });
+  live->await({}, {}, {}, [&](auto found) { late.set_value(std::move(found)); });
+  const auto found = promise.get_future().get();
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ((*found)->number(), 1);
+  EXPECT_EQ(late.get_future().get().error().code, Code::kDeadlineExceeded);
+}
+
+TEST_F(LiveModelTest, NobodyWaitsForAVersionThatFailsAgain) {
+  want({{1, "a"}}, {{"latest", 1}});
+  start();
+  wait_for_version(1);
+  {
+    const std::scoped_lock lock(mutex);
+    failing = {"a"};
+  }
+  controls.at("a")->on_end({Code::kUnavailable, "a segmentation fault"});
+  wait_until([&] { return !live->find({}, {}); });
+  std::promise<Result<std::shared_ptr<ServedVersion>>> promise;
+  live->await({}, {}, std::chrono::steady_clock::time_point::max(),
+              [&](auto found) { promise.set_value(std::move(found)); });
+  EXPECT_EQ(promise.get_future().get().error().code, Code::kUnavailable);
+}
+
 TEST_F(LiveModelTest, AStoreThatFailsChangesNothing) {
   want({{1, "a"}}, {{"latest", 1}});
   start();

@@ -52,7 +52,7 @@ struct RequestRouter::Asked {
   Responder responder;
   ServingMetrics& metrics;
   std::string_view protocol;
-  std::string model{};
+  std::string model{};  // none: it is not served, and may be any text
   std::shared_ptr<ServedVersion> version{};
   const ServedSignature* signature = nullptr;
   Clock::time_point deadline{};
@@ -69,10 +69,21 @@ struct RequestRouter::Asked {
     send(std::move(answer));
   }
 
-  Status find(const ServedModels& models, const RequestedModel& requested) {
-    model = requested.name;
-    HEADRACE_TRY(version, models.find_version(requested));
-    return {};
+  // Calls `next` when the version is there.
+  static void find(std::shared_ptr<Asked> asked, const ServedModels& models, const RequestedModel& requested,
+                   std::function<void(std::shared_ptr<Asked>)> next) {
+    const auto model = models.find(requested.name);
+    if (!model) return asked->send_error(model.error());
+    asked->model = requested.name;
+    std::optional<std::uint64_t> number;
+    if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
+    const Clock::time_point deadline = asked->deadline;
+    (*model)->await(number, requested.label, deadline,
+                    [asked = std::move(asked), next = std::move(next)](auto version) {
+                      if (!version) return asked->send_error(version.error());
+                      asked->version = *std::move(version);
+                      next(asked);
+                    });
   }
   Status find_signature(std::string_view name) {
     signature = version->model().find(name);
@@ -139,9 +150,9 @@ void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
   if (!route) return fail(route.error());
   if (const Status known = check_rest_verb(route->verb); !known) return fail(known.error());
   if (route->verb == RestVerb::kStatus) {
-    asked->model = route->model.name;
     const auto model = models_.find(route->model.name);
     if (!model) return fail(model.error());
+    asked->model = route->model.name;
     std::vector<RestVersionStatus> versions;
     for (const VersionStatus& status : (*model)->statuses()) {
       const auto number = static_cast<std::int64_t>(status.number);
@@ -152,12 +163,18 @@ void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
       return fail({Code::kNotFound, concat("the model has no version ", *route->model.version)});
     return asked->send({.body = rest_status_body(versions)});
   }
-  if (const Status found = asked->find(models_, route->model); !found) return fail(found.error());
-  if (route->verb == RestVerb::kMetadata) {
-    return asked->send(
-        {.body = rest_metadata_body(asked->model, static_cast<std::int64_t>(asked->version->number()),
-                                    asked->version->model())});
-  }
+  const bool is_metadata = route->verb == RestVerb::kMetadata;
+  Asked::find(std::move(asked), models_, route->model, is_metadata ? describe_rest : predict_rest);
+}
+
+void RequestRouter::describe_rest(std::shared_ptr<Asked> asked) {
+  return asked->send(
+      {.body = rest_metadata_body(asked->model, static_cast<std::int64_t>(asked->version->number()),
+                                  asked->version->model())});
+}
+
+void RequestRouter::predict_rest(std::shared_ptr<Asked> asked) {
+  const auto fail = [&asked](const Error& error) { asked->send_error(error); };
   auto request = RestRequest::parse(asked->request.body.text(), true);
   if (!request) return fail(request.error());
   if (const Status found = asked->find_signature(request->signature_name()); !found)
@@ -187,19 +204,31 @@ void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
     default:
       break;
   }
-  const Status found = asked->find(models_, route->model);
-  if (route->verb == InferVerb::kModelReady && (found || found.error().code == Code::kUnavailable)) {
-    return asked->send(
-        {.status = found ? 200U : 503U, .body = infer_model_ready_body(asked->model, found.has_value())});
+  if (route->verb == InferVerb::kModelReady) {
+    const auto model = models_.find(route->model.name);
+    if (!model) return fail(model.error());
+    const auto version = models_.find_version(route->model);
+    if (!version && version.error().code != Code::kUnavailable) return fail(version.error());
+    return asked->send({.status = version ? 200U : 503U,
+                        .body = infer_model_ready_body(route->model.name, version.has_value())});
   }
-  if (!found) return fail(found.error());
-  const auto number = static_cast<std::int64_t>(asked->version->number());
-  if (route->verb == InferVerb::kModel) {
-    std::vector<std::int64_t> versions;
-    for (const auto& version : (*models_.find(asked->model))->ready_versions())
-      versions.push_back(static_cast<std::int64_t>(version->number()));
-    return asked->send({.body = infer_model_body(asked->model, versions, asked->version->model())});
-  }
+  if (route->verb == InferVerb::kModel)
+    return Asked::find(std::move(asked), models_, route->model,
+                       [this](auto found) { describe_infer(*found); });
+  Asked::find(std::move(asked), models_, route->model, infer);
+}
+
+void RequestRouter::describe_infer(Asked& asked) const {
+  std::vector<std::int64_t> versions;
+  const auto model = models_.find(asked.model);
+  for (const auto& version : (*model)->ready_versions())
+    versions.push_back(static_cast<std::int64_t>(version->number()));
+  asked.send({.body = infer_model_body(asked.model, versions, asked.version->model())});
+}
+
+void RequestRouter::infer(std::shared_ptr<Asked> asked) {
+  const auto fail = [&asked](const Error& error) { asked->send_error(error); };
+  const RequestHead& head = asked->request.head;
   std::optional<std::uint64_t> header_bytes;
   if (const auto length = head.header(kHeaderLength)) {
     header_bytes = parse_number<std::uint64_t>(*length);
@@ -213,7 +242,8 @@ void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
   const auto bound = request->bind(*asked->signature);
   if (!bound) return fail(bound.error());
   const auto encode = [signature = asked->signature, request = *request, model = asked->model,
-                       number](const BatchAnswers& answers) -> Result<HttpAnswer> {
+                       number = static_cast<std::int64_t>(asked->version->number())](
+                          const BatchAnswers& answers) -> Result<HttpAnswer> {
     HEADRACE_TRY(InferAnswer answer, infer_answer(answers, *signature, request, model, number));
     HttpAnswer out{.body = std::move(answer.body)};
     if (answer.header_bytes) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "headrace/cli/servers/serve/http_server.h"
@@ -39,7 +40,11 @@ class RequestRouter {
   struct Asked;
   bool is_ready() const { return !is_draining_ && models_.are_ready(); }
   void answer_rest(std::shared_ptr<Asked> asked) const;
+  static void describe_rest(std::shared_ptr<Asked> asked);
+  static void predict_rest(std::shared_ptr<Asked> asked);
   void answer_infer(std::shared_ptr<Asked> asked) const;
+  void describe_infer(Asked& asked) const;
+  static void infer(std::shared_ptr<Asked> asked);
 
   const ServedModels& models_;
   ServingMetrics& metrics_;
