@@ -80,6 +80,12 @@ bool is_space(char character) {
   return character == ' ' || character == '\n' || character == '\r' || character == '\t';
 }
 
+// Whether a character may be in a number or in one of our words.
+bool is_in_token(char character) {
+  return (character >= '0' && character <= '9') || (character >= 'a' && character <= 'z') ||
+         (character >= 'A' && character <= 'Z') || character == '-' || character == '+' || character == '.';
+}
+
 // Behind the string that begins here.
 std::size_t skip_string(std::string_view text, std::size_t begin) {
   for (std::size_t i = begin + 1; i < text.size(); ++i) {
@@ -131,7 +137,8 @@ std::optional<StrictText> make_strict(std::string_view text) {
       ++i;
     } else {
       const std::size_t begin = i;
-      i = std::min(text.find_first_of(" \n\r\t,:[]{}\"", begin), text.size());
+      while (i < text.size() && is_in_token(text[i])) ++i;
+      if (i == begin) ++i;  // no JSON
       const std::string_view token = text.substr(begin, i - begin);
       for (const Word& word : kWords) {
         if (token != word.word) continue;
