@@ -232,19 +232,25 @@ bool read_number(Element element, bool has_markers, T& out) {
 }
 
 template <typename T>
+bool read_one(Element element, bool has_markers, std::byte*& out) {
+  T value{};
+  if (!read_number(element, has_markers, value)) return false;
+  std::memcpy(out, &value, sizeof value);
+  out += sizeof value;
+  return true;
+}
+
+template <typename T>
 bool read_list(Element element, bool has_markers, std::span<const std::int64_t> sizes, std::byte*& out) {
-  if (sizes.empty()) {
-    T value{};
-    if (!read_number(element, has_markers, value)) return false;
-    std::memcpy(out, &value, sizeof value);
-    out += sizeof value;
-    return true;
-  }
+  if (sizes.empty()) return read_one<T>(element, has_markers, out);
   if (!element.is_array()) return false;
   std::int64_t left = sizes[0];
   const auto inner = sizes.subspan(1);
   for (const Element child : array_of(element)) {
-    if (left-- == 0 || !read_list<T>(child, has_markers, inner, out)) return false;
+    if (left-- == 0) return false;
+    const bool is_read =
+        inner.empty() ? read_one<T>(child, has_markers, out) : read_list<T>(child, has_markers, inner, out);
+    if (!is_read) return false;
   }
   return left == 0;
 }
