@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostEntries = 100'000;  // looked at to see what a place is
 
-// What lies directly in a place.
+// The entries that lie directly in a place.
 struct PlaceContent {
   bool is_named_model = false;
   bool is_headraces = false;  // something lies below _headrace/
@@ -36,13 +36,11 @@ Result<PlaceContent> look_at(const Location& place, const CallOptions& call) {
       }));
   if (!content.is_headraces) return content;
   // A name's number is taken before its first alias is set, and chains do not lie beside them.
-  HEADRACE_CHECK(
-      place.store->list(place.at("_headrace/").key, {.call = call}, [&](const ObjectInfo& object) {
-        const std::string_view name = std::string_view(object.key).substr(prefix.size());
-        content.is_named_model =
-            name.starts_with("_headrace/aliases-") || name.starts_with("_headrace/version-");
-        return !content.is_named_model && !name.starts_with(kManifestPrefix);
-      }));
+  HEADRACE_CHECK(place.store->list(place.at("_headrace/").key, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string_view name = std::string_view(object.key).substr(prefix.size());
+    content.is_named_model = name.starts_with("_headrace/aliases-") || name.starts_with("_headrace/version-");
+    return !content.is_named_model && !name.starts_with(kManifestPrefix);
+  }));
   return content;
 }
 
@@ -113,9 +111,10 @@ class DetectedSource final : public ModelSource {
     }
     if (finder_) return finder_->find(wanted_, call);
     WantedVersions none;
-    none.remarks.push_back(concat("There is no model in ", place_.describe(),
-                                  " yet: neither a named model, nor a run, nor a SavedModel, nor folders with "
-                                  "numbers that hold one."));
+    none.remarks.push_back(
+        concat("There is no model in ", place_.describe(),
+               " yet: neither a named model, nor a run, nor a SavedModel, nor folders with "
+               "numbers that hold one."));
     return none;
   }
 

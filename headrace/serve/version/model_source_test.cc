@@ -318,7 +318,7 @@ TEST_F(SourceOfModel, AServerMayStartBeforeItsModelIsThere) {
   EXPECT_TRUE(poll_of(*folder));
 }
 
-// What is wanted follows from the aliases and from what is published, as they are at the time of a poll.
+// The wanted versions follow from the aliases and from what is published, as they are at the time of a poll.
 class WantedByRule {
  public:
   void poll(const std::map<std::string, std::uint64_t>& aliases, const std::set<std::uint64_t>& published) {

@@ -72,8 +72,9 @@ class NamedModelFinder final : public VersionFinder {
       numbers.insert(found.labels[alias]);
     }
     if (aliases_.versions().empty()) {
-      found.remarks.push_back(concat(describe(), " has no published version yet: headrace train … --name "
-                                                 "publishes one."));
+      found.remarks.push_back(concat(describe(),
+                                     " has no published version yet: headrace train … --name "
+                                     "publishes one."));
     }
     return numbers;
   }
@@ -101,8 +102,8 @@ class NamedModelFinder final : public VersionFinder {
     is_complete_ = false;
     const std::string remark =
         version ? concat("Version ", number, " of ", model_.describe(), " is not published yet.")
-                : concat("Version ", number, " of ", model_.describe(), " cannot be served: ",
-                         version.error().message, ".");
+                : concat("Version ", number, " of ", model_.describe(),
+                         " cannot be served: ", version.error().message, ".");
     if (std::ranges::find(found.remarks, remark) == found.remarks.end()) found.remarks.push_back(remark);
     return false;
   }

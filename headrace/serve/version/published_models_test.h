@@ -36,10 +36,8 @@ inline Manifest manifest_of(const Location& folder, const TestFiles& files, cons
   Manifest manifest{.kind = std::string(kExportKind), .created_by = "run", .plan = "plan"};
   for (const auto& [name, text] : files) {
     write_files(folder, {{below + name, text}});
-    manifest.parts.push_back({.key = below + name,
-                              .size_bytes = text.size(),
-                              .crc32c = crc32c(as_bytes(text)),
-                              .role = "model"});
+    manifest.parts.push_back(
+        {.key = below + name, .size_bytes = text.size(), .crc32c = crc32c(as_bytes(text)), .role = "model"});
   }
   return manifest;
 }
