@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "headrace/serve/version/export_cache.h"
 #include "headrace/serve/version/published_models_test.h"
@@ -20,11 +21,36 @@
 namespace {
 // Called before and after a folder is renamed.
 std::function<void(bool is_done)> around_rename;
+// Called before files are locked, made, renamed and removed.
+std::function<void()> before_call;
+// Called when a file is locked already.
+std::function<void()> after_refused_lock;
 }  // namespace
 
-// In place of the C library's, for all of this program.
+// In place of the C library's, for all of this program. The name in C++ is another's: `struct flock`.
+extern "C" int lock_shared_file(int file, int operation) noexcept __asm__("flock");
+extern "C" int lock_shared_file(int file, int operation) noexcept {
+  if (before_call) before_call();
+  const int result = static_cast<int>(syscall(SYS_flock, file, operation));
+  if (result != 0 && after_refused_lock) after_refused_lock();
+  return result;
+}
+
+extern "C" int make_any_folder(const char* path, mode_t mode) noexcept __asm__("mkdir");
+extern "C" int make_any_folder(const char* path, mode_t mode) noexcept {
+  if (before_call) before_call();
+  return static_cast<int>(syscall(SYS_mkdirat, AT_FDCWD, path, mode));
+}
+
+extern "C" int remove_any_file(const char* path) noexcept __asm__("unlink");
+extern "C" int remove_any_file(const char* path) noexcept {
+  if (before_call) before_call();
+  return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+
 extern "C" int renamed(const char* from, const char* to) noexcept __asm__("rename");
 extern "C" int renamed(const char* from, const char* to) noexcept {
+  if (before_call) before_call();
   if (around_rename) around_rename(false);
   const int result = static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
   const int number = errno;
@@ -45,6 +71,7 @@ using testing::IsEmpty;
 // Seen by a process and by those that it forks.
 struct SharedNumbers {
   std::atomic<std::uint64_t> reads;
+  std::atomic<bool> was_refused;
 };
 
 // Counts the reads, and calls `before_read` with the number of each.
@@ -80,6 +107,7 @@ class ProcessesWithACache : public testing::Test {
   }
   void TearDown() override {
     around_rename = nullptr;
+    before_call = nullptr;
     fs::remove_all(scratch);
     munmap(&numbers, sizeof(SharedNumbers));
   }
@@ -181,6 +209,32 @@ TEST_F(ProcessesWithACache, KilledWhileTheyRemoveLeaveNothingThatTheNextDoesNotR
   }
 }
 
+// The child removes one entry and fetches another.
+TEST_F(ProcessesWithACache, KilledBeforeAnyChangeLeaveNothingThatTheNextDoesNotRemove) {
+  publish_version(place, 2, "two");
+  const auto source = open_model_source(version_folder(place, 2), {});
+  const WantedVersion former = *(*source)->wanted().versions.at(0);
+  int state = 128 + SIGKILL;
+  int killed = 0;
+  for (int call = 1; state == 128 + SIGKILL; ++call) {
+    ASSERT_TRUE((*ExportCache::open(cache_folder))->fetch(former, {}));
+    state = wait_for(start([&] {
+      int calls = 0;
+      before_call = [&] {
+        if (++calls == call) raise(SIGKILL);
+      };
+      return fetch({.bound_bytes = 1, .threads = 1}) ? 0 : 1;
+    }));
+    if (state != 0) ++killed;
+    ASSERT_TRUE(fetch());
+    ASSERT_TRUE(ExportCache::open(cache_folder, {.bound_bytes = 0}));
+    EXPECT_THAT(names(), IsEmpty()) << "killed before call " << call;
+  }
+  EXPECT_EQ(state, 0);
+  EXPECT_GT(killed, 10);
+  RecordProperty("killed", killed);
+}
+
 TEST_F(ProcessesWithACache, FetchOnceIfTheyAreManyAtATime) {
   std::vector<pid_t> children;
   for (int i = 0; i < 6; ++i) children.push_back(start([&] { return fetch() ? 0 : 1; }));
@@ -192,7 +246,11 @@ TEST_F(ProcessesWithACache, FetchOnceIfTheyAreManyAtATime) {
 TEST_F(ProcessesWithACache, TakeOverFromOneThatIsKilledWhileTheyWait) {
   const pid_t stopped = start_stopped_fetch(2, SIGSTOP);
   wait_until_stopped(stopped);
-  const pid_t waiting = start([&] { return fetch() ? 0 : 1; });
+  const pid_t waiting = start([&] {
+    after_refused_lock = [&] { numbers.was_refused = true; };
+    return fetch() ? 0 : 1;
+  });
+  while (!numbers.was_refused) std::this_thread::yield();
   ASSERT_EQ(kill(stopped, SIGKILL), 0);
   EXPECT_EQ(wait_for(stopped), 128 + SIGKILL);
   EXPECT_EQ(wait_for(waiting), 0);

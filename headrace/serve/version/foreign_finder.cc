@@ -106,17 +106,17 @@ class WatchedFolder {
   Status look(const CallOptions& call) {
     HEADRACE_TRY(ListedModel listed, list_model(folder_, call));
     std::string digest = listed.digest(folder_);
-    if (accepted_ && digest == accepted_listing_) return {};
+    agreed_ = digest == digest_ ? agreed_ + 1 : 1;
+    digest_ = std::move(digest);
+    if (accepted_ && digest_ == accepted_listing_) return {};
     if (!listed.chain_end.empty()) {
       HEADRACE_TRY(const auto published, read_published(folder_, kExportKind, {.call = call}));
       if (published) {
         HEADRACE_TRY(accepted_, version_of_export(*published, number_));
-        accepted_listing_ = std::move(digest);
+        accepted_listing_ = digest_;
         return {};
       }
     }
-    agreed_ = digest == digest_ ? agreed_ + 1 : 1;
-    digest_ = std::move(digest);
     const bool is_doubtful = accepted_ || !listed.has_variables();
     is_settled_ = agreed_ >= (is_doubtful ? kListingsToAgreeWithDoubt : kListingsToAgree);
     if (!is_settled_) return {};

@@ -46,6 +46,8 @@ Result<PlaceContent> look_at(const Location& place, const CallOptions& call) {
 
 // Where the chain of an export is, if the place is one or a run; none if it is neither.
 Result<std::optional<Location>> find_chain(const Location& place, const CallOptions& call) {
+  HEADRACE_TRY(const ChainState inner, read_chain(place.at("export"), call));
+  if (!inner.is_free()) return std::optional(place.at("export"));
   HEADRACE_TRY(const ChainState own, read_chain(place, call));
   if (own.damage) return *own.damage;
   if (own.published > 0) {
@@ -59,11 +61,7 @@ Result<std::optional<Location>> find_chain(const Location& place, const CallOpti
     return Error{Code::kInvalidArgument, concat(place.describe(), " is no run of training: it was begun by ",
                                                 own.owner.actor.command)};
   }
-  HEADRACE_TRY(const ChainState inner, read_chain(place.at("export"), call));
-  bool is_run = !inner.is_free();
-  if (!is_run) {
-    HEADRACE_TRY(is_run, is_begun(place));
-  }
+  HEADRACE_TRY(const bool is_run, is_begun(place));
   return is_run ? std::optional(place.at("export")) : std::nullopt;
 }
 
