@@ -23,14 +23,20 @@ namespace {
 std::function<void(bool is_done)> around_rename;
 // Called before files are locked, made, renamed and removed.
 std::function<void()> before_call;
-// Called when a file is locked already.
+// Called with the path of a file that is to be locked, and when it is locked already.
+std::function<void(const std::string&)> before_lock_of;
 std::function<void()> after_refused_lock;
+
+std::string path_of(int file) {
+  return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file)).string();
+}
 }  // namespace
 
 // In place of the C library's, for all of this program. The name in C++ is another's: `struct flock`.
 extern "C" int lock_shared_file(int file, int operation) noexcept __asm__("flock");
 extern "C" int lock_shared_file(int file, int operation) noexcept {
   if (before_call) before_call();
+  if (before_lock_of) before_lock_of(path_of(file));
   const int result = static_cast<int>(syscall(SYS_flock, file, operation));
   if (result != 0 && after_refused_lock) after_refused_lock();
   return result;
@@ -108,6 +114,7 @@ class ProcessesWithACache : public testing::Test {
   void TearDown() override {
     around_rename = nullptr;
     before_call = nullptr;
+    before_lock_of = nullptr;
     fs::remove_all(scratch);
     munmap(&numbers, sizeof(SharedNumbers));
   }
@@ -241,6 +248,32 @@ TEST_F(ProcessesWithACache, FetchOnceIfTheyAreManyAtATime) {
   for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);
   EXPECT_EQ(numbers.reads, 3U);
   expect_cached(fetch());
+}
+
+TEST_F(ProcessesWithACache, KeepWhatAnotherHasFetchedJustBeforeTheyHadTheLock) {
+  std::optional<CachedExport> others;
+  before_lock_of = [&](const std::string& path) {
+    if (!path.ends_with(".fetch")) return;
+    before_lock_of = nullptr;
+    auto fetched = fetch();
+    if (fetched) others = *std::move(fetched);
+  };
+  expect_cached(fetch());
+  EXPECT_TRUE(others);
+  EXPECT_EQ(numbers.reads, 3U);
+}
+
+TEST_F(ProcessesWithACache, TellThoseThatWaitThatTheyMakeProgress) {
+  const std::string lock = cache_folder + "/" + version.digest + ".fetch";
+  std::optional<fs::file_time_type> now;
+  int touched = 0;
+  store->before_read = [&](std::uint64_t) {
+    if (!now) now = fs::last_write_time(lock);
+    if (fs::last_write_time(lock) >= *now) ++touched;
+    fs::last_write_time(lock, *now - std::chrono::hours(1));
+  };
+  ASSERT_TRUE(fetch());
+  EXPECT_EQ(touched, 3);
 }
 
 TEST_F(ProcessesWithACache, TakeOverFromOneThatIsKilledWhileTheyWait) {

@@ -253,6 +253,22 @@ TEST_F(CacheOfExports, WhatWasUsedLongestAgoGoesFirstAndWhatIsUsedStays) {
   EXPECT_EQ(fs::directory_iterator(cache_folder), fs::directory_iterator()) << "nor do locks stay";
 }
 
+TEST_F(CacheOfExports, AnEntryIsUsedWhenItsUseBeginsAndWhenItEnds) {
+  const WantedVersion version = published(1, "one");
+  const auto cache = open();
+  ASSERT_TRUE(cache->fetch(version, {}));
+  const std::string use = concat(cache_folder, "/", version.digest, ".use");
+  const auto now = fs::last_write_time(use);
+  const auto former = now - std::chrono::hours(1);
+  fs::last_write_time(use, former);
+  {
+    const auto held = cache->fetch(version, {});
+    EXPECT_GE(fs::last_write_time(use), now);
+    fs::last_write_time(use, former);
+  }
+  EXPECT_GE(fs::last_write_time(use), now);
+}
+
 TEST_F(CacheOfExports, AVersionLargerThanTheBoundIsServedWithARemark) {
   const auto cache = open({.bound_bytes = 3});
   const auto held = cache->fetch(published(1, "one"), {});

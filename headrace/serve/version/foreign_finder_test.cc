@@ -249,6 +249,28 @@ TEST_F(ForeignModels, CopiesOfExportsInNumberedFoldersCountAtOnce) {
   EXPECT_FALSE(poll_of(*source));
 }
 
+TEST_F(ForeignModels, AFolderThatHeadraceThenPublishesCountsByItsManifest) {
+  write("1", "one");
+  const auto source = open_numbered();
+  EXPECT_TRUE(poll_of(*source));
+  EXPECT_FALSE(find_version(source->wanted(), 1)->attributes_json);
+  publish_version(root.at("tf"), 1, "one");
+  EXPECT_TRUE(poll_of(*source));
+  EXPECT_TRUE(find_version(source->wanted(), 1)->attributes_json);
+}
+
+TEST_F(ForeignModels, FoldersThatAreNeverCompleteAreLookedAtNoMoreThanAFewTimes) {
+  for (int number = 2; number <= 100; ++number)
+    write_files(folder(std::to_string(number)), {{"saved_model.pb", "g"}, {"variables/x", "y"}});
+  const auto metrics = std::make_shared<StoreMetrics>();
+  const auto source = open(make_metered(root.at("tf"), metrics));
+  settle(*source);
+  const std::uint64_t before = calls_in(*metrics);
+  EXPECT_FALSE(poll_of(*source));
+  EXPECT_EQ(calls_in(*metrics) - before, 18U);
+  EXPECT_THAT(source->wanted().remarks, testing::Contains(HasSubstr("lacks files in variables/")));
+}
+
 TEST_F(ForeignModels, AFolderThatBecomesANamedModelIsFollowedAsOne) {
   write("1", "one");
   const auto source = open_numbered();
