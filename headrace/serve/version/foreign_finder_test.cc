@@ -254,7 +254,7 @@ TEST_F(ForeignModels, AFolderThatHeadraceThenPublishesCountsByItsManifest) {
   const auto source = open_numbered();
   EXPECT_TRUE(poll_of(*source));
   EXPECT_FALSE(find_version(source->wanted(), 1)->attributes_json);
-  publish_version(root.at("tf"), 1, "one");
+  ASSERT_TRUE(Ownership(folder("1"), 0, 0, 0).publish(manifest_naming(model_files("one"))));
   EXPECT_TRUE(poll_of(*source));
   EXPECT_TRUE(find_version(source->wanted(), 1)->attributes_json);
 }
