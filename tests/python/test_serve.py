@@ -282,7 +282,7 @@ def test_the_model_answers_as_tensorflow_does(place, server):
     np.testing.assert_allclose(answer["outputs"], expected["predictions"].numpy(), rtol=1e-5)
 
 
-# What clients may ask
+# Names, states and bad requests
 
 
 def test_versions_labels_status_and_metadata(server):

@@ -31,7 +31,7 @@ struct VersionRecord {
   bool is_to_be_loaded() const { return !served || served->digest() != wanted->digest; }
 };
 
-// What requests look up. Immutable.
+// The versions that requests find. Immutable.
 struct VersionTable {
   std::map<std::uint64_t, std::shared_ptr<ServedVersion>> ready;
   std::map<std::uint64_t, VersionStatus> statuses;
@@ -131,14 +131,16 @@ class LiveModel::Worker {
  private:
   void work(const std::stop_token& stop) {
     Clock::time_point poll_at = Clock::now();
-    int failed_polls = 0;
+    int hurried_polls = 0;
     while (!stop.stop_requested()) {
       const Clock::time_point now = Clock::now();
       if (now >= poll_at) {
         const Status polled = poll(stop);
-        failed_polls = polled ? 0 : failed_polls + 1;
-        poll_at = Clock::now() +
-                  (polled ? until_next_poll() : std::min(retry_wait(failed_polls), until_next_poll()));
+        // A model that is about to appear should not wait for long.
+        const bool is_to_hurry = !polled || records_.empty();
+        hurried_polls = is_to_hurry ? hurried_polls + 1 : 0;
+        const Clock::duration wait = until_next_poll();
+        poll_at = Clock::now() + (is_to_hurry ? std::min(retry_wait(hurried_polls), wait) : wait);
         if (!polled && polled.error().code != Code::kCancelled) remark_once(polled.error().message);
       }
       take_ends();
