@@ -277,7 +277,8 @@ class LiveModel::Worker {
     const bool has_successor =
         std::ranges::any_of(wanted_numbers_, [&](auto number) { return is_ready(number); });
     std::erase_if(records_, [&](auto& each) {
-      auto& [number, record] = each;
+      const std::uint64_t number = each.first;
+      VersionRecord& record = each.second;
       const bool has_label =
           std::ranges::any_of(labels_, [&](const auto& label) { return label.second == number; });
       if (wanted_numbers_.contains(number) || has_label || (record.served && !has_successor)) return false;
