@@ -75,6 +75,7 @@ class RequestParser::BeastParser final : public beast::http::basic_parser<true> 
   int hosts = 0;
   std::optional<RequestHead::Piece> transfer_encoding;
   bool has_content_length = false;
+  bool is_body_begun = false;
 
  private:
   using error_code = beast::error_code;
@@ -179,10 +180,14 @@ bool RequestParser::keeps_alive() const { return parser_->keep_alive(); }
 RequestParser::ChunkStep RequestParser::decode(std::string_view bytes, RequestBody& body,
                                                std::uint64_t limit_bytes) {
   ChunkStep step;
+  // No body is shorter, and Beast's parser asserts that when the first chunk is the last.
+  static constexpr std::string_view kShortest = "0\r\n\r\n";
+  if (!parser_->is_body_begun && bytes.front() == '0' && bytes.size() < kShortest.size()) return step;
   parser_->set_body(body, limit_bytes);
   beast::error_code error;
   step.consumed = parser_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
   step.is_done = parser_->is_done();
+  parser_->is_body_begun = parser_->is_body_begun || step.consumed > 0;
   if (parser_->refusal) {
     step.refusal = parser_->refusal;
   } else if ((error && error != beast::http::error::need_more) ||
