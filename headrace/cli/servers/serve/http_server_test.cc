@@ -231,6 +231,7 @@ std::vector<HostileRequest> hostile_requests() {
       {"two spaces", "GET  / HTTP/1.1\r\nHost: h\r\n\r\n", 400},
       {"no slash", "GET a HTTP/1.1\r\nHost: h\r\n\r\n", 400},
       {"a URL without path", "GET http://h HTTP/1.1\r\nHost: h\r\n\r\n", 400},
+      {"a URL behind something else", "GET x?u=http://h/p HTTP/1.1\r\nHost: h\r\n\r\n", 400},
       {"a tunnel", "CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n", 501},
       {"HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505},
       {"HTTP/0.9", "GET /\r\n\r\n", 400},

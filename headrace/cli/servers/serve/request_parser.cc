@@ -163,9 +163,9 @@ std::optional<Refusal> RequestParser::parse_head(std::string_view bytes, Request
 
   const std::string_view target = head.target();
   if (head.method() == "CONNECT") return Refusal{501, "the server is no proxy"};
-  if (const std::size_t scheme = target.find("://");
-      target.front() != '/' && scheme != std::string_view::npos) {
-    const std::size_t path = target.find('/', scheme + 3);
+  const std::string scheme = to_lower(target.substr(0, 8));
+  if (scheme.starts_with("http://") || scheme == "https://") {
+    const std::size_t path = target.find('/', scheme.find("//") + 2);
     if (path == std::string_view::npos) return Refusal{400, "the target of the request has no path"};
     head.target_.offset += static_cast<std::uint32_t>(path);
     head.target_.size -= static_cast<std::uint32_t>(path);
