@@ -276,18 +276,22 @@ class LiveModel::Worker {
     std::erase_if(labels_, [&](const auto& each) { return !wanted_labels_.contains(each.first); });
     const bool has_successor =
         std::ranges::any_of(wanted_numbers_, [&](auto number) { return is_ready(number); });
-    std::erase_if(records_, [&](auto& each) {
-      const std::uint64_t number = each.first;
-      VersionRecord& record = each.second;
+    for (auto at = records_.begin(); at != records_.end();) {
+      const std::uint64_t number = at->first;
+      VersionRecord& record = at->second;
       const bool has_label =
           std::ranges::any_of(labels_, [&](const auto& label) { return label.second == number; });
-      if (wanted_numbers_.contains(number) || has_label || (record.served && !has_successor)) return false;
+      const bool is_needed = record.served && !has_successor;
+      if (wanted_numbers_.contains(number) || has_label || is_needed) {
+        ++at;
+        continue;
+      }
       if (record.served) {
         remark(concat(name_, ": version ", number, " is not wanted any more"));
         retire(std::move(record.served));
       }
-      return true;
-    });
+      at = records_.erase(at);
+    }
     end_retired();
     publish();
   }
