@@ -439,8 +439,9 @@ void LiveModel::await(std::optional<std::uint64_t> version, std::optional<std::s
 bool LiveModel::is_ready() const { return find({}, {}).has_value(); }
 
 std::vector<VersionStatus> LiveModel::statuses() const {
+  const std::shared_ptr<const VersionTable> table = worker_->table();
   std::vector<VersionStatus> out;
-  for (const auto& [number, status] : worker_->table()->statuses) out.push_back(status);
+  for (const auto& [number, status] : table->statuses) out.push_back(status);
   return out;
 }
 
@@ -449,8 +450,9 @@ std::map<std::string, std::uint64_t, std::less<>> LiveModel::labels() const {
 }
 
 std::vector<std::shared_ptr<ServedVersion>> LiveModel::ready_versions() const {
+  const std::shared_ptr<const VersionTable> table = worker_->table();
   std::vector<std::shared_ptr<ServedVersion>> out;
-  for (const auto& [number, version] : worker_->table()->ready) out.push_back(version);
+  for (const auto& [number, version] : table->ready) out.push_back(version);
   return out;
 }
 
