@@ -151,13 +151,17 @@ class LiveModelTest : public testing::Test {
     parts.load = [this](const WantedVersion& version, const auto& on_state, auto on_end,
                         const std::stop_token& stop) -> Result<std::unique_ptr<LoadedModel>> {
       on_state(VersionState::kLoading);
-      const std::scoped_lock lock(mutex);
+      std::unique_lock lock(mutex);
       loads.push_back(version.digest);
+      if (hanging.contains(version.digest)) {
+        std::condition_variable_any stopped;
+        stopped.wait(lock, stop, [] { return false; });
+        return Error{Code::kCancelled, "loading was stopped"};
+      }
       if (failing.contains(version.digest)) return Error{Code::kDataLoss, "it is damaged"};
       auto& control = controls[version.digest];
       if (!control) control = std::make_shared<AddingModel::Control>();
       control->on_end = std::move(on_end);
-      static_cast<void>(stop);
       return std::unique_ptr<LoadedModel>(
           std::make_unique<AddingModel>(static_cast<float>(version.number), control));
     };
@@ -209,7 +213,7 @@ class LiveModelTest : public testing::Test {
   const std::shared_ptr<TestSource::Shared> shared = std::make_shared<TestSource::Shared>();
   std::optional<Error> source_error;
   std::mutex mutex;
-  std::set<std::string> failing;
+  std::set<std::string> failing, hanging;
   std::vector<std::string> loads;
   std::map<std::string, std::shared_ptr<AddingModel::Control>> controls;
   std::vector<std::string> remarks;
@@ -389,6 +393,29 @@ TEST_F(LiveModelTest, ASourceThatCannotBeOpenedIsTriedAgain) {
     source_error.reset();
   }
   wait_for_version(1);
+}
+
+TEST_F(LiveModelTest, ALoadThatHangsHoldsUpNobodyAndIsStopped) {
+  want({{1, "a"}}, {{"latest", 1}});
+  start();
+  wait_for_version(1);
+  {
+    const std::scoped_lock lock(mutex);
+    hanging = {"b"};
+  }
+  want({{2, "b"}}, {{"latest", 2}});
+  wait_until([&] {
+    const auto statuses = live->statuses();
+    return statuses.size() == 2 && statuses[1].state == VersionState::kLoading;
+  });
+  EXPECT_EQ(*ask().get(), 11);
+  controls.at("a")->on_end({Code::kUnavailable, "a segmentation fault"});
+  wait_until([&] { return !live->find({}, {}); });
+  std::promise<Result<std::shared_ptr<ServedVersion>>> late;
+  live->await(1, {}, std::chrono::steady_clock::now() + milliseconds(20),
+              [&](auto found) { late.set_value(std::move(found)); });
+  EXPECT_EQ(late.get_future().get().error().code, Code::kDeadlineExceeded);
+  live.reset();
 }
 
 TEST_F(LiveModelTest, ItsEndWaitsForRequestsInFlight) {
