@@ -176,7 +176,7 @@ class LiveModel::Worker {
     drain_all();
   }
 
-  // Whoever waits for something gets it, or learns that its time is over.
+  // Ends what has waited for long enough.
   void attend() {
     for (auto& [number, record] : records_) {
       if (record.served) record.served->expire();

@@ -30,8 +30,9 @@ struct VersionStatus {
   bool is_coming_back = false;
 };
 
-/// Loads a version, in a thread of its own. `on_state` may be told kLoading once the files are there. `on_end` is called at most
-/// once, from any thread, if the model ends by itself after it was loaded. Ends early with kCancelled.
+/// Loads a version; runs in a thread of its own. `on_state` may be told kLoading once the files are there.
+/// `on_end` is called at most once, from any thread, if the model ends by itself after it was loaded. Ends
+/// early with kCancelled.
 using LoadVersion = std::function<Result<std::unique_ptr<LoadedModel>>(
     const WantedVersion& version, const std::function<void(VersionState)>& on_state,
     std::function<void(const Error&)> on_end, const std::stop_token& stop)>;
@@ -58,9 +59,9 @@ struct LiveModelOptions {
   std::uint64_t jitter_seed = 0;
 };
 
-/// Thread-safe. Versions are loaded one after another. A version that is asked is ended only when its successor
-/// is ready; a failure keeps the one that is ready. A store that hangs, or a load that takes long, holds up no
-/// request and no deadline.
+/// Thread-safe. Versions are loaded one after another. A version that is asked is ended only when its
+/// successor is ready; a failure keeps the one that is ready. A store that hangs, or a load that takes long,
+/// holds up no request and no deadline.
 class LiveModel {
  public:
   /// Returns at once. `name`: as clients know it.

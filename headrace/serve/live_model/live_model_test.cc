@@ -208,8 +208,10 @@ class LiveModelTest : public testing::Test {
     return future;
   }
 
-  LiveModelOptions options{
-      .poll_each = milliseconds(4), .retry_first = milliseconds(2), .retry_last = milliseconds(8)};
+  LiveModelOptions options{.poll_each = milliseconds(4),
+                           .retry_first = milliseconds(2),
+                           .retry_last = milliseconds(8),
+                           .attend_each = milliseconds(2)};
   const std::shared_ptr<TestSource::Shared> shared = std::make_shared<TestSource::Shared>();
   std::optional<Error> source_error;
   std::mutex mutex;
