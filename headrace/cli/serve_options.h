@@ -19,7 +19,9 @@ inline constexpr Option kServeOptions[] = {
     {.name = "listen",
      .default_value = "127.0.0.1",
      .unit = "ADDRESS",
-     .sentence = "Address on which clients are answered. Anyone who can reach it can use the models."},
+     .sentence =
+         "Address on which clients are answered. Anyone who can reach it can use the models, unless --tokens "
+         "or --tls-client-ca say otherwise."},
     {.name = "port",
      .type = OptionType::kInteger,
      .default_value = "8501",
@@ -122,6 +124,11 @@ inline constexpr Option kServeOptions[] = {
     {.name = "tls-client-ca",
      .unit = "FILE",
      .sentence = "PEM with the authorities whose certificates clients must show."},
+    {.name = "tokens",
+     .unit = "FILE",
+     .sentence =
+         "File with the bearer tokens of clients: one in a line, and behind it the models that it is for. It "
+         "is read again when it changes."},
     {.name = "encoder-weights",
      .unit = "folder",
      .sentence = "Folder with the encoder's weights. Default: the folder with the encoder's name in "

@@ -475,6 +475,21 @@ def test_a_damaged_version_keeps_the_one_that_is_ready(build, tmp_path):
         assert shown[1]["state"] == "ready" and shown[2]["error"]
 
 
+def test_tokens_say_who_may_ask_which_model(build, foreign, tmp_path):
+    everything, other = "a" * 24, "b" * 24
+    (tmp_path / "tokens").write_text(f"{everything}\n{other} another_model\n")
+    with serving(build, tmp_path / "server", foreign, "--tokens", tmp_path / "tokens") as server:
+        server.wait_until_ready()
+
+        def status(token: str | None) -> int:
+            headers = {"Authorization": f"Bearer {token}"} if token else None
+            return server.predict("half_plus_two", {"instances": [1]}, headers)[0]
+
+        assert [status(None), status("c" * 24), status(other), status(everything)] == [401, 401, 403, 200]
+        assert ask(f"{server.url}/v2/health/ready")[0] == 200
+        assert ask(f"{server.url}/v2/models/half_plus_two")[0] == 401
+
+
 def test_wrong_command_lines_are_told(build, headrace, place, tmp_path):
     def refused(*words) -> str:
         done = headrace("serve", *words, "--cache", tmp_path / "cache", check=False, timeout=60)
