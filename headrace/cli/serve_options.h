@@ -133,6 +133,22 @@ inline constexpr Option kServeOptions[] = {
      .unit = "folder",
      .sentence = "Folder with the encoder's weights. Default: the folder with the encoder's name in "
                  "HEADRACE_ENCODERS, else in ~/.cache/headrace/encoders."},
+    {.name = "print-manifest",
+     .sentence = "Print what runs this server elsewhere, and serve nothing: Kubernetes (a Deployment with "
+                 "probes, its "
+                 "Service, disruption budget and autoscaler), Compose, or a Dockerfile.",
+     .choices = "kubernetes|compose|dockerfile"},
+    {.name = "image",
+     .default_value = "headrace",
+     .unit = "IMAGE",
+     .sentence = "With --print-manifest: the image that has Headrace and TensorFlow."},
+    {.name = "replicas",
+     .type = OptionType::kInteger,
+     .default_value = "2",
+     .unit = "servers",
+     .sentence = "With --print-manifest kubernetes: servers beside each other. They need no coordination.",
+     .minimum = 1,
+     .maximum = 10'000},
     {.name = "port-file",
      .unit = "FILE",
      .sentence = "File that gets both ports, in decimal, on a line each, when the server listens on them."},

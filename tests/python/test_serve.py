@@ -8,6 +8,7 @@ import math
 import os
 import random
 import signal
+import subprocess
 import textwrap
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -488,6 +489,46 @@ def test_tokens_say_who_may_ask_which_model(build, foreign, tmp_path):
         assert [status(None), status("c" * 24), status(other), status(everything)] == [401, 401, 403, 200]
         assert ask(f"{server.url}/v2/health/ready")[0] == 200
         assert ask(f"{server.url}/v2/models/half_plus_two")[0] == 401
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive
+def test_the_manifest_for_kubernetes_fits_its_schemas(headrace, root):
+    manifest = headrace(
+        "serve", "s3://models/models/imdb", "spam=s3://m/it's", "--batch-rows", "128", "--print-manifest",
+        "kubernetes", "--replicas", "3", "--image", "registry/headrace:1",
+    ).stdout  # fmt: skip
+    program = (
+        "import json, sys, yaml, kubernetes_validate\n"
+        "documents = list(yaml.safe_load_all(sys.stdin))\n"
+        "for each in documents: kubernetes_validate.validate(each, '1.33', strict=True)\n"
+        "print(json.dumps(documents))"
+    )
+    judged = subprocess.run(
+        [root / ".venv-engines/bin/python", "-c", program], input=manifest, capture_output=True, text=True
+    )
+    assert judged.returncode == 0, judged.stderr
+    deployment, service, budget, scaler = json.loads(judged.stdout)
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"][:4] == [
+        "serve",
+        "s3://models/models/imdb",
+        "spam=s3://m/it's",
+        "--batch-rows=128",
+    ]
+    assert "--listen=0.0.0.0" in container["args"] and container["image"] == "registry/headrace:1"
+    assert [each["kind"] for each in (service, budget, scaler)] == [
+        "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler",
+    ]  # fmt: skip
+    assert deployment["spec"]["replicas"] == scaler["spec"]["minReplicas"] == 3
+
+
+def test_manifests_name_no_file_of_this_machine(headrace):
+    words = ("serve", "s3://m/a", "--print-manifest", "compose")
+    assert "headrace-serve" in headrace(*words).stdout
+    assert "[tensorflow]" in headrace("serve", "s3://m/a", "--print-manifest", "dockerfile").stdout
+    done = headrace(*words, "--tokens", "tokens.txt", check=False)
+    assert done.returncode == 1 and "--tokens names a file of this machine" in done.stderr
 
 
 def test_wrong_command_lines_are_told(build, headrace, place, tmp_path):
