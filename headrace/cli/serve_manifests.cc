@@ -22,7 +22,8 @@ std::vector<std::string> serve_arguments(const std::vector<std::string>& models,
   std::vector<std::string> out = {"serve"};
   out.insert(out.end(), models.begin(), models.end());
   for (std::string& option : given_options(values, decided_options())) out.push_back(std::move(option));
-  out.insert(out.end(), {"--listen=0.0.0.0", "--admin-listen=0.0.0.0", "--cache=/cache/models", "--drain=50s"});
+  out.insert(out.end(),
+             {"--listen=0.0.0.0", "--admin-listen=0.0.0.0", "--cache=/cache/models", "--drain=50s"});
   return out;
 }
 

@@ -147,6 +147,12 @@ class LiveModel::Worker {
                                                " is there yet; the server looks for one every few seconds")}};
     }
     const auto ready = table.ready.find(*version);
+    if (ready != table.ready.end() && ready->second->has_ended()) {
+      // The worker has not heard of it yet.
+      return {Error{Code::kUnavailable,
+                    concat("the engine of version ", *version, " of ", name_, " has ended; ask again")},
+              true};
+    }
     if (ready != table.ready.end()) return {ready->second};
     const auto status = table.statuses.find(*version);
     if (status != table.statuses.end())

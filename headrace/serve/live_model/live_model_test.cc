@@ -80,6 +80,7 @@ class AddingModel final : public LoadedModel, public BatchRunner {
     bool is_held = false;
     std::function<void(const Error&)> on_end;
     std::atomic<int> alive = 0;
+    std::atomic<bool> has_crashed = false;
   };
   AddingModel(float added, std::shared_ptr<Control> control) : added_(added), control_(std::move(control)) {
     ++control_->alive;
@@ -96,6 +97,7 @@ class AddingModel final : public LoadedModel, public BatchRunner {
     has_ended_ = true;
     control_->changed.notify_all();
   }
+  bool has_ended() const override { return control_->has_crashed; }
   Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size) override {
     return std::shared_ptr<BatchMemory>(std::make_shared<OwnMemory>(size));
   }
@@ -346,6 +348,19 @@ TEST_F(LiveModelTest, RequestsWaitForAVersionThatIsComingBack) {
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ((*found)->number(), 1);
   EXPECT_EQ(late.get_future().get().error().code, Code::kDeadlineExceeded);
+}
+
+TEST_F(LiveModelTest, RequestsWaitFromTheMomentThatTheEngineHasEnded) {
+  want({{1, "a"}}, {{"latest", 1}});
+  start();
+  wait_for_version(1);
+  controls.at("a")->has_crashed = true;
+  EXPECT_EQ(live->find({}, {}).error().code, Code::kUnavailable);
+  std::promise<Result<std::shared_ptr<ServedVersion>>> promise;
+  live->await({}, {}, std::chrono::steady_clock::time_point::max(),
+              [&](auto found) { promise.set_value(std::move(found)); });
+  controls.at("a")->has_crashed = false;  // another engine
+  EXPECT_TRUE(promise.get_future().get());
 }
 
 TEST_F(LiveModelTest, NobodyWaitsForAVersionThatFailsAgain) {
