@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "headrace/base/text.h"
 #include "headrace/cli/encoder_options.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
@@ -58,10 +60,11 @@ Result<std::unique_ptr<HostedModel>> load_confined(const EngineLoad& load, const
 int run_engine_process(const Environment& environment) {
   // Nothing that reads standard input gets the messages.
   PacketSocket socket{FileDescriptor(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1))};
-  { const FileDescriptor taken(STDIN_FILENO); }
+  const FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  dup2(nothing.get(), STDIN_FILENO);
   StoreRegistry stores(environment, {});
-  const Status done = host_engine(
-      std::move(socket), [&](const EngineLoad& load) { return load_confined(load, environment, stores); });
+  const auto load = [&](const EngineLoad& wanted) { return load_confined(wanted, environment, stores); };
+  const Status done = host_engine(std::move(socket), load, [] { std::_Exit(0); });
   return done ? 0 : 1;
 }
 

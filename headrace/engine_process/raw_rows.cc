@@ -14,6 +14,7 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kPredict = "predict";
+constexpr std::string_view kNoAnswer = "the row makes no input of the model";
 constexpr std::string_view kBadRecord = "the row has another type or shape than the model takes";
 
 Shape with_open_rows(const std::vector<std::int64_t>& row_shape) {
@@ -22,67 +23,74 @@ Shape with_open_rows(const std::vector<std::int64_t>& row_shape) {
   return Shape(sizes);
 }
 
-// One output of the answer while rows are added.
+// One output of the answer to a batch. A row without an answer has a value, too, which means nothing.
 struct AnswerColumn {
   AnswerTensor about;
-  std::vector<std::string> texts{};
-  std::vector<float> numbers{};
-
-  std::size_t row_size() const {
-    return about.row_shape.empty() ? 1
-                                   : static_cast<std::size_t>(std::max<std::int64_t>(about.row_shape[0], 0));
-  }
+  std::vector<std::string> texts{};  // of each row
+  std::vector<float> numbers{};      // of all rows; empty while their size is open
 };
 
 class RawRowsOfModel final : public RawRows {
  public:
-  RawRowsOfModel(const ExportedModel& model, std::unique_ptr<Call> call)
-      : format_(model.contract), call_(std::move(call)), tensors_(model.contract.binding.input_features()) {
+  RawRowsOfModel(const ExportedModel& model, std::unique_ptr<Call> call, std::uint64_t batch_rows)
+      : format_(model.contract),
+        call_(std::move(call)),
+        tensors_(model.contract.binding.input_features()),
+        batch_rows_(batch_rows) {
     for (const ModelOutput& output : model.contract.binding.outputs) sizes_.push_back(output.size());
   }
 
-  Status open(const ExportedModel& model, StoreRegistry& stores, TextEncoders encoders,
-              std::uint64_t batch_rows) {
-    const auto fail = [this](std::uint64_t row, std::string_view why) { failed_[row - 1] = why; };
+  Status open(const ExportedModel& model, StoreRegistry& stores, TextEncoders encoders) {
+    const auto fail = [this](std::uint64_t number, std::string_view why) { states_[number - 1] = why; };
     HEADRACE_TRY(input_, open_given_rows(model, given_, stores, std::move(encoders), fail));
-    HEADRACE_TRY(reader_, input_->open(0, batch_rows, {}));
-    return {};
+    return reopen();
   }
 
   Result<HostedOutputs> run(std::span<const std::string_view> rows) override {
-    failed_.clear();
-    given_.give(rows);
-    columns_.clear();
-    for (AnswerTensor& about : format_.tensors()) columns_.push_back({std::move(about)});
-    std::uint64_t next = 0;
-    while (true) {
-      HEADRACE_TRY(const std::optional<PredictRows> made, reader_->next());
-      if (!made) break;
-      HEADRACE_CHECK(answer(*made, next));
-    }
-    while (next < rows.size()) add_nothing(next);
-    return HostedOutputs{finished(static_cast<std::int64_t>(rows.size())), std::move(failed_)};
+    if (!reader_) HEADRACE_CHECK(reopen());
+    auto outputs = answer_all(rows);
+    // A reader that was left in the middle has rows of this batch, which no other may get.
+    if (!outputs) reader_.reset();
+    return outputs;
   }
 
  private:
-  // The rows of a batch are the next ones that have not failed. A name tells a row from one that fills up.
-  Status answer(const PredictRows& made, std::uint64_t& next) {
-    const auto is_row = [](const RowName& name) { return name.row > 0 || !name.id.empty(); };
-    const auto count = static_cast<std::uint64_t>(std::ranges::count_if(made.names, is_row));
-    if (count == 0) return {};
+  Status reopen() {
+    HEADRACE_TRY(reader_, input_->open(0, batch_rows_, {}));
+    return {};
+  }
+
+  Result<HostedOutputs> answer_all(std::span<const std::string_view> rows) {
+    states_.assign(rows.size(), std::string(kNoAnswer));
+    columns_.clear();
+    for (AnswerTensor& about : format_.tensors()) {
+      AnswerColumn& column = columns_.emplace_back(AnswerColumn{std::move(about)});
+      if (column.about.is_label) column.texts.resize(rows.size());
+    }
+    given_.give(rows);
+    while (true) {
+      HEADRACE_TRY(const std::optional<PredictRows> made, reader_->next());
+      if (!made) break;
+      HEADRACE_CHECK(answer(*made));
+    }
+    HostedOutputs out{.tensors = finished(rows.size())};
+    for (std::size_t row = 0; row < states_.size(); ++row) {
+      if (!states_[row].empty()) out.failed_rows.emplace(row, std::move(states_[row]));
+    }
+    return out;
+  }
+
+  Status answer(const PredictRows& made) {
+    const std::uint64_t count = made.numbers.size();
     HEADRACE_TRY(const std::span<const TensorView> inputs, tensors_.view(made.batch, count));
     std::vector<Tensor> outputs(sizes_.size());
     HEADRACE_CHECK(call_->run(inputs, outputs));
     for (std::size_t i = 0; i < outputs.size(); ++i) HEADRACE_CHECK(check_output(outputs[i], i, count));
-    HEADRACE_CHECK(settle_open_sizes(outputs, count, next));
+    HEADRACE_CHECK(settle_sizes(outputs, count));
     for (std::uint64_t i = 0; i < count; ++i) {
-      while (failed_.contains(next)) add_nothing(next);
-      if (made.batch.weights()[i] == 0) {
-        failed_[next] = kBadRecord;
-        add_nothing(next);
-      } else {
-        add(outputs, i, count, next++);
-      }
+      const std::uint64_t row = made.numbers[i] - 1;
+      states_[row] = made.batch.weights()[i] == 0 ? std::string(kBadRecord) : std::string();
+      if (states_[row].empty()) set(outputs, i, count, row);
     }
     return {};
   }
@@ -92,62 +100,56 @@ class RawRowsOfModel final : public RawRows {
     const bool is_right = output.type() == DataType::kFloat32 && has_rows &&
                           (!sizes_[index] || output.shape().elements() == rows * *sizes_[index]);
     if (is_right) return {};
-    return Error{Code::kInternal, concat("the model's output ", index, " is ", data_type_name(output.type()),
-                                         output.shape().text(), " for ", rows, " rows")};
+    return Error{Code::kFailedPrecondition,
+                 concat("the model's output ", index, " is ", data_type_name(output.type()),
+                        output.shape().text(), " for ", rows, " rows")};
   }
 
   // Rows of an output whose size is open have the size that the model gives to the first.
-  Status settle_open_sizes(const std::vector<Tensor>& outputs, std::uint64_t rows, std::uint64_t next) {
+  Status settle_sizes(const std::vector<Tensor>& outputs, std::uint64_t rows) {
     for (AnswerColumn& column : columns_) {
-      if (column.about.row_shape.empty() || column.about.is_label) continue;
-      const auto size = static_cast<std::int64_t>(outputs[column.about.output].shape().elements() / rows);
-      std::int64_t& known = column.about.row_shape[0];
-      if (known >= 0 && known != size) {
-        return Error{Code::kInvalidArgument, concat("the model gives rows of ", known, " and of ", size,
-                                                    " numbers: ask for them one by one")};
-      }
-      if (known < 0) column.numbers.resize(column.numbers.size() + next * static_cast<std::size_t>(size));
-      known = size;
+      if (column.about.is_label) continue;
+      const std::uint64_t size = outputs[column.about.output].shape().elements() / rows;
+      const std::uint64_t wanted = states_.size() * size;
+      if (column.numbers.empty()) column.numbers.resize(wanted);
+      if (column.numbers.size() == wanted) continue;
+      return Error{Code::kInvalidArgument,
+                   concat("the model gives rows of ", column.numbers.size() / states_.size(), " and of ",
+                          size, " numbers: ask for them one by one")};
     }
     return {};
   }
 
-  // A row that failed has a value, too, which means nothing.
-  void add_nothing(std::uint64_t& next) {
-    ++next;
-    for (AnswerColumn& column : columns_) {
-      if (column.about.is_label) {
-        column.texts.emplace_back();
-      } else {
-        column.numbers.resize(column.numbers.size() + column.row_size());
-      }
-    }
-  }
-
-  void add(const std::vector<Tensor>& outputs, std::uint64_t row, std::uint64_t rows, std::uint64_t number) {
+  void set(const std::vector<Tensor>& outputs, std::uint64_t at, std::uint64_t rows, std::uint64_t row) {
     for (AnswerColumn& column : columns_) {
       const Tensor& output = outputs[column.about.output];
       const std::size_t size = output.shape().elements() / rows;
-      const std::span<const float> values = output.values<float>().subspan(row * size, size);
+      const std::span<const float> values = output.values<float>().subspan(at * size, size);
       if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); }))
-        failed_[number] = "the model's answer holds what is not a finite number";
+        states_[row] = "the model's answer holds what is not a finite number";
       if (column.about.is_label) {
-        column.texts.emplace_back(format_.label(column.about.output, values).value_or(""));
+        column.texts[row] = format_.label(column.about.output, values).value_or("");
       } else {
-        column.numbers.insert(column.numbers.end(), values.begin(), values.end());
+        std::copy(values.begin(), values.end(),
+                  column.numbers.begin() + static_cast<std::ptrdiff_t>(row * size));
       }
     }
   }
 
-  std::vector<Tensor> finished(std::int64_t rows) {
+  std::vector<Tensor> finished(std::size_t rows) {
     std::vector<Tensor> out;
     for (AnswerColumn& column : columns_) {
-      std::vector<std::int64_t> sizes = {rows};
-      if (!column.about.row_shape.empty()) sizes.push_back(static_cast<std::int64_t>(column.row_size()));
+      std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(rows)};
       if (column.about.is_label) {
         out.emplace_back(Shape(sizes), std::move(column.texts));
         continue;
       }
+      if (!column.about.row_shape.empty()) {
+        // No row has an answer: any size will do that the signature allows.
+        const auto open = static_cast<std::int64_t>(column.numbers.size() / rows);
+        sizes.push_back(column.numbers.empty() ? std::max<std::int64_t>(column.about.row_shape[0], 0) : open);
+      }
+      column.numbers.resize(Shape(sizes).elements());
       auto numbers = std::make_shared<const std::vector<float>>(std::move(column.numbers));
       out.emplace_back(DataType::kFloat32, Shape(sizes), numbers->data(), numbers);
     }
@@ -157,11 +159,12 @@ class RawRowsOfModel final : public RawRows {
   const AnswerFormat format_;
   const std::unique_ptr<Call> call_;
   BatchTensors tensors_;
+  const std::uint64_t batch_rows_;
   std::vector<std::optional<std::uint64_t>> sizes_;  // values of a row of each output; none: open
   GivenRows given_;
   std::unique_ptr<PredictInput> input_;
-  std::unique_ptr<PieceReader> reader_;
-  std::map<std::uint64_t, std::string> failed_;
+  std::unique_ptr<PieceReader> reader_;  // null: open it again
+  std::vector<std::string> states_;      // of each row: why it has no answer; empty: it has one
   std::vector<AnswerColumn> columns_;
 };
 
@@ -190,8 +193,8 @@ Result<std::unique_ptr<RawRows>> open_raw_rows(const ExportedModel& model, Store
   for (const ModelOutput& output : model.contract.binding.outputs) outputs.push_back(output.tensor);
   HEADRACE_TRY(std::unique_ptr<Call> call,
                model.model->prepare(kPredict, std::move(inputs), std::move(outputs)));
-  auto made = std::make_unique<RawRowsOfModel>(model, std::move(call));
-  HEADRACE_CHECK(made->open(model, stores, std::move(encoders), batch_rows));
+  auto made = std::make_unique<RawRowsOfModel>(model, std::move(call), batch_rows);
+  HEADRACE_CHECK(made->open(model, stores, std::move(encoders)));
   return std::unique_ptr<RawRows>(std::move(made));
 }
 

@@ -20,6 +20,8 @@ namespace headrace {
 struct PredictRows {
   Batch batch;
   std::vector<RowName> names;  // of each row
+  /// Raw rows: the number of each that is there, as its source counts. The others only fill up.
+  std::vector<std::uint64_t> numbers{};
 };
 
 /// The rows of one piece, front to back. Use it from one thread at a time.

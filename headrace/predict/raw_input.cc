@@ -278,6 +278,7 @@ class SliceReader final : public PieceReader {
     for (std::size_t i = 0; i < used_; ++i) {
       places_.push_back({BytesView(examples_).subspan(made_[i].begin, made_[i].end - made_[i].begin)});
       out.names.push_back(std::move(made_[i].name));
+      out.numbers.push_back(made_[i].place.row);
     }
     out.names.resize(batch_size_);
     const auto find = [&](std::uint64_t number) {

@@ -68,8 +68,9 @@ Status warm_up(ServedVersion& version) {
   for (std::size_t i = 0; i < version.model().signatures.size(); ++i) {
     const ServedSignature& signature = version.model().signatures[i];
     if (!signature.is_batched || signature.takes_raw_rows()) continue;
-    Status ran = run_zeros(version.batcher(i), signature);
-    if (!ran && ran.error().code == Code::kUnavailable) return ran;
+    const Status ran = run_zeros(version.batcher(i), signature);
+    if (ran) continue;
+    if (auto end = version.ended()) return *std::move(end);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ class LoadedModel {
   virtual BatchRunner& runner(std::size_t signature) = 0;
   /// Batches that run, and those that come from now on, are answered with kUnavailable.
   virtual void end() = 0;
-  /// Whether that is so, for whatever reason.
-  virtual bool has_ended() const = 0;
+  /// Why that is so, whatever the cause; none: it is not.
+  virtual std::optional<Error> ended() const = 0;
 };
 
 /// Thread-safe. REQUIRES, at its end: no request is in flight, see is_idle
@@ -47,7 +48,7 @@ class ServedVersion {
   void refuse(const Error& error);
   /// As LoadedModel::end.
   void end() { loaded_->end(); }
-  bool has_ended() const { return loaded_->has_ended(); }
+  std::optional<Error> ended() const { return loaded_->ended(); }
   /// Whether every request was answered. Once it refuses requests, it stays so.
   bool is_idle() const;
   std::vector<Batcher::Counts> counts() const;
@@ -61,7 +62,7 @@ class ServedVersion {
 
 /// Runs each batched signature once with zeros, so that the first request does not wait for what a model does
 /// only once. Signatures of raw rows are left out: zeros are no rows.
-/// \error kUnavailable  the model has ended. Other errors of the model are passed over: it may not like zeros
+/// \error kUnavailable  the model has ended. Other errors are passed over: a model may not like zeros
 Status warm_up(ServedVersion& version);
 
 }  // namespace headrace

@@ -17,6 +17,7 @@ namespace {
 constexpr auto kForever = std::chrono::steady_clock::time_point::max();
 constexpr std::uint64_t kSmallestOutputBytes = 64 << 10;
 constexpr std::uint64_t kIdleOutputBytes = 256 << 20;
+constexpr std::chrono::milliseconds kSendAgain{1};
 
 // Where outputs lie in one piece of memory.
 class OutputPlan {
@@ -62,30 +63,39 @@ class OutputPlan {
   std::uint64_t end_ = 0;
 };
 
-// A row of zeros more in front is only how the server counts.
+// The server counts the whole of an input that is not batched as one row.
 Shape without_only_row(const Shape& shape) { return Shape(shape.sizes().subspan(1)); }
+
+// A model may do what its signature does not say.
+Status check_outputs(const ServedSignature& signature, const std::vector<Tensor>& tensors,
+                     std::uint64_t rows) {
+  if (tensors.size() != signature.outputs.size())
+    return Error{Code::kFailedPrecondition, concat("the model gave ", tensors.size(), " outputs, and not ",
+                                                   signature.outputs.size())};
+  for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
+    const ServedTensor& expected = signature.outputs[i];
+    const Shape& shape = tensors[i].shape();
+    const bool has_rows =
+        !signature.is_batched || (shape.rank() > 0 && shape[0] == static_cast<std::int64_t>(rows));
+    if (tensors[i].type() == expected.type && expected.shape.accepts(shape) && has_rows) continue;
+    return Error{Code::kFailedPrecondition,
+                 concat("the model's output ", expected.name, " is ", data_type_name(tensors[i].type()),
+                        shape.text(), " for ", rows, " rows, and its signature says ",
+                        data_type_name(expected.type), expected.shape.text())};
+  }
+  return {};
+}
 
 class EngineHost {
  public:
   explicit EngineHost(PacketSocket socket) : socket_(std::move(socket)) {}
+  ~EngineHost() { end_lanes(); }
+  EngineHost(const EngineHost&) = delete;
+  EngineHost& operator=(const EngineHost&) = delete;
 
-  Status run(const LoadHosted& load_hosted) {
-    HEADRACE_TRY(const ReceivedMessage first, receive());
-    const auto* const load = std::get_if<EngineLoad>(&first.message);
-    if (load == nullptr) return Error{Code::kDataLoss, "the first message does not say what to load"};
-    auto opened = open(*load, load_hosted);
-    if (!opened) {
-      HEADRACE_CHECK(send(EngineFailed{opened.error()}));
-      return std::move(opened).error();
-    }
-    HEADRACE_CHECK(send(model_->about()));
-    const Status end = receive_batches();
-    {
-      const std::scoped_lock lock(mutex_);
-      has_ended_ = true;
-    }
-    has_come_.notify_all();
-    lanes_.clear();  // joins
+  Status run(const LoadHosted& load_hosted, const std::function<void()>& on_gone) {
+    const Status end = serve(load_hosted);
+    on_gone();
     return end.error().code == Code::kUnavailable ? Status() : end;
   }
 
@@ -99,6 +109,29 @@ class EngineHost {
     std::uint32_t number = 0;
     SharedMemory memory;
   };
+
+  // Never succeeds: says why it ended.
+  Status serve(const LoadHosted& load_hosted) {
+    HEADRACE_TRY(const ReceivedMessage first, receive());
+    const auto* const load = std::get_if<EngineLoad>(&first.message);
+    if (load == nullptr) return Error{Code::kDataLoss, "the first message does not say what to load"};
+    auto opened = open(*load, load_hosted);
+    if (!opened) {
+      HEADRACE_CHECK(send(EngineFailed{opened.error()}));
+      return std::move(opened).error();
+    }
+    HEADRACE_CHECK(send(model_->about()));
+    return receive_batches();
+  }
+
+  void end_lanes() {
+    {
+      const std::scoped_lock lock(mutex_);
+      has_ended_ = true;
+    }
+    has_come_.notify_all();
+    lanes_.clear();  // joins
+  }
 
   Status open(const EngineLoad& load, const LoadHosted& load_hosted) {
     HEADRACE_TRY(model_, load_hosted(load));
@@ -114,9 +147,16 @@ class EngineHost {
     return read_message(std::move(packet));
   }
 
+  // Waits while the server does not receive: it does so as long as it lives.
   Status send(const EngineMessage& message, const FileDescriptor* descriptor = nullptr) {
-    const std::scoped_lock lock(send_mutex_);
-    return send_message(socket_, message, descriptor);
+    while (true) {
+      {
+        const std::scoped_lock lock(send_mutex_);
+        Status sent = send_message(socket_, message, descriptor);
+        if (sent || sent.error().code != Code::kResourceExhausted) return sent;
+      }
+      std::this_thread::sleep_for(kSendAgain);
+    }
   }
 
   Status receive_batches() {
@@ -176,6 +216,7 @@ class EngineHost {
       for (TensorView& input : inputs) input.shape = without_only_row(input.shape);
     }
     HEADRACE_TRY(HostedOutputs outputs, lane.run(run.signature, inputs));
+    HEADRACE_CHECK(check_outputs(signature, outputs.tensors, run.rows));
     if (!outputs.failed_rows.empty()) {
       std::vector<std::string> reasons(run.rows);
       for (auto& [row, reason] : outputs.failed_rows) {
@@ -265,8 +306,8 @@ class EngineHost {
 
 }  // namespace
 
-Status host_engine(PacketSocket socket, const LoadHosted& load_hosted) {
-  return EngineHost(std::move(socket)).run(load_hosted);
+Status host_engine(PacketSocket socket, const LoadHosted& load_hosted, const std::function<void()>& on_gone) {
+  return EngineHost(std::move(socket)).run(load_hosted, on_gone);
 }
 
 }  // namespace headrace

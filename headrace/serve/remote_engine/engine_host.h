@@ -42,9 +42,9 @@ class HostedModel {
 using LoadHosted = std::function<Result<std::unique_ptr<HostedModel>>(const EngineLoad& load)>;
 
 /// Loads what the first message names, and runs batches, `load.lanes` at a time, until the other side has
-/// gone. Batches that run then are finished first.
+/// gone. Then calls `on_gone`, which should end the process: a batch that hangs would hold up the return.
 /// \error kDataLoss  the other side sent what is no message
 /// \error of `load_hosted`, which the other side has been told
-Status host_engine(PacketSocket socket, const LoadHosted& load_hosted);
+Status host_engine(PacketSocket socket, const LoadHosted& load_hosted, const std::function<void()>& on_gone);
 
 }  // namespace headrace

@@ -10,7 +10,8 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kErrorTextBytes = 4096;
-constexpr std::uint64_t kDocumentBytesMax = 1 << 30;
+constexpr std::uint64_t kLoadBytesMax = 1 << 30;
+constexpr std::uint64_t kLoadedBytesMax = 16 << 20;  // from a process that nobody trusts
 
 Error no_message() { return {Code::kDataLoss, "a message of an engine process is damaged"}; }
 
@@ -237,7 +238,8 @@ Status send_document(PacketSocket& socket, std::uint8_t kind, const std::string&
 
 Result<EngineMessage> read_document(std::uint8_t kind, MessageReader& in, FileDescriptor descriptor) {
   const auto size = in.take<std::uint64_t>();
-  if (!in.is_whole() || size == 0 || size > kDocumentBytesMax) return no_message();
+  const std::uint64_t limit = kind == kind_of<EngineLoad>() ? kLoadBytesMax : kLoadedBytesMax;
+  if (!in.is_whole() || size == 0 || size > limit) return no_message();
   HEADRACE_TRY(const SharedMemory memory, SharedMemory::map(std::move(descriptor), size, false));
   const std::string text = to_string(memory.bytes());  // a copy: the other side may change it
   return read_json(text, no_message().message, kind == kind_of<EngineLoad>() ? load_of : loaded_of);

@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLookEach{1};
 constexpr std::chrono::milliseconds kGrace{100};
+constexpr std::uint64_t kOfferedBytesMax = std::uint64_t{64} << 30;
 constexpr std::size_t kMemoriesMax = 4096;  // of the process, that are mapped here
 
 // Everything goes through it, so that messages keep their order.
@@ -30,7 +31,14 @@ class EngineLine {
 
   Status send(const EngineMessage& message, const FileDescriptor* descriptor = nullptr) {
     const std::scoped_lock lock(mutex_);
+    send_reads();
     return send_message(socket_, message, descriptor);
+  }
+  // Goes with a later message if the process does not receive now.
+  void send_read(std::uint32_t memory) {
+    const std::scoped_lock lock(mutex_);
+    unsent_reads_.push_back(memory);
+    send_reads();
   }
   // One thread.
   Result<ReceivedMessage> receive(Clock::time_point deadline, const std::stop_token& stop) {
@@ -39,8 +47,13 @@ class EngineLine {
   }
 
  private:
+  void send_reads() {
+    while (!unsent_reads_.empty() && send_message(socket_, MemoryRead{unsent_reads_.back()}))
+      unsent_reads_.pop_back();
+  }
   std::mutex mutex_;
   PacketSocket socket_;
+  std::vector<std::uint32_t> unsent_reads_;
 };
 
 // Tells the process that its outputs were read.
@@ -49,8 +62,7 @@ class OutputsInUse {
   OutputsInUse(std::shared_ptr<EngineLine> line, std::shared_ptr<const SharedMemory> memory,
                std::uint32_t number)
       : line_(std::move(line)), memory_(std::move(memory)), number_(number) {}
-  // A process that does not take the message has ended, or is about to be.
-  ~OutputsInUse() { static_cast<void>(line_->send(MemoryRead{number_})); }
+  ~OutputsInUse() { line_->send_read(number_); }
   OutputsInUse(const OutputsInUse&) = delete;
   OutputsInUse& operator=(const OutputsInUse&) = delete;
 
@@ -99,17 +111,21 @@ class RemoteEngine::Core {
     return {};
   }
 
-  void listen(std::function<void(const Error&)> on_end) {
+  void listen(std::function<void()> on_end) {
     on_end_ = std::move(on_end);
     thread_ = std::jthread([this](const std::stop_token& stop) { listen_until(stop); });
   }
 
   void end() {
     is_ended_on_purpose_ = true;
+    set_ended({Code::kUnavailable, concat(name_, " is not served any more")});
     end_process({});
   }
 
-  bool has_ended() const { return is_lost_ || is_ended_on_purpose_; }
+  std::optional<Error> ended() const {
+    const std::scoped_lock lock(mutex_);
+    return ended_;
+  }
   const EngineLoaded& about() const { return about_; }
   pid_t process() const { return process_; }
   BatchRunner& runner(std::size_t signature) { return *runners_[signature]; }
@@ -186,11 +202,13 @@ class RemoteEngine::Core {
       good = received ? handle(std::move(*received)) : Status(received.error());
       if (good || good.error().code == Code::kDeadlineExceeded) good = check_running();
     }
-    is_lost_ = true;
+    set_ended({Code::kUnavailable, concat("the engine of ", name_, " has ended")});
     Error error = lost(std::move(good).error(), "while it ran");
-    if (is_ended_on_purpose_) error = {Code::kUnavailable, concat(name_, " is not served any more")};
+    error.code = Code::kUnavailable;  // whatever the cause: the request may be asked again
+    if (is_ended_on_purpose_) error.message = concat(name_, " is not served any more");
+    set_ended(error);
     fail_all(error);
-    if (!is_ended_on_purpose_) on_end_(error);
+    if (!is_ended_on_purpose_) on_end_();
     // Batches may still come.
     std::unique_lock lock(mutex_);
     while (has_come_.wait(lock, stop, [this] { return !running_.empty(); })) {
@@ -213,9 +231,12 @@ class RemoteEngine::Core {
 
   Status handle(ReceivedMessage received) {
     if (const auto* offer = std::get_if<MemoryOffer>(&received.message)) {
+      std::uint64_t bytes = offer->size_bytes;
+      for (const auto& [number, memory] : memories_) bytes += memory->bytes().size();
+      const bool is_too_much = offer->size_bytes > kOfferedBytesMax || bytes > kOfferedBytesMax;
+      if (is_too_much || memories_.size() == kMemoriesMax) return unexpected();
       HEADRACE_TRY(SharedMemory memory,
                    SharedMemory::map(std::move(received.descriptor), offer->size_bytes, false));
-      if (memories_.size() == kMemoriesMax) return unexpected();
       memories_[offer->number] = std::make_shared<const SharedMemory>(std::move(memory));
       return {};
     }
@@ -238,9 +259,12 @@ class RemoteEngine::Core {
       return {};
     }
     auto outputs = outputs_of(ran, running);
-    Status good = outputs ? Status() : Status(outputs.error());
-    running.done(std::move(outputs));
-    return good;
+    if (outputs) {
+      running.done(std::move(outputs));
+      return {};
+    }
+    running.done(Error{Code::kUnavailable, outputs.error().message});
+    return std::move(outputs).error();
   }
 
   Result<BatchOutputs> outputs_of(const EngineRan& ran, const Running& running) {
@@ -249,6 +273,11 @@ class RemoteEngine::Core {
     return read_outputs(about_.model.signatures[running.signature], ran.outputs, memory->second->bytes(),
                         running.batch.rows,
                         std::make_shared<const OutputsInUse>(line_, memory->second, ran.memory));
+  }
+
+  void set_ended(Error error) {
+    const std::scoped_lock lock(mutex_);
+    ended_ = std::move(error);
   }
 
   void fail_all(const Error& error) {
@@ -267,19 +296,19 @@ class RemoteEngine::Core {
   BatchMemoryPool pool_;
   EngineLoaded about_;
   std::vector<std::unique_ptr<Runner>> runners_;
-  std::function<void(const Error&)> on_end_;
+  std::function<void()> on_end_;
   std::map<std::uint32_t, std::shared_ptr<const SharedMemory>> memories_;  // of the process; the listener's
 
   std::mutex process_mutex_;
   bool has_ended_ = false;
   std::string how_it_ended_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::optional<Error> ended_;
   std::map<std::uint64_t, Running> running_;
   std::condition_variable_any has_come_;
   std::uint64_t next_batch_ = 1;
   std::atomic<bool> is_to_end_ = false;
-  std::atomic<bool> is_lost_ = false;
   std::atomic<bool> is_ended_on_purpose_ = false;
   std::jthread thread_;
 };
@@ -287,7 +316,7 @@ class RemoteEngine::Core {
 Result<std::unique_ptr<RemoteEngine>> RemoteEngine::start(const EngineCommand& command,
                                                           const EngineLoad& load,
                                                           const RemoteEngineOptions& options,
-                                                          std::function<void(const Error&)> on_end,
+                                                          std::function<void()> on_end,
                                                           const std::stop_token& stop) {
   HEADRACE_TRY(PacketSocket::Ends ends, PacketSocket::open());
   // It has no standard output of its own: what it prints is for people.
@@ -304,7 +333,7 @@ Result<std::unique_ptr<RemoteEngine>> RemoteEngine::start(const EngineCommand& c
 RemoteEngine::RemoteEngine(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 RemoteEngine::~RemoteEngine() = default;
 void RemoteEngine::end() { core_->end(); }
-bool RemoteEngine::has_ended() const { return core_->has_ended(); }
+std::optional<Error> RemoteEngine::ended() const { return core_->ended(); }
 
 const EngineLoaded& RemoteEngine::about() const { return core_->about(); }
 int RemoteEngine::process_id() const { return core_->process(); }

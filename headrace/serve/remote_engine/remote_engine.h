@@ -37,14 +37,14 @@ struct RemoteEngineOptions {
 class RemoteEngine {
  public:
   /// Starts the process and waits until it has loaded the model. `on_end` is called at most once, from a
-  /// thread of this, when the process ends before this does; it must not destroy this.
+  /// thread of this, when the process has ended by itself; it must not destroy this.
   /// \error those of the process: why it could not load the model
   /// \error kUnavailable       the process ended: says how
   /// \error kDeadlineExceeded  it took longer than load_deadline
   /// \error kCancelled         stopped
   static Result<std::unique_ptr<RemoteEngine>> start(const EngineCommand& command, const EngineLoad& load,
                                                      const RemoteEngineOptions& options,
-                                                     std::function<void(const Error&)> on_end,
+                                                     std::function<void()> on_end,
                                                      const std::stop_token& stop);
   /// As `end`. REQUIRES: no batch is running
   ~RemoteEngine();
@@ -55,8 +55,9 @@ class RemoteEngine {
   /// by a thread of this.
   void end();
 
-  /// Whether batches that come now are answered so. True before the first of them is.
-  bool has_ended() const;
+  /// Why batches that come now are answered with kUnavailable; none: they are run. Known before the first of
+  /// them is answered.
+  std::optional<Error> ended() const;
 
   const EngineLoaded& about() const;
   int process_id() const;

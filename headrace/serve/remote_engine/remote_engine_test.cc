@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -11,7 +12,9 @@
 #include <thread>
 
 #include "headrace/base/text.h"
+#include "headrace/serve/batch/row_layout.h"
 #include "headrace/serve/remote_engine/engine_host.h"
+#include "headrace/serve/remote_engine/remote_outputs.h"
 
 namespace headrace {
 namespace {
@@ -91,11 +94,13 @@ void play_process() {
     static_cast<void>(socket.send(as_bytes("\x07nonsense")));
     std::this_thread::sleep_for(std::chrono::hours(1));
   }
-  static_cast<void>(
-      host_engine(std::move(socket), [](const EngineLoad& load) -> Result<std::unique_ptr<HostedModel>> {
+  static_cast<void>(host_engine(
+      std::move(socket),
+      [](const EngineLoad& load) -> Result<std::unique_ptr<HostedModel>> {
         if (load.folder == "missing") return Error{Code::kNotFound, "no model lies in missing"};
         return std::unique_ptr<HostedModel>(std::make_unique<DoublingModel>());
-      }));
+      },
+      [] { std::_Exit(0); }));
 }
 
 // Before main, and so before googletest looks at the arguments.
@@ -108,15 +113,15 @@ const bool kPlayed = [] {
 // ---- The tests
 
 struct Started {
-  std::promise<Error> end;
-  std::future<Error> ended = end.get_future();
+  std::promise<void> end;
+  std::future<void> ended = end.get_future();
   Result<std::unique_ptr<RemoteEngine>> engine = Error{};
 
   explicit Started(std::string_view how, RemoteEngineOptions options = {}, EngineLoad load = {}) {
     load.name = "the model";
     const EngineCommand command{{"/proc/self/exe"}, {{"HEADRACE_TEST_ENGINE", std::string(how)}}};
     engine =
-        RemoteEngine::start(command, load, options, [this](const Error& error) { end.set_value(error); }, {});
+        RemoteEngine::start(command, load, options, [this] { end.set_value(); }, {});
   }
   RemoteEngine& operator*() { return **engine; }
 };
@@ -215,13 +220,14 @@ TEST(RemoteEngine, AProcessThatEndsCostsItsBatchesAlone) {
   ASSERT_TRUE(started.engine);
   Batcher batcher((*started).runner(0), {});
   EXPECT_TRUE(ask(batcher, {1}).get());
-  EXPECT_FALSE((*started).has_ended());
+  EXPECT_FALSE((*started).ended());
   const Answer lost = ask(batcher, {kEnds}).get();
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, Code::kUnavailable);
   EXPECT_THAT(lost.error().message, HasSubstr("the engine of the model ended while it ran: exit status 3"));
-  EXPECT_TRUE((*started).has_ended());
-  EXPECT_EQ(started.ended.get().message, lost.error().message);
+  EXPECT_TRUE((*started).ended());
+  started.ended.get();
+  EXPECT_EQ((*started).ended()->message, lost.error().message);
   EXPECT_EQ(ask(batcher, {1}).get().error().code, Code::kUnavailable) << "nobody comes back";
 }
 
@@ -232,7 +238,8 @@ TEST(RemoteEngine, ABatchThatHangsEndsTheProcess) {
   const Answer lost = ask(batcher, {kHangs}).get();
   ASSERT_FALSE(lost);
   EXPECT_THAT(lost.error().message, HasSubstr("a batch took longer than 50 ms"));
-  EXPECT_EQ(started.ended.get().code, Code::kAborted);
+  EXPECT_EQ(lost.error().code, Code::kUnavailable);
+  started.ended.get();
 }
 
 TEST(RemoteEngine, EndingAnswersWhatRuns) {
@@ -249,16 +256,73 @@ TEST(RemoteEngine, EndingAnswersWhatRuns) {
   }
 }
 
-TEST(RemoteEngine, AWrongAnswerEndsTheProcess) {
+TEST(RemoteEngine, AModelThatDoesNotKeepToItsSignatureCostsItsBatchAlone) {
   for (const char* const how : {"other shape", "one row too few", "one output too few"}) {
     Started started(how);
     ASSERT_TRUE(started.engine);
     Batcher batcher((*started).runner(0), {});
-    const Answer answer = ask(batcher, {1, 2}).get();
-    ASSERT_FALSE(answer) << how;
-    EXPECT_THAT(answer.error().message, HasSubstr("the engine process answered wrongly")) << how;
-    EXPECT_EQ(started.ended.get().code, Code::kDataLoss);
+    for (int i = 0; i < 2; ++i) {
+      const Answer answer = ask(batcher, {1, 2}).get();
+      ASSERT_FALSE(answer) << how;
+      EXPECT_EQ(answer.error().code, Code::kFailedPrecondition) << how;
+    }
+    EXPECT_FALSE((*started).ended());
   }
+}
+
+// ---- Outputs of a process that lies.
+
+PlacedOutput placed(DataType type, const Shape& shape, std::uint64_t offset) {
+  return {.type = type, .shape = shape, .offset_bytes = offset};
+}
+
+Result<BatchOutputs> read_as(const std::vector<ServedTensor>& outputs, const std::vector<PlacedOutput>& given,
+                             BytesView memory) {
+  const ServedSignature signature{.name = "f", .outputs = outputs, .is_batched = true};
+  return read_outputs(signature, given, memory, 2, nullptr);
+}
+
+TEST(RemoteOutputs, ClaimsAreCheckedAgainstTheMemoryAndTheSignature) {
+  alignas(kTensorAlignment) std::array<std::byte, 256> bytes{};
+  const std::vector<ServedTensor> numbers = {{"y", DataType::kFloat32, {-1, -1}}};
+  EXPECT_TRUE(read_as(numbers, {placed(DataType::kFloat32, {2, 32}, 0)}, bytes));
+  const std::vector<PlacedOutput> lies = {
+      placed(DataType::kFloat32, {2, 33}, 0),          // larger than the memory
+      placed(DataType::kFloat32, {2, 32}, 64),         // beyond its end
+      placed(DataType::kFloat32, {2, 1}, 4),           // not aligned
+      placed(DataType::kFloat32, {2, 1}, 1ULL << 63),  // far away
+      placed(DataType::kFloat32, {2, 1LL << 62}, 0),   // overflows
+      placed(DataType::kFloat32, {3, 1}, 0),           // other rows
+      placed(DataType::kInt32, {2, 1}, 0),             // another type
+      placed(DataType::kFloat32, {2}, 0),              // another rank
+  };
+  for (std::size_t i = 0; i < lies.size(); ++i)
+    EXPECT_EQ(read_as(numbers, {lies[i]}, bytes).error().code, Code::kDataLoss) << i;
+  EXPECT_FALSE(read_as(numbers, {}, bytes));
+}
+
+TEST(RemoteOutputs, TextsLieWithinTheirTexts) {
+  alignas(kTensorAlignment) std::array<std::byte, 256> bytes{};
+  const std::vector<ServedTensor> texts = {{"t", DataType::kBytes, {-1}}};
+  PlacedOutput output = placed(DataType::kBytes, {2}, 0);
+  output.texts_offset_bytes = 128;
+  output.texts_bytes = 8;
+  std::memcpy(bytes.data() + 128, "abcdefgh", 8);
+  const auto place = [&](std::uint32_t offset, std::uint32_t size) {
+    const std::array<TextPlace, 2> places = {TextPlace{0, 3}, TextPlace{offset, size}};
+    std::memcpy(bytes.data(), places.data(), sizeof places);
+  };
+  place(3, 5);
+  const auto read = read_as(texts, {output}, bytes);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->tensors[0].strings[1], "defgh");
+  place(3, 6);
+  EXPECT_FALSE(read_as(texts, {output}, bytes));
+  place(~0U, 2);
+  EXPECT_FALSE(read_as(texts, {output}, bytes));
+  place(3, 5);
+  output.texts_bytes = 129;
+  EXPECT_FALSE(read_as(texts, {output}, bytes));
 }
 
 TEST(RemoteEngine, SaysWhyItCannotLoad) {

@@ -8,6 +8,8 @@
 namespace headrace {
 namespace {
 
+constexpr std::uint64_t kTextsMax = 16 << 20;  // of one output: each takes 16 bytes here
+
 Error bad_output(std::string_view name, std::string_view what) {
   return {Code::kDataLoss, concat("the engine process answered wrongly: the output ", name, " ", what)};
 }
@@ -53,6 +55,7 @@ class OutputReader {
     if (!lies_within(output.texts_offset_bytes, output.texts_bytes, memory_.size()))
       return bad_output(name, "has texts outside its memory");
     const std::string_view texts = as_text(memory_).substr(output.texts_offset_bytes, output.texts_bytes);
+    if (*size / sizeof(TextPlace) > kTextsMax) return bad_output(name, "has too many texts");
     std::vector<std::string_view>& views = texts_.views.emplace_back();
     for (std::uint64_t at = 0; at < *size; at += sizeof(TextPlace)) {
       TextPlace place;  // copied before it is checked: it may change meanwhile

@@ -117,6 +117,7 @@ Result<ServedModel> parse_served_model(std::string_view json) {
       HEADRACE_TRY(ServedSignature signature, parse_signature(each));
       out.signatures.push_back(std::move(signature));
     }
+    if (out.signatures.empty()) return damaged("there is no signature");
     if (!ascends(out.signatures)) return damaged("signatures do not ascend by name");
     return out;
   });

@@ -58,6 +58,7 @@ TEST(ServedSignature, ADescriptionThatContradictsItselfIsRefused) {
   model.signatures[2].inputs.clear();
   expect_refused(model, "has no inputs");
   EXPECT_FALSE(parse_served_model("{\"signatures\": 3}"));
+  EXPECT_FALSE(parse_served_model("{\"signatures\": []}"));
   EXPECT_FALSE(parse_served_model("[]"));
 }
 

@@ -9,19 +9,19 @@
 namespace headrace {
 namespace {
 
-constexpr std::array<std::string_view, 8> kPassedVariables = {
-    "PATH",           "HOME",        "LD_LIBRARY_PATH",      "TMPDIR",
-    "XDG_CACHE_HOME", "VIRTUAL_ENV", "CUDA_VISIBLE_DEVICES", "TZ"};
-constexpr std::array<std::string_view, 6> kPassedBeginnings = {"HEADRACE_", "TF_",     "LC_",
-                                                               "LANG",      "NVIDIA_", "PYTHON"};
+// Others may hold secrets, and a model can read all variables of its process.
+constexpr std::string_view kPassedVariables[] = {
+    "PATH",  "HOME",   "LD_LIBRARY_PATH", "TMPDIR", "XDG_CACHE_HOME", "VIRTUAL_ENV", "PYTHONPATH",
+    "PYTHONHOME", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
+    "HEADRACE_PYTHON", "HEADRACE_ENCODERS",
+    "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+    "TF_CPP_MIN_LOG_LEVEL", "TF_ENABLE_ONEDNN_OPTS", "TF_XLA_FLAGS", "XLA_FLAGS", "TF_FORCE_GPU_ALLOW_GROWTH",
+    "OMP_NUM_THREADS", "KMP_AFFINITY", "KMP_BLOCKTIME"};
 
 std::map<std::string, std::string, std::less<>> passed_variables(const Environment& environment) {
   std::map<std::string, std::string, std::less<>> out;
   for (const auto& [name, value] : environment.variables) {
-    const bool is_passed = std::ranges::find(kPassedVariables, name) != kPassedVariables.end() ||
-                           std::ranges::any_of(kPassedBeginnings, [&](std::string_view begin) {
-                             return name.starts_with(begin);
-                           });
+    const bool is_passed = std::ranges::find(kPassedVariables, name) != std::end(kPassedVariables);
     if (is_passed) out.emplace(name, value);
   }
   return out;
@@ -35,7 +35,7 @@ class LoadedProcess final : public LoadedModel {
   const ServedModel& model() const override { return engine_->about().model; }
   BatchRunner& runner(std::size_t signature) override { return engine_->runner(signature); }
   void end() override { engine_->end(); }
-  bool has_ended() const override { return engine_->has_ended(); }
+  std::optional<Error> ended() const override { return engine_->ended(); }
 
  private:
   const CachedExport files_;
@@ -44,19 +44,19 @@ class LoadedProcess final : public LoadedModel {
 
 }  // namespace
 
-LoadVersion make_engine_loader(ExportCache& cache, const Environment& environment,
+LoadVersion make_engine_loader(const std::string& model, ExportCache& cache, const Environment& environment,
                                const EngineLoaderOptions& options,
                                std::function<void(const std::string&)> remark) {
   EngineCommand command{{options.program, std::string(kEngineProcessWord)}, passed_variables(environment)};
-  return [&cache, command = std::move(command), options, remark = std::move(remark)](
+  return [model, &cache, command = std::move(command), options, remark = std::move(remark)](
              const WantedVersion& version, const std::function<void(VersionState)>& on_state,
-             std::function<void(const Error&)> on_end,
+             std::function<void()> on_end,
              const std::stop_token& stop) -> Result<std::unique_ptr<LoadedModel>> {
     HEADRACE_TRY(CachedExport files, cache.fetch(version, {.stop = stop}));
     if (!files.remark().empty()) remark(files.remark());
     on_state(VersionState::kLoading);
     const EngineLoad load{.build = HEADRACE_VERSION,
-                          .name = version.folder.url.text(),
+                          .name = concat(model, " version ", version.number),
                           .folder = files.path(),
                           .digest = version.digest,
                           .attributes = version.attributes_json.value_or(""),

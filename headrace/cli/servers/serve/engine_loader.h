@@ -20,9 +20,9 @@ struct EngineLoaderOptions {
   RemoteEngineOptions engine{};
 };
 
-/// Borrows the cache. The process gets the variables of the environment that a model may know: not those of
+/// Borrows the cache. `model`: its name, in messages. The process gets the variables of the environment that a model may know: not those of
 /// stores and clouds, which hold secrets.
-LoadVersion make_engine_loader(ExportCache& cache, const Environment& environment,
+LoadVersion make_engine_loader(const std::string& model, ExportCache& cache, const Environment& environment,
                                const EngineLoaderOptions& options,
                                std::function<void(const std::string&)> remark);
 

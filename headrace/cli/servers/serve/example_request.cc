@@ -34,11 +34,20 @@ std::optional<Json> tensors(const ServedSignature& signature) {
   for (const ServedTensor& input : signature.inputs) {
     std::uint64_t elements = 1;
     for (const std::int64_t size : input.shape.sizes()) {
-      elements *= size < 0 ? 1 : static_cast<std::uint64_t>(size);
+      const std::uint64_t factor = size < 0 ? 1 : static_cast<std::uint64_t>(size);
+      if (factor > kShownElements) return std::nullopt;
+      elements *= factor;
       if (elements > kShownElements) return std::nullopt;
     }
     out[input.name] = zeros(input.type, input.shape.sizes());
   }
+  return out;
+}
+
+// Within '…' of a shell: a model of somebody else chose the names.
+std::string quoted(const std::string& text) {
+  std::string out;
+  for (const char character : text) out += character == '\'' ? "'\\''" : std::string(1, character);
   return out;
 }
 
@@ -57,7 +66,7 @@ std::string example_request(std::string_view base, std::string_view model, const
     return concat("curl ", url, "/metadata");
   }
   if (signature->name != kDefaultSignature) body["signature_name"] = signature->name;
-  return concat("curl -d '", body.dump(), "' ", url, ":predict");
+  return concat("curl -d '", quoted(body.dump()), "' ", url, ":predict");
 }
 
 }  // namespace headrace

@@ -157,7 +157,7 @@ class Server {
       };
       models_.add(std::make_unique<LiveModel>(
           model.name,
-          LiveModelParts{open_source, make_engine_loader(*cache_, context_.environment, loading, remark),
+          LiveModelParts{open_source, make_engine_loader(model.name, *cache_, context_.environment, loading, remark),
                          remark},
           live));
     }
