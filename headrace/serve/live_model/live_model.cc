@@ -49,9 +49,11 @@ struct VersionRecord {
   std::shared_ptr<const WantedVersion> wanted;
   std::shared_ptr<ServedVersion> served{};  // null: none is ready
   VersionStatus loading{};                  // what `statuses` shows if none is ready
+  bool was_ready = false;
   bool is_coming_back = false;
   int failures = 0;  // one after another
   Clock::time_point retry_at{};
+  Clock::time_point ready_since{};
 
   // Another content may have been published under the same number.
   bool is_to_be_loaded() const { return !served || served->digest() != wanted->digest; }
@@ -64,11 +66,17 @@ struct VersionTable {
   std::map<std::string, std::uint64_t, std::less<>> labels;
 };
 
-// The end of an engine, told from any thread.
-struct VersionEnds {
+// Wakes the worker from any thread.
+struct WorkerBell {
   std::mutex mutex;
-  std::condition_variable_any has_come;
-  std::map<std::pair<std::uint64_t, std::string>, Error> errors;  // by number and digest
+  std::condition_variable_any has_rung;
+  bool rings = false;
+
+  void ring() {
+    const std::scoped_lock lock(mutex);
+    rings = true;
+    has_rung.notify_all();
+  }
 };
 
 }  // namespace
@@ -81,10 +89,10 @@ std::string_view version_state_name(VersionState state) {
 
 namespace {
 
+// Reasons are for operators: they may name places that clients need not know.
 Error not_ready(const std::string& name, const VersionStatus& status) {
-  const std::string why = status.error ? concat(": ", status.error->message) : "";
   return {Code::kUnavailable, concat("version ", status.number, " of ", name, " is ",
-                                     version_state_name(status.state), why, "; ask again")};
+                                     version_state_name(status.state), "; ask again")};
 }
 
 // The number that is meant where a request names none.
@@ -108,6 +116,11 @@ class LiveModel::Worker {
         thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
   const std::string& name() const { return name_; }
+
+  void stop() {
+    is_stopped_ = true;
+    thread_.request_stop();
+  }
 
   std::shared_ptr<const VersionTable> table() const {
     const std::scoped_lock lock(table_mutex_);
@@ -147,7 +160,7 @@ class LiveModel::Worker {
                                                " is there yet; the server looks for one every few seconds")}};
     }
     const auto ready = table.ready.find(*version);
-    if (ready != table.ready.end() && ready->second->has_ended()) {
+    if (ready != table.ready.end() && ready->second->ended()) {
       // The worker has not heard of it yet.
       return {Error{Code::kUnavailable,
                     concat("the engine of version ", *version, " of ", name_, " has ended; ask again")},
@@ -165,16 +178,18 @@ class LiveModel::Worker {
   void work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       take_poll();
-      take_ends();
       take_load();
+      take_ends();
       settle();
       start_poll(stop);
-      start_load(stop);
+      start_load();
       publish();
       attend();
-      std::unique_lock lock(ends_->mutex);
-      ends_->has_come.wait_for(lock, stop, options_.attend_each, [this] { return !ends_->errors.empty(); });
+      std::unique_lock lock(bell_->mutex);
+      bell_->has_rung.wait_for(lock, stop, options_.attend_each, [this] { return bell_->rings; });
+      bell_->rings = false;
     }
+    loading_stop_.request_stop();
     if (polling_.is_running()) static_cast<void>(polling_.take());
     if (loading_.is_running()) {
       if (auto last = loading_.take()) retire(*std::move(last));
@@ -223,6 +238,7 @@ class LiveModel::Worker {
     if (!polling_.is_done()) return;
     const Result<WantedVersions> wanted = polling_.take();
     if (wanted) {
+      if (wanted->remarks.empty()) said_.clear();  // whatever was wrong is over
       for (const std::string& each : wanted->remarks) remark_once(each);
       want(*wanted);
     }
@@ -252,29 +268,36 @@ class LiveModel::Worker {
     }
   }
 
-  // Loads the first version that is due. The one with the highest number comes first.
-  void start_load(const std::stop_token& stop) {
-    if (loading_.is_running()) return;
-    for (auto at = wanted_numbers_.rbegin(); at != wanted_numbers_.rend(); ++at) {
-      VersionRecord& record = records_.at(*at);
-      if (!record.is_to_be_loaded() || Clock::now() < record.retry_at) continue;
-      loading_state_ = VersionState::kFetching;
-      loading_version_ = record.wanted;
-      const Status started =
-          loading_.start([this, wanted = record.wanted, stop] { return load(*wanted, stop); });
-      if (!started) fail(record, started.error());
+  // Loads what comes back first, then the highest number. A load that nobody waits for any more makes way.
+  void start_load() {
+    VersionRecord* next = nullptr;
+    for (auto& [number, record] : records_) {
+      const bool is_due = record.is_to_be_loaded() && Clock::now() >= record.retry_at;
+      if (is_due && (next == nullptr || record.is_coming_back || !next->is_coming_back)) next = &record;
+    }
+    if (loading_.is_running()) {
+      const auto loaded = records_.find(loading_version_->number);
+      const bool is_wanted = loaded != records_.end() && loaded->second.wanted == loading_version_;
+      const bool makes_way =
+          is_wanted && next != nullptr && next->is_coming_back && !loaded->second.is_coming_back;
+      if (!is_wanted || makes_way) loading_stop_.request_stop();
       return;
     }
+    if (next == nullptr) return;
+    loading_state_ = VersionState::kFetching;
+    loading_version_ = next->wanted;
+    loading_stop_ = std::stop_source();
+    const Status started = loading_.start(
+        [this, wanted = next->wanted, stop = loading_stop_.get_token()] { return load(*wanted, stop); });
+    if (started) return;
+    loading_version_ = nullptr;
+    fail(*next, started.error());
   }
 
   // In a thread of its own.
   Result<std::shared_ptr<ServedVersion>> load(const WantedVersion& wanted, const std::stop_token& stop) {
     const auto tell = [this](VersionState state) { loading_state_ = state; };
-    const auto on_end = [ends = ends_, key = std::pair(wanted.number, wanted.digest)](const Error& error) {
-      const std::scoped_lock lock(ends->mutex);
-      ends->errors.insert_or_assign(key, error);
-      ends->has_come.notify_all();
-    };
+    const auto on_end = [bell = bell_] { bell->ring(); };
     HEADRACE_TRY(std::unique_ptr<LoadedModel> model, parts_.load(wanted, tell, on_end, stop));
     auto served =
         std::make_shared<ServedVersion>(wanted.number, wanted.digest, std::move(model), options_.batching);
@@ -299,11 +322,13 @@ class LiveModel::Worker {
       return;
     }
     VersionRecord& record = found->second;
+    if (!loaded && loading_stop_.stop_requested()) return;  // it made way, and is tried again
     record.is_coming_back = false;
     if (!loaded) return fail(record, std::move(loaded).error());
-    record.failures = 0;
     std::swap(record.served, *loaded);
     if (*loaded) retire(*std::move(loaded));
+    record.was_ready = true;
+    record.ready_since = Clock::now();
     remark(concat(name_, ": version ", wanted->number, " is ready"));
   }
 
@@ -320,20 +345,15 @@ class LiveModel::Worker {
                       .is_coming_back = record.is_coming_back};
   }
 
-  // Versions whose engine has ended are loaded again.
+  // Versions whose engine has ended are loaded again; requests wait for one that has not just failed.
   void take_ends() {
-    std::map<std::pair<std::uint64_t, std::string>, Error> ended;
-    {
-      const std::scoped_lock lock(ends_->mutex);
-      ended.swap(ends_->errors);
-    }
-    for (auto& [key, error] : ended) {
-      const auto found = records_.find(key.first);
-      if (found == records_.end()) continue;
-      VersionRecord& record = found->second;
-      if (!record.served || record.served->digest() != key.second) continue;
-      record.is_coming_back = true;
-      fail(record, std::move(error));
+    for (auto& [number, record] : records_) {
+      if (!record.served) continue;
+      auto end = record.served->ended();
+      if (!end) continue;
+      if (Clock::now() - record.ready_since >= options_.retry_last) record.failures = 0;
+      record.is_coming_back = record.failures == 0;
+      fail(record, *std::move(end));
       retire(std::move(record.served));
     }
   }
@@ -351,7 +371,7 @@ class LiveModel::Worker {
       VersionRecord& record = at->second;
       const bool has_label =
           std::ranges::any_of(labels_, [&](const auto& label) { return label.second == number; });
-      const bool is_needed = record.served && !has_successor;
+      const bool is_needed = record.was_ready && !has_successor;
       if (wanted_numbers_.contains(number) || has_label || is_needed) {
         ++at;
         continue;
@@ -371,7 +391,8 @@ class LiveModel::Worker {
 
   // The requests of a version that has left the table have some time to end.
   void retire(std::shared_ptr<ServedVersion> version) {
-    retired_.push_back({std::move(version), Clock::now() + options_.drain_max, false});
+    const Clock::duration time = is_stopped_ ? Clock::duration() : Clock::duration(options_.drain_max);
+    retired_.push_back({std::move(version), Clock::now() + time, false});
   }
 
   // Requests that have found a version before may still come to it until nobody else holds it.
@@ -491,7 +512,10 @@ class LiveModel::Worker {
   std::vector<Retired> retired_;
   std::set<std::string> said_;
 
-  const std::shared_ptr<VersionEnds> ends_ = std::make_shared<VersionEnds>();
+  std::stop_source loading_stop_;
+
+  const std::shared_ptr<WorkerBell> bell_ = std::make_shared<WorkerBell>();
+  std::atomic<bool> is_stopped_ = false;
   std::mutex waiting_mutex_;
   std::vector<Waiting> waiting_;
   mutable std::mutex table_mutex_;
@@ -503,6 +527,7 @@ LiveModel::LiveModel(std::string name, LiveModelParts parts, const LiveModelOpti
     : worker_(std::make_unique<Worker>(std::move(name), std::move(parts), options)) {}
 LiveModel::~LiveModel() = default;
 
+void LiveModel::stop() { worker_->stop(); }
 const std::string& LiveModel::name() const { return worker_->name(); }
 
 Result<std::shared_ptr<ServedVersion>> LiveModel::find(std::optional<std::uint64_t> version,

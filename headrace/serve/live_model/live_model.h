@@ -31,11 +31,11 @@ struct VersionStatus {
 };
 
 /// Loads a version; runs in a thread of its own. `on_state` may be told kLoading once the files are there.
-/// `on_end` is called at most once, from any thread, if the model ends by itself after it was loaded. Ends
-/// early with kCancelled.
+/// `on_end` is called, from any thread, if the model ends by itself after it was loaded: see
+/// LoadedModel::ended. Ends early with kCancelled.
 using LoadVersion = std::function<Result<std::unique_ptr<LoadedModel>>(
     const WantedVersion& version, const std::function<void(VersionState)>& on_state,
-    std::function<void(const Error&)> on_end, const std::stop_token& stop)>;
+    std::function<void()> on_end, const std::stop_token& stop)>;
 
 struct LiveModelParts {
   /// Called again after an error.
@@ -49,7 +49,8 @@ struct LiveModelOptions {
   BatcherOptions batching{};
   /// Between two looks at the store; each is up to a quarter later, so that servers do not ask together.
   std::chrono::milliseconds poll_each{12'000};
-  /// After a failure: the first wait, which doubles up to the last.
+  /// After a failure: the first wait, which doubles up to the last. A version that ends sooner than the last
+  /// after it was ready has failed again.
   std::chrono::milliseconds retry_first{1'000};
   std::chrono::milliseconds retry_last{60'000};
   /// How long the requests of a version that is not wanted any more may take.
@@ -70,6 +71,9 @@ class LiveModel {
   ~LiveModel();
   LiveModel(const LiveModel&) = delete;
   LiveModel& operator=(const LiveModel&) = delete;
+
+  /// Ends everything at once, requests in flight, too: they have had their time. Returns at once.
+  void stop();
 
   const std::string& name() const;
 

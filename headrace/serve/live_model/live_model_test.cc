@@ -7,6 +7,7 @@
 #include <cstring>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -78,9 +79,17 @@ class AddingModel final : public LoadedModel, public BatchRunner {
     std::mutex mutex;
     std::condition_variable changed;
     bool is_held = false;
-    std::function<void(const Error&)> on_end;
+    std::function<void()> on_end;
+    std::mutex end_mutex;
+    std::optional<Error> end;
+    void crash(const std::string& why) {
+      {
+        const std::scoped_lock lock(end_mutex);
+        end = Error{Code::kUnavailable, why};
+      }
+      on_end();
+    }
     std::atomic<int> alive = 0;
-    std::atomic<bool> has_crashed = false;
   };
   AddingModel(float added, std::shared_ptr<Control> control) : added_(added), control_(std::move(control)) {
     ++control_->alive;
@@ -97,7 +106,10 @@ class AddingModel final : public LoadedModel, public BatchRunner {
     has_ended_ = true;
     control_->changed.notify_all();
   }
-  bool has_ended() const override { return control_->has_crashed; }
+  std::optional<Error> ended() const override {
+    const std::scoped_lock lock(control_->end_mutex);
+    return control_->end;
+  }
   Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size) override {
     return std::shared_ptr<BatchMemory>(std::make_shared<OwnMemory>(size));
   }
@@ -164,6 +176,10 @@ class LiveModelTest : public testing::Test {
       auto& control = controls[version.digest];
       if (!control) control = std::make_shared<AddingModel::Control>();
       control->on_end = std::move(on_end);
+      if (!crashing.contains(version.digest)) {
+        const std::scoped_lock end_lock(control->end_mutex);
+        control->end.reset();
+      }
       return std::unique_ptr<LoadedModel>(
           std::make_unique<AddingModel>(static_cast<float>(version.number), control));
     };
@@ -217,7 +233,7 @@ class LiveModelTest : public testing::Test {
   const std::shared_ptr<TestSource::Shared> shared = std::make_shared<TestSource::Shared>();
   std::optional<Error> source_error;
   std::mutex mutex;
-  std::set<std::string> failing, hanging;
+  std::set<std::string> failing, hanging, crashing;
   std::vector<std::string> loads;
   std::map<std::string, std::shared_ptr<AddingModel::Control>> controls;
   std::vector<std::string> remarks;
@@ -321,7 +337,7 @@ TEST_F(LiveModelTest, AVersionWhoseEngineEndsIsLoadedAgain) {
   want({{1, "a"}}, {{"latest", 1}});
   start();
   wait_for_version(1);
-  controls.at("a")->on_end({Code::kUnavailable, "a segmentation fault"});
+  controls.at("a")->crash("a segmentation fault");
   wait_until([&] {
     const std::scoped_lock lock(mutex);
     return std::ranges::count(loads, "a") == 2;
@@ -338,7 +354,7 @@ TEST_F(LiveModelTest, RequestsWaitForAVersionThatIsComingBack) {
   want({{1, "a"}}, {{"latest", 1}});
   start();
   wait_for_version(1);
-  controls.at("a")->on_end({Code::kUnavailable, "a segmentation fault"});
+  controls.at("a")->crash("a segmentation fault");
   wait_until([&] { return !live->find({}, {}); });
   std::promise<Result<std::shared_ptr<ServedVersion>>> promise, late;
   const auto never = std::chrono::steady_clock::time_point::max();
@@ -350,17 +366,45 @@ TEST_F(LiveModelTest, RequestsWaitForAVersionThatIsComingBack) {
   EXPECT_EQ(late.get_future().get().error().code, Code::kDeadlineExceeded);
 }
 
-TEST_F(LiveModelTest, RequestsWaitFromTheMomentThatTheEngineHasEnded) {
+TEST_F(LiveModelTest, AVersionThatEndsAgainAndAgainIsTriedLaterAndLater) {
+  options.retry_first = milliseconds(10);
+  options.retry_last = milliseconds(100'000);
   want({{1, "a"}}, {{"latest", 1}});
   start();
   wait_for_version(1);
-  controls.at("a")->has_crashed = true;
+  {
+    const std::scoped_lock lock(mutex);
+    crashing = {"a"};
+  }
+  controls.at("a")->crash("a segmentation fault");
+  wait_until([&] {
+    const std::scoped_lock lock(mutex);
+    return std::ranges::any_of(remarks, [](const std::string& remark) {
+      return remark.find("tried again in 40 ms") != remark.npos;
+    });
+  });
   EXPECT_EQ(live->find({}, {}).error().code, Code::kUnavailable);
-  std::promise<Result<std::shared_ptr<ServedVersion>>> promise;
-  live->await({}, {}, std::chrono::steady_clock::time_point::max(),
-              [&](auto found) { promise.set_value(std::move(found)); });
-  controls.at("a")->has_crashed = false;  // another engine
-  EXPECT_TRUE(promise.get_future().get());
+}
+
+TEST_F(LiveModelTest, AVersionThatIsNotWantedComesBackWhileItsSuccessorFails) {
+  want({{1, "a"}}, {{"latest", 1}});
+  start();
+  wait_for_version(1);
+  {
+    const std::scoped_lock lock(mutex);
+    failing = {"b"};
+  }
+  want({{2, "b"}}, {});  // and its label is gone
+  wait_until([&] {
+    const std::scoped_lock lock(mutex);
+    return std::ranges::count(loads, "b") >= 2;
+  });
+  controls.at("a")->crash("a segmentation fault");
+  wait_until([&] {
+    const std::scoped_lock lock(mutex);
+    return std::ranges::count(loads, "a") >= 2;
+  });
+  wait_until([&] { return live->find(1, {}).has_value(); });
 }
 
 TEST_F(LiveModelTest, NobodyWaitsForAVersionThatFailsAgain) {
@@ -371,7 +415,7 @@ TEST_F(LiveModelTest, NobodyWaitsForAVersionThatFailsAgain) {
     const std::scoped_lock lock(mutex);
     failing = {"a"};
   }
-  controls.at("a")->on_end({Code::kUnavailable, "a segmentation fault"});
+  controls.at("a")->crash("a segmentation fault");
   wait_until([&] { return !live->find({}, {}); });
   std::promise<Result<std::shared_ptr<ServedVersion>>> promise;
   live->await({}, {}, std::chrono::steady_clock::time_point::max(),
@@ -426,12 +470,12 @@ TEST_F(LiveModelTest, ALoadThatHangsHoldsUpNobodyAndIsStopped) {
     return statuses.size() == 2 && statuses[1].state == VersionState::kLoading;
   });
   EXPECT_EQ(*ask().get(), 11);
-  controls.at("a")->on_end({Code::kUnavailable, "a segmentation fault"});
-  wait_until([&] { return !live->find({}, {}); });
-  std::promise<Result<std::shared_ptr<ServedVersion>>> late;
-  live->await(1, {}, std::chrono::steady_clock::now() + milliseconds(20),
-              [&](auto found) { late.set_value(std::move(found)); });
-  EXPECT_EQ(late.get_future().get().error().code, Code::kDeadlineExceeded);
+  controls.at("a")->crash("a segmentation fault");
+  wait_until([&] {
+    const std::scoped_lock lock(mutex);
+    return std::ranges::count(loads, "a") == 2;  // the other load makes way
+  });
+  wait_until([&] { return live->find(1, {}).has_value(); });
   live.reset();
 }
 

@@ -70,8 +70,8 @@ Shape without_only_row(const Shape& shape) { return Shape(shape.sizes().subspan(
 Status check_outputs(const ServedSignature& signature, const std::vector<Tensor>& tensors,
                      std::uint64_t rows) {
   if (tensors.size() != signature.outputs.size())
-    return Error{Code::kFailedPrecondition, concat("the model gave ", tensors.size(), " outputs, and not ",
-                                                   signature.outputs.size())};
+    return Error{Code::kFailedPrecondition,
+                 concat("the model gave ", tensors.size(), " outputs, and not ", signature.outputs.size())};
   for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
     const ServedTensor& expected = signature.outputs[i];
     const Shape& shape = tensors[i].shape();

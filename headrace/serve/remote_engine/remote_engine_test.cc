@@ -120,8 +120,7 @@ struct Started {
   explicit Started(std::string_view how, RemoteEngineOptions options = {}, EngineLoad load = {}) {
     load.name = "the model";
     const EngineCommand command{{"/proc/self/exe"}, {{"HEADRACE_TEST_ENGINE", std::string(how)}}};
-    engine =
-        RemoteEngine::start(command, load, options, [this] { end.set_value(); }, {});
+    engine = RemoteEngine::start(command, load, options, [this] { end.set_value(); }, {});
   }
   RemoteEngine& operator*() { return **engine; }
 };

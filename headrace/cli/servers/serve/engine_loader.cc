@@ -10,13 +10,30 @@ namespace headrace {
 namespace {
 
 // Others may hold secrets, and a model can read all variables of its process.
-constexpr std::string_view kPassedVariables[] = {
-    "PATH",  "HOME",   "LD_LIBRARY_PATH", "TMPDIR", "XDG_CACHE_HOME", "VIRTUAL_ENV", "PYTHONPATH",
-    "PYTHONHOME", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
-    "HEADRACE_PYTHON", "HEADRACE_ENCODERS",
-    "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
-    "TF_CPP_MIN_LOG_LEVEL", "TF_ENABLE_ONEDNN_OPTS", "TF_XLA_FLAGS", "XLA_FLAGS", "TF_FORCE_GPU_ALLOW_GROWTH",
-    "OMP_NUM_THREADS", "KMP_AFFINITY", "KMP_BLOCKTIME"};
+constexpr std::string_view kPassedVariables[] = {"PATH",
+                                                 "HOME",
+                                                 "LD_LIBRARY_PATH",
+                                                 "TMPDIR",
+                                                 "XDG_CACHE_HOME",
+                                                 "VIRTUAL_ENV",
+                                                 "PYTHONPATH",
+                                                 "PYTHONHOME",
+                                                 "TZ",
+                                                 "LANG",
+                                                 "LC_ALL",
+                                                 "LC_CTYPE",
+                                                 "HEADRACE_PYTHON",
+                                                 "HEADRACE_ENCODERS",
+                                                 "CUDA_VISIBLE_DEVICES",
+                                                 "NVIDIA_VISIBLE_DEVICES",
+                                                 "TF_CPP_MIN_LOG_LEVEL",
+                                                 "TF_ENABLE_ONEDNN_OPTS",
+                                                 "TF_XLA_FLAGS",
+                                                 "XLA_FLAGS",
+                                                 "TF_FORCE_GPU_ALLOW_GROWTH",
+                                                 "OMP_NUM_THREADS",
+                                                 "KMP_AFFINITY",
+                                                 "KMP_BLOCKTIME"};
 
 std::map<std::string, std::string, std::less<>> passed_variables(const Environment& environment) {
   std::map<std::string, std::string, std::less<>> out;

@@ -157,7 +157,8 @@ class Server {
       };
       models_.add(std::make_unique<LiveModel>(
           model.name,
-          LiveModelParts{open_source, make_engine_loader(model.name, *cache_, context_.environment, loading, remark),
+          LiveModelParts{open_source,
+                         make_engine_loader(model.name, *cache_, context_.environment, loading, remark),
                          remark},
           live));
     }
@@ -240,7 +241,9 @@ class Server {
     router_->begin_drain();
     http_->stop_accepting();
     HEADRACE_TRY(const std::chrono::milliseconds drain, duration_option(options_, "drain"));
-    if (http_->wait_until_idle(Clock::now() + drain)) return {};
+    const bool is_idle = http_->wait_until_idle(Clock::now() + drain);
+    for (const auto& [name, model] : models_.all()) model->stop();
+    if (is_idle) return {};
     return Error{Code::kDeadlineExceeded,
                  "some requests were not answered before the time of --drain was over"};
   }
