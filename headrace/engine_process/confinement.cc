@@ -5,6 +5,7 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,8 +29,9 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 // Calls of the x32 interface have this bit, and other numbers.
 constexpr std::uint32_t kX32Bit = 0x40000000;
 
-// io_uring opens sockets and files without a call for each.
-constexpr std::array kRefusedCalls = {
+// io_uring opens sockets and files without a call for each. clone3 has its flags in memory, where no filter
+// sees them; the C library then takes clone.
+constexpr int kRefusedCalls[] = {
     __NR_socket,
     __NR_socketpair,
     __NR_connect,
@@ -44,6 +46,8 @@ constexpr std::array kRefusedCalls = {
     __NR_process_vm_writev,
     __NR_pidfd_getfd,
     __NR_pidfd_open,
+    __NR_pidfd_send_signal,
+    __NR_process_madvise,
     __NR_io_uring_setup,
     __NR_io_uring_enter,
     __NR_io_uring_register,
@@ -66,13 +70,61 @@ constexpr std::array kRefusedCalls = {
     __NR_delete_module,
     __NR_kill,
     __NR_tkill,
+    __NR_rt_sigqueueinfo,
+    __NR_rt_tgsigqueueinfo,
+    __NR_truncate,
+    __NR_fchmodat,
+    __NR_fchownat,
+    __NR_utimensat,
+    __NR_setxattr,
+    __NR_lsetxattr,
+    __NR_removexattr,
+    __NR_lremovexattr,
+    __NR_shmget,
+    __NR_msgget,
+    __NR_semget,
+#if defined(__x86_64__)  // others have only their successors
+    __NR_fork,
+    __NR_vfork,
+    __NR_chmod,
+    __NR_chown,
+    __NR_lchown,
+    __NR_utime,
+    __NR_utimes,
+    __NR_futimesat,
+#endif
 };
+// Their first argument names a process or a thread: only 0 and this process are right. Priorities are left out:
+// threads of this process need them, and no filter knows their numbers.
+constexpr int kOwnProcessCalls[] = {__NR_tgkill,         __NR_prlimit64,     __NR_sched_setaffinity,
+                                    __NR_sched_setparam, __NR_sched_setattr, __NR_sched_setscheduler};
 
 // Folders and files that libraries read while they run.
-constexpr std::array kSystemFolders = {"/usr",         "/lib",          "/lib64",        "/etc",
-                                       "/dev/null",    "/dev/zero",     "/dev/urandom",  "/dev/random",
-                                       "/proc/self",   "/proc/cpuinfo", "/proc/meminfo", "/proc/stat",
-                                       "/sys/devices", "/sys/fs/cgroup"};
+constexpr const char* kSystemFolders[] = {"/usr",
+                                          "/lib",
+                                          "/lib64",
+                                          "/etc/ld.so.cache",
+                                          "/etc/ld.so.conf",
+                                          "/etc/ld.so.conf.d",
+                                          "/etc/localtime",
+                                          "/etc/passwd",
+                                          "/etc/group",
+                                          "/etc/nsswitch.conf",
+                                          "/etc/hosts",
+                                          "/etc/alternatives",
+                                          "/dev/null",
+                                          "/dev/zero",
+                                          "/dev/urandom",
+                                          "/dev/random",
+                                          "/proc/self",
+                                          "/proc/cpuinfo",
+                                          "/proc/meminfo",
+                                          "/proc/stat",
+                                          "/sys/devices",
+                                          "/sys/fs/cgroup"};
+
+// Rights that a newer kernel knows: to link and rename between folders, and to truncate.
+constexpr std::uint64_t kRefer = std::uint64_t{1} << 13, kTruncate = std::uint64_t{1} << 14;
 
 sock_filter statement(std::uint16_t code, std::uint32_t value) { return {code, 0, 0, value}; }
 sock_filter jump(std::uint16_t code, std::uint32_t value, std::uint8_t if_true, std::uint8_t if_false) {
@@ -89,11 +141,27 @@ bool refuse_calls() {
       jump(BPF_JMP | BPF_JGE | BPF_K, kX32Bit, 0, 1),
       refuse,
   };
+  const auto argument = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args));  // its low half
+  const auto allow = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  const auto is_call = [](int call, std::uint8_t skipped) {
+    return jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, skipped);
+  };
   for (const int call : kRefusedCalls) {
-    program.push_back(jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1));
+    program.push_back(is_call(call, 1));
     program.push_back(refuse);
   }
-  program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  for (const int call : kOwnProcessCalls) {
+    program.insert(
+        program.end(),
+        {is_call(call, 5), argument, jump(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+         jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(getpid()), 0, 1), allow, refuse});
+  }
+  // Threads may begin, processes may not.
+  program.insert(program.end(), {is_call(__NR_clone, 4), argument,
+                                 jump(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1), allow, refuse});
+  program.push_back(is_call(__NR_clone3, 1));
+  program.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
+  program.push_back(allow);
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0;
@@ -115,6 +183,9 @@ bool allow_reading(const FileDescriptor& rules, const std::string& path) {
 bool hide_files(const std::vector<std::string>& readable) {
   landlock_ruleset_attr handled{};
   handled.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all that the first version knows
+  const auto version = syscall(__NR_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (version >= 2) handled.handled_access_fs |= kRefer;
+  if (version >= 3) handled.handled_access_fs |= kTruncate;
   const auto number = syscall(__NR_landlock_create_ruleset, &handled, sizeof handled, 0);
   const FileDescriptor rules(static_cast<int>(number));
   if (!rules.is_open()) return false;

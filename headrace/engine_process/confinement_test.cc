@@ -3,7 +3,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <thread>
 
 namespace headrace {
@@ -47,12 +52,36 @@ TEST(Confinement, NoSocketsAndNoPrograms) {
             0);
 }
 
-TEST(Confinement, ThreadsThatWereThereBeforeAreConfinedToo) {
+TEST(Confinement, ThreadsThatWereThereBeforeHaveNoSocketsEither) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::promise<void> is_confined;
+    int opened = 0;
+    std::jthread before([&] {
+      is_confined.get_future().wait();
+      opened = socket(AF_INET, SOCK_STREAM, 0);
+    });
+    const auto holds = confine_process({});
+    is_confined.set_value();
+    before.join();
+    _exit(holds && opened < 0 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(Confinement, OtherProcessesAreLeftAlone) {
   EXPECT_EQ(confined({},
                      [](bool) {
-                       int opened = 0;
-                       std::jthread([&] { opened = socket(AF_INET, SOCK_STREAM, 0); }).join();
-                       return opened < 0 ? 0 : 1;
+                       const pid_t parent = getppid();
+                       if (kill(parent, 0) == 0 || syscall(SYS_tgkill, parent, parent, 0) == 0) return 1;
+                       const rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+                       if (syscall(SYS_prlimit64, parent, RLIMIT_CPU, &limit, nullptr) == 0) return 2;
+                       if (fork() >= 0) return 3;
+                       rlimit own{};
+                       if (getrlimit(RLIMIT_NOFILE, &own) != 0) return 4;
+                       return syscall(SYS_tgkill, getpid(), getpid(), 0) == 0 ? 0 : 5;
                      }),
             0);
 }
@@ -70,6 +99,9 @@ TEST(Confinement, FilesOfOthersAreHidden) {
                        if (can_open(folder / "secret", O_RDONLY)) return 3;
                        if (can_open(folder / "model/saved_model.pb", O_RDWR)) return 4;
                        if (can_open(folder / "model/new", O_WRONLY | O_CREAT)) return 5;
+                       if (can_open("/etc/shadow", O_RDONLY)) return 6;
+                       if (truncate((folder / "secret").c_str(), 0) == 0) return 7;
+                       if (chmod((folder / "secret").c_str(), 0777) == 0) return 8;
                        return 0;
                      }),
             0);

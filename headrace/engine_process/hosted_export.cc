@@ -12,6 +12,7 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kPredictSignature = "predict";
+constexpr std::string_view kForeignEncoder = "saved_model:";
 constexpr std::string_view kInitialization = "__saved_model_init_op";
 
 // Signatures that belong to training: docs/formats/traced-model.md.
@@ -39,6 +40,13 @@ std::optional<ServedSignature> served_signature(const std::string& name, const S
   if (!inputs || !outputs || inputs->empty() || outputs->empty()) return std::nullopt;
   const bool is_batched = std::ranges::all_of(*inputs, has_rows) && std::ranges::all_of(*outputs, has_rows);
   return ServedSignature{name, *std::move(inputs), *std::move(outputs), is_batched};
+}
+
+// Such an encoder is somebody else's program, too, and lies elsewhere in a store, which this process cannot
+// reach once it is confined.
+bool has_foreign_encoder(const ModelContract& contract) {
+  return std::ranges::any_of(contract.encoders,
+                             [](const auto& each) { return each.second.name.starts_with(kForeignEncoder); });
 }
 
 std::uint64_t resident_bytes() {
@@ -88,8 +96,8 @@ class HostedExport final : public HostedModel {
   Status describe(Engine& engine) {
     about_.model = served_signatures(*model_.model);
     about_.engine = engine.version();
-    const auto raw = model_.is_foreign() ? Result<ServedSignature>(Error{}) : raw_rows_signature(model_);
-    if (raw) {
+    const bool may_take_raw_rows = !model_.is_foreign() && !has_foreign_encoder(model_.contract);
+    if (const auto raw = raw_rows_signature(model_); may_take_raw_rows && raw) {
       std::vector<ServedSignature>& all = about_.model.signatures;
       std::erase_if(all, [](const ServedSignature& each) { return each.name == kDefaultSignature; });
       all.insert(std::ranges::upper_bound(all, raw->name, {}, &ServedSignature::name), *raw);
@@ -151,7 +159,9 @@ Result<std::unique_ptr<HostedModel>> load_hosted_export(const EngineLoad& load, 
     auto contract = parse_contract(load.attributes);
     if (!contract) return std::move(contract).error().in(concat("the manifest of ", load.name));
     model.contract = *std::move(contract);
-    HEADRACE_TRY(encoders, make_encoders(model.contract));
+    if (!has_foreign_encoder(model.contract)) {
+      HEADRACE_TRY(encoders, make_encoders(model.contract));
+    }
   }
   HEADRACE_CHECK(before_load());
   auto loaded = engine.load(load.folder, {.name = load.name,

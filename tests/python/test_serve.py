@@ -22,6 +22,7 @@ from serve_support import Clients, ask, serving
 pytestmark = pytest.mark.usefixtures("tracing_environment")
 
 SCHEMA = """
+    id = "name"
     [features.age]
     type = "float32"
     optional = true
@@ -75,13 +76,12 @@ def place(headrace, tmp_path_factory):
         (folder / f"pictures/{number}.jpg").write_bytes(picture(draw))
     with (folder / "rows.csv").open("w", newline="") as file:
         table = csv.writer(file)
-        table.writerow(["age", "city", "about", "photo", "income"])
-        for _ in range(200):
+        table.writerow(["name", "age", "city", "about", "photo", "income"])
+        for number in range(200):
             age = draw.choice(["", *map(str, range(18, 90))])
             city, about = draw.choice(["lima", "oslo", "rome"]), draw.choice(["likes boats", "é", ""])
-            table.writerow(
-                [age, city, about, f"pictures/{draw.randrange(20)}.jpg", draw.choice(["low", "high"])]
-            )
+            row = [age, city, about, f"pictures/{draw.randrange(20)}.jpg", draw.choice(["low", "high"])]
+            table.writerow([f"p{number}", *row])
     (folder / "schema.toml").write_text(textwrap.dedent(SCHEMA))
     (folder / "model.py").write_text(MODEL)
     headrace("prepare", folder / "rows.csv", folder / "data", "--schema", folder / "schema.toml")
@@ -217,6 +217,15 @@ def test_a_bad_row_is_refused_and_costs_nobody_else_an_answer(place, server, cha
     assert status == 400
     assert "instance 1" in answer["error"] and said in answer["error"], answer
     assert server.predict("people", {"instances": [good]})[0] == 200
+
+
+def test_a_row_with_an_empty_id_is_a_row_as_others_are(place, server):
+    instances = [instance_of(row) for row in rows_of(place, 3)]
+    _, expected = server.predict("people", {"instances": instances})
+    for names in (["", "b", ""], ["a", "", "c"]):
+        texts = [json.dumps({**each, "name": name}) for each, name in zip(instances, names, strict=True)]
+        status, answer = server.predict("people", {"instances": [{"row": text} for text in texts]})
+        assert (status, answer) == (200, expected)
 
 
 def test_a_column_that_rows_need_is_missed(place, server):
@@ -477,6 +486,23 @@ def test_sigterm_answers_all_that_was_accepted(build, tmp_path):
             assert server.stop() == 0
             clients.wait_for(4)
         assert set(map(str, clients.answers)) == {str((200, {"predictions": [3.0]})), "refused"}
+
+
+def test_a_model_that_does_not_keep_to_its_signature_costs_its_request_alone(build, tmp_path):
+    class Doubles(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
+        def rows(self, x):
+            return {"y": tf.ensure_shape(tf.cond(x[0] > 0, lambda: tf.concat([x, x], 0), lambda: x), [None])}
+
+    module = Doubles()
+    tf.saved_model.save(module, str(tmp_path / "doubles/1"), signatures={"serving_default": module.rows})
+    with serving(build, tmp_path / "server", tmp_path / "doubles") as server:
+        server.wait_until_ready()
+        engines = server.engines()
+        status, answer = server.predict("doubles", {"instances": [1.0]})
+        assert status == 400 and "signature" in answer["error"], answer
+        assert server.predict("doubles", {"instances": [-1.0]}) == (200, {"predictions": [-1.0]})
+        assert server.engines() == engines
 
 
 def test_a_damaged_version_keeps_the_one_that_is_ready(build, tmp_path):

@@ -56,6 +56,7 @@ struct GatheredBatch {
   std::uint64_t texts_used = 0;
   std::uint64_t writers = 0;
   int priority = 0;
+  std::uint64_t number = 0;  // in the order in which batches were begun
   // Committed: the request, and which of its pieces lies here.
   std::vector<std::pair<std::shared_ptr<BatchedRequest>, std::size_t>> parts{};
 
@@ -234,8 +235,9 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     }
     BatchLayout layout(row, options_.rows_max, texts);
     HEADRACE_TRY(std::shared_ptr<BatchMemory> memory, runner_.allocate(layout.size_bytes()));
-    return open_.emplace_back(
-        std::make_shared<GatheredBatch>(GatheredBatch{std::move(layout), std::move(memory)}));
+    auto made = std::make_shared<GatheredBatch>(GatheredBatch{std::move(layout), std::move(memory)});
+    made->number = next_number_++;
+    return open_.emplace_back(std::move(made));
   }
 
   static Batch take_out(std::vector<Batch>& from, std::vector<Batch>::iterator at) {
@@ -272,14 +274,13 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     return true;
   }
 
-  // Takes out the batch that goes next: the first of the highest priority, of those that have rows and that
-  // nobody writes to. Open ones come last of their priority. If none can go, those with rows take no more, so
-  // that they can go soon.
+  // Takes out the batch that goes next: of those that have rows and that nobody writes to, the highest
+  // priority, and then the one that was begun first, so that none waits for ever. If none can go, open ones
+  // with rows take no more, so that they can go soon.
   Batch next() {
     const auto closed = best_of(closed_), open = best_of(open_);
-    const bool is_open_better =
-        open != open_.end() && (closed == closed_.end() || (*open)->priority > (*closed)->priority);
-    if (is_open_better) return take_out(open_, open);
+    if (open != open_.end() && (closed == closed_.end() || goes_before(**open, **closed)))
+      return take_out(open_, open);
     if (closed != closed_.end()) return take_out(closed_, closed);
     for (const Batch& batch : open_) {
       if (!batch->parts.empty()) closed_.push_back(batch);
@@ -288,11 +289,15 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     return nullptr;
   }
 
+  static bool goes_before(const GatheredBatch& a, const GatheredBatch& b) {
+    return a.priority != b.priority ? a.priority > b.priority : a.number < b.number;
+  }
+
   static std::vector<Batch>::iterator best_of(std::vector<Batch>& batches) {
     auto best = batches.end();
     for (auto at = batches.begin(); at != batches.end(); ++at) {
       const bool can_go = (*at)->writers == 0 && !(*at)->parts.empty();
-      if (can_go && (best == batches.end() || (*at)->priority > (*best)->priority)) best = at;
+      if (can_go && (best == batches.end() || goes_before(**at, **best))) best = at;
     }
     return best;
   }
@@ -398,6 +403,7 @@ class Batcher::State : public std::enable_shared_from_this<State> {
   std::vector<Batch> open_;    // take rows, each of another shape; the one that was begun first comes first
   std::vector<Batch> closed_;  // wait for a lane, in the order in which they were closed
   std::vector<Batch> running_;
+  std::uint64_t next_number_ = 0;
   std::uint64_t waiting_rows_ = 0;
   std::uint64_t in_flight_ = 0;
   std::uint64_t batches_ = 0;

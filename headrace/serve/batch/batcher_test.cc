@@ -205,6 +205,20 @@ TEST_F(BatcherTest, RowsOfEachShapeAreGatheredInABatchOfTheirOwn) {
   EXPECT_EQ(batcher.counts().waiting_rows, 0U);
 }
 
+TEST_F(BatcherTest, AShapeThatIsRareIsNotForgotten) {
+  Batcher batcher(runner, {.rows_max = 1});
+  send(batcher, {1});
+  auto wide = batcher.reserve(1, {{DataType::kFloat32, {2}}});
+  ASSERT_TRUE(wide);
+  fill(*wide, {7});
+  std::move(*wide).commit(keep(7));
+  for (int i = 0; i < 5; ++i) send(batcher, {2});
+  runner.run_one();
+  runner.run_one();
+  EXPECT_TRUE(answers.contains(7)) << "it was begun second";
+  while (batcher.counts().requests_in_flight > 0) runner.run_one();
+}
+
 TEST_F(BatcherTest, NoMoreThanEightShapesAreGatheredAtATime) {
   Batcher batcher(runner, {.rows_max = 8});
   send(batcher, {1});

@@ -1,5 +1,7 @@
 // headrace-server: answers clients of served models. docs/serving.md.
 
+#include <sys/prctl.h>
+
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -96,8 +98,10 @@ std::string address(const std::string& host, std::int64_t port) {
 Status write_ports(const std::string& path, int port, int admin_port) {
   if (path.empty()) return {};
   const std::string unfinished = path + ".new";
-  std::ofstream(unfinished) << port << '\n' << admin_port << '\n';
-  if (std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
+  std::ofstream file(unfinished);
+  file << port << '\n' << admin_port << '\n';
+  file.close();
+  if (file && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
   return Error{Code::kUnavailable, concat("--port-file: cannot write ", path)};
 }
 
@@ -291,6 +295,8 @@ std::span<const Command* const> all_commands() {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of the write, not the process's end
+  // Engine processes of the same user may not look into this one, where no Landlock forbids it.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   const auto environment = headrace::Environment::capture();
   const headrace::StopOnSignal stop;
   return headrace::run_command_line({argv, argv + argc}, environment, stop.source());

@@ -40,6 +40,12 @@ RestVersionState rest_state(VersionState state) {
   }
 }
 
+// Clients get the code; the reason, which may name places, is for operators.
+std::optional<Error> public_error(const VersionStatus& status) {
+  if (!status.error) return std::nullopt;
+  return Error{status.error->code, "the version could not be loaded; /models on the admin port says why"};
+}
+
 std::string wait_seconds(std::chrono::nanoseconds wait) {
   return concat(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(wait).count()));
 }
@@ -53,6 +59,7 @@ struct RequestRouter::Asked {
   ServingMetrics& metrics;
   std::string_view protocol;
   std::string model{};  // none: it is not served, and may be any text
+  const LiveModel* live = nullptr;
   std::shared_ptr<ServedVersion> version{};
   const ServedSignature* signature = nullptr;
   Clock::time_point deadline{};
@@ -75,6 +82,7 @@ struct RequestRouter::Asked {
     const auto model = models.find(requested.name);
     if (!model) return asked->send_error(model.error());
     asked->model = requested.name;
+    asked->live = *model;
     std::optional<std::uint64_t> number;
     if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
     const Clock::time_point deadline = asked->deadline;
@@ -189,7 +197,7 @@ void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
     for (const VersionStatus& status : (*model)->statuses()) {
       const auto number = static_cast<std::int64_t>(status.number);
       if (!route->model.version || *route->model.version == number)
-        versions.push_back({number, rest_state(status.state), status.error});
+        versions.push_back({number, rest_state(status.state), public_error(status)});
     }
     if (versions.empty() && route->model.version)
       return fail({Code::kNotFound, concat("the model has no version ", *route->model.version)});
@@ -245,17 +253,15 @@ void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
                         .body = infer_model_ready_body(route->model.name, version.has_value())});
   }
   if (route->verb == InferVerb::kModel)
-    return Asked::find(std::move(asked), models_, route->model,
-                       [this](auto found) { describe_infer(*found); });
+    return Asked::find(std::move(asked), models_, route->model, describe_infer);
   Asked::find(std::move(asked), models_, route->model, infer);
 }
 
-void RequestRouter::describe_infer(Asked& asked) const {
+void RequestRouter::describe_infer(std::shared_ptr<Asked> asked) {
   std::vector<std::int64_t> versions;
-  const auto model = models_.find(asked.model);
-  for (const auto& version : (*model)->ready_versions())
+  for (const auto& version : asked->live->ready_versions())
     versions.push_back(static_cast<std::int64_t>(version->number()));
-  asked.send({.body = infer_model_body(asked.model, versions, asked.version->model())});
+  asked->send({.body = infer_model_body(asked->model, versions, asked->version->model())});
 }
 
 void RequestRouter::infer(std::shared_ptr<Asked> asked) {

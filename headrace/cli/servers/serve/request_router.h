@@ -48,7 +48,7 @@ class RequestRouter {
   static void describe_rest(std::shared_ptr<Asked> asked);
   static void predict_rest(std::shared_ptr<Asked> asked);
   void answer_infer(std::shared_ptr<Asked> asked) const;
-  void describe_infer(Asked& asked) const;
+  static void describe_infer(std::shared_ptr<Asked> asked);
   static void infer(std::shared_ptr<Asked> asked);
 
   const ServedModels& models_;
