@@ -80,6 +80,12 @@ bool is_space(char character) {
   return character == ' ' || character == '\n' || character == '\r' || character == '\t';
 }
 
+// Whether a character may be in a number or in one of our words.
+bool is_in_token(char character) {
+  return (character >= '0' && character <= '9') || (character >= 'a' && character <= 'z') ||
+         (character >= 'A' && character <= 'Z') || character == '-' || character == '+' || character == '.';
+}
+
 // Behind the string that begins here.
 std::size_t skip_string(std::string_view text, std::size_t begin) {
   for (std::size_t i = begin + 1; i < text.size(); ++i) {
@@ -131,7 +137,8 @@ std::optional<StrictText> make_strict(std::string_view text) {
       ++i;
     } else {
       const std::size_t begin = i;
-      i = std::min(text.find_first_of(" \n\r\t,:[]{}\"", begin), text.size());
+      while (i < text.size() && is_in_token(text[i])) ++i;
+      if (i == begin) ++i;  // no JSON
       const std::string_view token = text.substr(begin, i - begin);
       for (const Word& word : kWords) {
         if (token != word.word) continue;
@@ -225,19 +232,25 @@ bool read_number(Element element, bool has_markers, T& out) {
 }
 
 template <typename T>
+bool read_one(Element element, bool has_markers, std::byte*& out) {
+  T value{};
+  if (!read_number(element, has_markers, value)) return false;
+  std::memcpy(out, &value, sizeof value);
+  out += sizeof value;
+  return true;
+}
+
+template <typename T>
 bool read_list(Element element, bool has_markers, std::span<const std::int64_t> sizes, std::byte*& out) {
-  if (sizes.empty()) {
-    T value{};
-    if (!read_number(element, has_markers, value)) return false;
-    std::memcpy(out, &value, sizeof value);
-    out += sizeof value;
-    return true;
-  }
+  if (sizes.empty()) return read_one<T>(element, has_markers, out);
   if (!element.is_array()) return false;
   std::int64_t left = sizes[0];
   const auto inner = sizes.subspan(1);
   for (const Element child : array_of(element)) {
-    if (left-- == 0 || !read_list<T>(child, has_markers, inner, out)) return false;
+    if (left-- == 0) return false;
+    const bool is_read =
+        inner.empty() ? read_one<T>(child, has_markers, out) : read_list<T>(child, has_markers, inner, out);
+    if (!is_read) return false;
   }
   return left == 0;
 }

@@ -63,6 +63,7 @@ TEST(JsonDocument, TakesWhatTensorFlowServingTakesBeyondJson) {
       {"[1] \xff\xff", "[1]"},
       {"\xef\xbb\xbf[1]", "[1]"},
       {"7 8", "7"},
+      {std::string_view("2\0\0s\"", 5), "2"},
       {R"("a\"]" x)", R"("a\"]")"},
       {"[18446744073709551616, -9223372036854775809]", "[18446744073709551616.0,-9223372036854775808.0]"},
       {R"(["NaN, [", 1] trailing)", R"(["NaN, [",1])"},

@@ -53,6 +53,7 @@ RawRowsWriter::RawRowsWriter(const ServedSignature& signature, std::string_view 
     Column& added = columns_[column.name];
     added.column = &column;
     append_json_text(added.quoted_name, column.name);
+    if (column.is_needed) ++needed_;
   }
 }
 
@@ -78,7 +79,10 @@ Result<std::string_view> RawRowsWriter::only_column() const {
                                               column_names())};
 }
 
-void RawRowsWriter::begin_row() { texts_ += '{'; }
+void RawRowsWriter::begin_row() {
+  texts_ += '{';
+  needed_in_row_ = 0;
+}
 
 Status RawRowsWriter::begin_member(std::string_view name) {
   Column& column = columns_.find(name)->second;
@@ -86,6 +90,7 @@ Status RawRowsWriter::begin_member(std::string_view name) {
   if (column.seen_in_row == row)
     return Error{Code::kInvalidArgument, concat(place(), " has the column ", name, " twice")};
   column.seen_in_row = row;
+  if (column.column->is_needed) ++needed_in_row_;
   if (texts_.back() != '{') texts_ += ',';
   texts_ += column.quoted_name;
   texts_ += ':';
@@ -119,6 +124,7 @@ Status RawRowsWriter::add(std::string_view name, const TensorView& tensor, std::
 Status RawRowsWriter::end_row() {
   const std::uint64_t row = ends_.size() + 1;
   for (const auto& [name, column] : columns_) {
+    if (needed_in_row_ == needed_) break;
     if (column.column->is_needed && column.seen_in_row != row)
       return Error{Code::kInvalidArgument,
                    concat(place(), " lacks the column ", name, "; the columns are ", column_names())};

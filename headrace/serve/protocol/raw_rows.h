@@ -61,6 +61,8 @@ class RawRowsWriter {
   Status begin_member(std::string_view name);
 
   std::map<std::string_view, Column> columns_;
+  std::size_t needed_ = 0;         // columns
+  std::size_t needed_in_row_ = 0;  // of them
   std::string_view word_;
   std::string texts_;
   std::vector<std::uint64_t> ends_;  // of the rows in texts_

@@ -93,7 +93,7 @@ TEST(RawRows, AreTensorsByColumn) {
   EXPECT_THAT(infer_rows(R"({"name":"age","datatype":"FP32","shape":[2],"data":[1,0.1]},
                             {"name":"text","datatype":"BYTES","shape":[2,1],"data":["a","\u00e4"]},
                             {"name":"note","datatype":"INT64","shape":[2,2],"data":[1,2,3,4]},
-                            {"name":"other","datatype":"BOOL","shape":[2],"data":[true,false]})"),
+                            {"name":"other","datatype":"BOOL","shape":[],"data":true})"),
               ElementsAre(R"({"age":1.0,"text":"a","note":[1,2]})",
                           "{\"age\":0.1,\"text\":\"\u00e4\",\"note\":[3,4]}"));
   EXPECT_THAT(infer_rows(R"({"name":"image","datatype":"BYTES","shape":[1],"data":["ab"]})", kImage),

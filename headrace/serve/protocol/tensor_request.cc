@@ -93,37 +93,41 @@ Status check_rows(const NamedTensor& input, const NamedTensor& first) {
                        first.tensor.shape[0], ": all need the same number"));
 }
 
+// Checks tensors of byte strings that are whole rows, and adds them.
+Result<std::unique_ptr<BoundRequest>> bind_whole_rows(const NamedTensor& input, RawRowsWriter writer) {
+  HEADRACE_CHECK(check_rows(input, input));
+  if (row_shape(input.tensor.shape).elements() != 1)
+    return misfit(concat("the input ", kRawRowsInput, " should have one text for each row"));
+  for (const std::string_view row : input.tensor.strings) writer.add_text(row);
+  return std::move(writer).finish();
+}
+
 Result<std::unique_ptr<BoundRequest>> bind_raw_rows(const std::vector<NamedTensor>& tensors,
                                                     const ServedSignature& signature) {
   RawRowsWriter writer(signature, "row");
-  for (const NamedTensor& input : tensors) HEADRACE_CHECK(check_rows(input, tensors[0]));
-  const bool is_whole = tensors.size() == 1 && tensors[0].name == kRawRowsInput &&
-                        !writer.has_column(kRawRowsInput) && tensors[0].tensor.type == DataType::kBytes;
+  std::vector<const NamedTensor*> columns;
   std::vector<std::uint64_t> row_elements;
-  bool has_known = false;
   for (const NamedTensor& input : tensors) {
-    row_elements.push_back(row_shape(input.tensor.shape).elements());
+    if (!writer.has_column(input.name)) continue;
+    columns.push_back(&input);
+    HEADRACE_CHECK(check_rows(input, *columns[0]));
     HEADRACE_CHECK(check_booleans(input));
-    has_known |= writer.has_column(input.name);
+    row_elements.push_back(row_shape(input.tensor.shape).elements());
     // Rows without elements would cost the client nothing and us their names.
     if (row_elements.back() == 0) return misfit(concat("rows of the input ", input.name, " are empty"));
   }
-  if (is_whole && row_elements[0] != 1)
-    return misfit(concat("the input ", kRawRowsInput, " should have one text for each row"));
-  if (!is_whole && !has_known)
+  if (columns.empty() && tensors.size() == 1 && tensors[0].name == kRawRowsInput &&
+      tensors[0].tensor.type == DataType::kBytes)
+    return bind_whole_rows(tensors[0], std::move(writer));
+  if (columns.empty())
     return misfit(concat("no input is a column of the signature ", signature.name,
                          ": name the inputs by the columns, or send texts of rows as ", kRawRowsInput));
-  const auto rows = static_cast<std::uint64_t>(tensors[0].tensor.shape[0]);
+  const auto rows = static_cast<std::uint64_t>(columns[0]->tensor.shape[0]);
   for (std::uint64_t row = 0; row < rows; ++row) {
-    if (is_whole) {
-      writer.add_text(tensors[0].tensor.strings[row]);
-      continue;
-    }
     writer.begin_row();
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const auto& [name, tensor] = tensors[i];
-      if (writer.has_column(name))
-        HEADRACE_CHECK(writer.add(name, tensor, row * row_elements[i], row_shape(tensor.shape)));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto& [name, tensor] = *columns[i];
+      HEADRACE_CHECK(writer.add(name, tensor, row * row_elements[i], row_shape(tensor.shape)));
     }
     HEADRACE_CHECK(writer.end_row());
   }
