@@ -35,7 +35,7 @@ Result<InferRoute> parse_infer_route(std::string_view method, std::string_view p
 std::string_view infer_type_name(DataType type);
 std::optional<DataType> parse_infer_type(std::string_view name);
 
-/// What a model's metadata say: a type that the protocol lacks has TensorFlow's name in capitals.
+/// A type in the metadata of a model; one that the protocol lacks has TensorFlow's name in capitals.
 std::string infer_metadata_type(DataType type);
 /// The signature that they show: the default one, or else the first. Null: there is none.
 const ServedSignature* infer_metadata_signature(const ServedModel& served);

@@ -67,8 +67,8 @@ ElementForm element_form(DataType type) {
   }
 }
 
-// What a varint means as an element; false: it does not fit. Of 64 bits on the wire, a field of 32 bits has
-// the lower ones, as protobuf reads it.
+// A varint as an element; false: it does not fit. A field of 32 bits has the lower ones of the 64 bits on the
+// wire, as protobuf reads it.
 template <typename T>
 bool varint_as(std::uint64_t value, T& out) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -10,6 +10,8 @@
 #include "headrace/cli/serve_options.h"
 #include "headrace/cli/servers/serve/engine_loader.h"
 #include "headrace/cli/servers/serve/example_request.h"
+#include "headrace/cli/servers/serve/grpc_front.h"
+#include "headrace/cli/servers/serve/grpc_router.h"
 #include "headrace/cli/servers/serve/request_router.h"
 #include "headrace/cli/sibling_program.h"
 #include "headrace/cli/stop_on_signal.h"
@@ -92,10 +94,13 @@ std::string address(const std::string& host, std::int64_t port) {
   return is_bare_ipv6 ? concat("[", host, "]:", port) : concat(host, ":", port);
 }
 
-Status write_ports(const std::string& path, int port, int admin_port) {
+Status write_ports(const std::string& path, const std::vector<std::uint16_t>& ports) {
   if (path.empty()) return {};
   const std::string unfinished = path + ".new";
-  std::ofstream(unfinished) << port << '\n' << admin_port << '\n';
+  {
+    std::ofstream file(unfinished);
+    for (const std::uint16_t port : ports) file << port << '\n';
+  }
   if (std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
   return Error{Code::kUnavailable, concat("--port-file: cannot write ", path)};
 }
@@ -172,7 +177,7 @@ class Server {
                                          .health_route = environment.get("AIP_HEALTH_ROUTE").value_or("")});
     HttpServerOptions http;
     http.listen = {address(options_.text("listen"), options_.integer("port"))};
-    http.threads = threads_option(options_, "http-threads", std::max(available_cores() / 2, 1));
+    http.threads = http_threads();
     http.limits.body_bytes = options_.size_bytes("body-size");
     http.limits.bytes_in_flight = options_.size_bytes("memory");
     http.on_remark = [this](const std::string& text) { say(text); };
@@ -195,7 +200,36 @@ class Server {
                              [this](ReceivedRequest request, Responder responder) {
                                router_->answer_admin(request, std::move(responder), http_->counts());
                              }));
-    return write_ports(options_.text("port-file"), http_->port(), admin_->port());
+    HEADRACE_CHECK(listen_for_grpc(deadline));
+    std::vector<std::uint16_t> ports = {http_->port(), admin_->port()};
+    if (grpc_) ports.push_back(grpc_->port());
+    return write_ports(options_.text("port-file"), ports);
+  }
+
+  Status listen_for_grpc(std::chrono::milliseconds deadline) {
+    if (options_.flag("no-grpc")) return {};
+    const GrpcFrontOptions grpc{.listen = address(options_.text("listen"), options_.integer("grpc-port")),
+                                .threads = http_threads(),
+                                .body_bytes = options_.size_bytes("body-size"),
+                                .bytes_in_flight = options_.size_bytes("memory"),
+                                .certificate_file = options_.text("tls-certificate"),
+                                .key_file = options_.text("tls-key"),
+                                .client_ca_file = options_.text("tls-client-ca")};
+    grpc_router_.emplace(models_, metrics_,
+                         GrpcRouterOptions{.deadline = deadline, .repeated_bytes_max = grpc.body_bytes});
+    auto started = start_grpc_front(
+        grpc, [this](std::unique_ptr<GrpcCall> call) { grpc_router_->answer(std::move(call)); });
+    const bool is_absent = !started && started.error().code == Code::kUnimplemented;
+    if (is_absent && !options_.given("grpc-port")) {
+      say(started.error().message);
+      return {};
+    }
+    HEADRACE_TRY(grpc_, std::move(started));
+    return {};
+  }
+
+  int http_threads() const {
+    return threads_option(options_, "http-threads", std::max(available_cores() / 2, 1));
   }
 
   std::string base_url() const {
@@ -203,8 +237,13 @@ class Server {
                   address(options_.text("listen"), http_->port()));
   }
 
+  std::string grpc_address() const {
+    return grpc_ ? concat(", for gRPC on ", address(options_.text("listen"), grpc_->port())) : "";
+  }
+
   void tell_addresses() {
-    context_.console.result(concat("listening on ", base_url(), ", and for probes and metrics on http://",
+    context_.console.result(concat("listening on ", base_url(), grpc_address(),
+                                   ", and for probes and metrics on http://",
                                    address(options_.text("admin-listen"), admin_->port())));
     static_cast<void>(context_.console.flush());
     const std::string& host = options_.text("listen");
@@ -232,16 +271,17 @@ class Server {
   Status drain() {
     say("draining");
     router_->begin_drain();
+    if (grpc_) grpc_router_->begin_drain();
     http_->stop_accepting();
     HEADRACE_TRY(const std::chrono::milliseconds drain, duration_option(options_, "drain"));
-    if (http_->wait_until_idle(Clock::now() + drain)) return {};
+    const Clock::time_point deadline = Clock::now() + drain;
+    const bool is_grpc_idle = !grpc_ || grpc_->stop(deadline);
+    if (http_->wait_until_idle(deadline) && is_grpc_idle) return {};
     return Error{Code::kDeadlineExceeded,
                  "some requests were not answered before the time of --drain was over"};
   }
 
-  void say(const std::string& text) {
-    context_.console.note(text);
-  }
+  void say(const std::string& text) { context_.console.note(text); }
 
   CommandContext& context_;
   const OptionValues& options_;
@@ -251,6 +291,8 @@ class Server {
   std::optional<RequestRouter> router_;
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<HttpServer> admin_;
+  std::optional<GrpcRouter> grpc_router_;
+  std::unique_ptr<GrpcFront> grpc_;
 };
 
 Status serve_models(CommandContext& context, const std::vector<std::string>& arguments,
