@@ -1,5 +1,6 @@
-// headrace_bench_serve_http [ADDRESS [THREADS [elsewhere]]]: an HTTP server that answers every request with
-// two bytes, until its standard input ends. "elsewhere": another thread gives the answers. Prints its port.
+// headrace_bench_serve_http [ADDRESS [THREADS [here|elsewhere [CERTIFICATE KEY]]]]: an HTTP server that
+// answers every request with two bytes, until its standard input ends. "elsewhere": another thread gives the
+// answers. Prints its port.
 
 #include <condition_variable>
 #include <cstdio>
@@ -48,13 +49,14 @@ class Elsewhere {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string address = count > 1 ? arguments[1] : "127.0.0.1:0";
-  const int threads = count > 2 ? std::atoi(arguments[2]) : 1;
+  headrace::HttpServerOptions options{.listen = {count > 1 ? arguments[1] : "127.0.0.1:0"},
+                                      .threads = count > 2 ? std::atoi(arguments[2]) : 1};
   const bool is_elsewhere = count > 3 && std::string_view(arguments[3]) == "elsewhere";
+  if (count > 5)
+    options.tls = headrace::HttpServerTls{.certificate_file = arguments[4], .key_file = arguments[5]};
   Elsewhere elsewhere;
   const auto server = headrace::HttpServer::start(
-      {.listen = {address}, .threads = threads},
-      [](const headrace::RequestHead&) { return headrace::HeadVerdict{}; },
+      options, [](const headrace::RequestHead&) { return headrace::HeadVerdict{}; },
       [&](headrace::ReceivedRequest, Responder responder) {
         if (is_elsewhere) return elsewhere.answer(std::move(responder));
         std::move(responder).send({.content_type = "text/plain", .body = "ok"});

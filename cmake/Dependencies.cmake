@@ -7,13 +7,13 @@ find_package(OpenSSL 3.0 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 if(NOT HEADRACE_COMMAND_ONLY)
   find_package(GTest REQUIRED)
-  # For the server's requests. Debian has it as a shared library only; TensorFlow is never in that process.
-  find_path(SIMDJSON_INCLUDE simdjson.h REQUIRED)
-  find_library(SIMDJSON_LIBRARY simdjson REQUIRED)
-  add_library(dependency_simdjson SHARED IMPORTED)
-  set_target_properties(dependency_simdjson PROPERTIES
-    IMPORTED_LOCATION ${SIMDJSON_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${SIMDJSON_INCLUDE})
 endif()
+# For the server's requests. Debian has it as a shared library only; TensorFlow is never in that process.
+find_path(SIMDJSON_INCLUDE simdjson.h REQUIRED)
+find_library(SIMDJSON_LIBRARY simdjson REQUIRED)
+add_library(dependency_simdjson SHARED IMPORTED)
+set_target_properties(dependency_simdjson PROPERTIES
+  IMPORTED_LOCATION ${SIMDJSON_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${SIMDJSON_INCLUDE})
 
 function(headrace_static_package target header library)
   find_path(${target}_INCLUDE ${header} REQUIRED)
@@ -35,14 +35,13 @@ headrace_static_package(dependency_archive archive.h libarchive.a
   dependency_lzma dependency_bz2 dependency_zstd dependency_zlib dependency_nettle)
 
 # Boost.Asio and Boost.Beast have no library: headrace/cli/servers/serve compiles what they would have in one.
-if(NOT HEADRACE_COMMAND_ONLY)
-  find_package(Boost 1.81 REQUIRED)
-  add_library(dependency_boost INTERFACE)
-  target_include_directories(dependency_boost SYSTEM INTERFACE ${Boost_INCLUDE_DIRS})
-  target_compile_definitions(dependency_boost INTERFACE
-    BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
-    BOOST_ERROR_CODE_HEADER_ONLY)
-endif()
+find_package(Boost 1.81 REQUIRED CONFIG)
+add_library(dependency_boost INTERFACE)
+target_link_libraries(dependency_boost INTERFACE Boost::headers)
+# No fences around handlers: each loop has one thread, and ThreadSanitizer does not know fences.
+target_compile_definitions(dependency_boost INTERFACE
+  BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED
+  BOOST_ERROR_CODE_HEADER_ONLY BOOST_ASIO_DISABLE_FENCED_BLOCK)
 
 headrace_static_package(dependency_png png.h libpng16.a dependency_zlib m)
 headrace_static_package(dependency_jpeg jpeglib.h libjpeg.a)

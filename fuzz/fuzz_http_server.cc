@@ -122,10 +122,26 @@ Outcome converse(BytesView input, std::size_t piece_bytes, std::size_t send_now_
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  const BytesView input = std::as_bytes(std::span(data, size));
-  const Outcome whole = converse(input, std::max<std::size_t>(size, 1), 1 << 20);
+  // The first byte chooses a beginning, so that what comes after a head is reached, too.
+  static constexpr std::string_view kBeginnings[] = {
+      "",
+      "GET / HTTP/1.1\r\nHost: h\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
+      "POST /small HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n",
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Encoding: gzip\r\nContent-Length: 30\r\n\r\n",
+      "POST /no HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n",
+      "PUT / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
+      "HEAD http://h/ HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n",
+  };
+  if (size == 0) return 0;
+  std::string input(kBeginnings[data[0] % std::size(kBeginnings)]);
+  input.append(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const BytesView bytes = headrace::as_bytes(input);
+  const Outcome whole = converse(bytes, std::max<std::size_t>(input.size(), 1), 1 << 20);
   for (const std::size_t piece_bytes : {1, 13}) {
-    if (converse(input, piece_bytes, piece_bytes - 1).handled != whole.handled) std::abort();
+    if (converse(bytes, piece_bytes, 1 << 20).handled != whole.handled) std::abort();
   }
+  const Outcome slow = converse(bytes, input.size() + 1, 7);
+  if (slow.handled != whole.handled || slow.sent != whole.sent) std::abort();
   return 0;
 }

@@ -1,7 +1,8 @@
 """The main job on real reviews, as a user would run it: `./dev demo [ARCHIVE] [--minio] [--resume]`.
 
-Puts an archive of reviews into a store, then prepares, trains, evaluates and predicts with the built command,
-every stage from and to that store. Prints one table and the answers for six sentences; writes report.html.
+Puts an archive of reviews into a store, then prepares, trains, evaluates, predicts and serves with the built
+command, every stage from and to that store. Prints one table and the answers for six sentences; writes
+report.html.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import datetime
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import time
@@ -20,6 +22,7 @@ import page  # noqa: E402
 
 SEED = "44"
 WORKERS = "2"
+SERVER_SECONDS = 120  # that a server may take until it is ready
 # Sentences and what a person would answer; the fifth means nothing.
 SENTENCES = {
     "This movie sucks": "neg",
@@ -145,6 +148,43 @@ def predict(job: Job) -> tuple[Stage, list[dict]]:
     return Stage("predict", len(answers), result["wall_seconds"], size_bytes=size_bytes), answers
 
 
+def serve(job: Job, folder: pathlib.Path) -> None:
+    """Starts a server of the model, and asks it as any client does."""
+    ports = folder / "ports"
+    ports.unlink(missing_ok=True)
+    words = ["serve", f"imdb={job.store}/runs/imdb-1", "--port", "0", "--admin-port", "0", "--no-grpc"]
+    job.commands.append(" ".join(["headrace", *words]))
+    print(f"\n$ {job.commands[-1]} &", flush=True)
+    command = pathlib.Path(os.environ["HEADRACE_BUILD"]) / "bin" / "headrace"
+    server = subprocess.Popen([command, *words, "--port-file", ports], stdout=subprocess.DEVNULL)
+    try:
+        port, admin_port = (int(line) for line in wait_for(ports.read_text, server).split())
+        ready = ["curl", "--silent", "--fail", f"http://127.0.0.1:{admin_port}/readyz"]
+        wait_for(lambda: subprocess.run(ready, check=True, stdout=subprocess.DEVNULL), server)
+        body = json.dumps({"instances": list(SENTENCES)[:3]})
+        asking = ["curl", "--silent", "--show-error", "-d", body]
+        asking.append(f"http://127.0.0.1:{port}/v1/models/imdb:predict")
+        print(f"\n$ {shlex.join(asking)}", flush=True)
+        subprocess.run(asking, check=True)
+        print(flush=True)
+    finally:
+        server.terminate()
+        if server.wait():
+            raise SystemExit(f"demo: the server ended with exit code {server.returncode}")
+
+
+def wait_for(get, server: subprocess.Popen):
+    """Its result, as soon as it does not fail any more."""
+    end = time.monotonic() + SERVER_SECONDS
+    while True:
+        try:
+            return get()
+        except (OSError, subprocess.CalledProcessError) as error:
+            if server.poll() is not None or time.monotonic() > end:
+                raise SystemExit("demo: the server is not ready") from error
+            time.sleep(0.05)
+
+
 def print_table(stages: list[Stage], accuracy: float) -> None:
     heads = ("stage", "records", "shards", "seconds", "records/s", "MB/s")
     rows = [
@@ -225,6 +265,7 @@ With data of your own, one text a file in <split>/<label>/*.txt, as a folder, ta
   ./dev headrace prepare  my-texts.tar.gz  s3://bucket/prepared  --encoder use-multilingual-v3
   ./dev headrace train    s3://bucket/prepared  s3://bucket/runs/first
   ./dev headrace predict  s3://bucket/runs/first  --text "what do you make of this?"
+  ./dev headrace serve    s3://bucket/runs/first
 Or look at what is there:
   ./dev headrace inspect {job.store}/preprocessed-data
   ./dev headrace lineage {job.store}/runs/imdb-1
@@ -241,6 +282,7 @@ def main() -> int:
     training, trained = train(job, anew)
     evaluation, evaluated = evaluate(job)
     prediction, answers = predict(job)
+    serve(job, arguments.folder)
     stages = [prepared, training, evaluation, prediction]
     results = results_of(job, stages, trained, evaluated, answers)
     print_table(stages, results["test"]["accuracy"])

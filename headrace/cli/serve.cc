@@ -1,4 +1,4 @@
-// headrace serve: becomes headrace-server-grpc or headrace-server, which lie beside this program. docs/serving.md.
+// headrace serve: becomes headrace-server-grpc or headrace-server, which lie beside this program.
 
 #include <unistd.h>
 
@@ -12,11 +12,11 @@
 namespace headrace {
 namespace {
 
-Status serve(CommandContext& context, const std::vector<std::string>&, const OptionValues&) {
+Status serve(CommandContext& context, const std::vector<std::string>&, const OptionValues& options) {
   HEADRACE_TRY(std::string program,
                find_sibling_program(kServerProgram, "without Boost and simdjson", context.environment));
-  if (const std::string with_grpc = concat(program, kGrpcSuffix); access(with_grpc.c_str(), X_OK) == 0)
-    program = with_grpc;
+  const std::string with_grpc = concat(program, kGrpcSuffix);
+  if (!options.flag("no-grpc") && access(with_grpc.c_str(), X_OK) == 0) program = with_grpc;
   std::vector<std::string> words = context.command_line;
   words[0] = program;
   std::vector<char*> arguments;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file A file that one process at a time holds, or several share, and that the system lets go when they end.
+/// \file A file that one process at a time holds, or several share, and that the system lets go when they
+/// end.
 
 #include <string>
 

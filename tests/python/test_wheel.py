@@ -61,7 +61,22 @@ def bare(tmp_path_factory) -> dict:
 
 def binaries(package: pathlib.Path) -> list[pathlib.Path]:
     (module,) = package.glob("_headrace*.so")
-    return [module, package / "bin" / "headrace", package / "bin" / "headrace-tensorboard-data"]
+    programs = ("headrace", "headrace-server", "headrace-tensorboard-data")
+    return [module, *(package / "bin" / program for program in programs)]
+
+
+@pytest.fixture(scope="module")
+def bundled(package) -> dict[str, set[str]]:
+    """The libraries that the wheel brings along, and the symbols of each: of the server alone."""
+    libraries = list((package.parent / "headrace.libs").glob("*.so*"))
+    assert [library.name.partition("-")[0] for library in libraries] == ["libsimdjson"]
+    return {
+        library.name: {
+            line.split()[-1].partition("@")[0]
+            for line in output_of("nm", "-D", "--defined-only", library).splitlines()
+        }
+        for library in libraries
+    }
 
 
 def test_the_name_says_that_systems_of_2022_can_use_it(wheel):
@@ -74,13 +89,15 @@ def test_auditwheel_agrees_with_the_name(wheel):
     assert re.search(r'platform\s+tag:\s+"manylinux_2_(?:[12]\d|3[0-4])_', shown), shown
 
 
-def test_nothing_is_wanted_from_outside_but_the_c_library_and_python(package):
+def test_nothing_is_wanted_from_outside_but_the_c_library_and_python(package, bundled):
     for binary in binaries(package):
+        brought = bundled if binary.name == "headrace-server" else {}
         needed = set(re.findall(r"NEEDED\s+(\S+)", output_of("objdump", "-p", binary)))
-        assert needed <= SYSTEM_LIBRARIES
+        assert needed <= SYSTEM_LIBRARIES | set(brought)
         for line in output_of("nm", "-D", "--undefined-only", binary).splitlines():
             name = line.split()[-1]
             known = SYSTEM_VERSIONS.search(name) or name in OPTIONAL_SYMBOLS
+            known = known or any(name in symbols for symbols in brought.values())
             allowed = PYTHON_SYMBOLS if binary.suffix == ".so" else HOOKS
             assert known or allowed.fullmatch(name), f"{binary.name} wants {name} from outside"
 

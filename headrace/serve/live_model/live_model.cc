@@ -31,7 +31,7 @@ struct VersionRecord {
   bool is_to_be_loaded() const { return !served || served->digest() != wanted->digest; }
 };
 
-// What requests look up. Immutable.
+// The versions that requests find. Immutable.
 struct VersionTable {
   std::map<std::uint64_t, std::shared_ptr<ServedVersion>> ready;
   std::map<std::uint64_t, VersionStatus> statuses;
@@ -131,14 +131,16 @@ class LiveModel::Worker {
  private:
   void work(const std::stop_token& stop) {
     Clock::time_point poll_at = Clock::now();
-    int failed_polls = 0;
+    int hurried_polls = 0;
     while (!stop.stop_requested()) {
       const Clock::time_point now = Clock::now();
       if (now >= poll_at) {
         const Status polled = poll(stop);
-        failed_polls = polled ? 0 : failed_polls + 1;
-        poll_at = Clock::now() +
-                  (polled ? until_next_poll() : std::min(retry_wait(failed_polls), until_next_poll()));
+        // A model that is about to appear should not wait for long.
+        const bool is_to_hurry = !polled || records_.empty();
+        hurried_polls = is_to_hurry ? hurried_polls + 1 : 0;
+        const Clock::duration wait = until_next_poll();
+        poll_at = Clock::now() + (is_to_hurry ? std::min(retry_wait(hurried_polls), wait) : wait);
         if (!polled && polled.error().code != Code::kCancelled) remark_once(polled.error().message);
       }
       take_ends();
@@ -274,17 +276,22 @@ class LiveModel::Worker {
     std::erase_if(labels_, [&](const auto& each) { return !wanted_labels_.contains(each.first); });
     const bool has_successor =
         std::ranges::any_of(wanted_numbers_, [&](auto number) { return is_ready(number); });
-    std::erase_if(records_, [&](auto& each) {
-      auto& [number, record] = each;
+    for (auto at = records_.begin(); at != records_.end();) {
+      const std::uint64_t number = at->first;
+      VersionRecord& record = at->second;
       const bool has_label =
           std::ranges::any_of(labels_, [&](const auto& label) { return label.second == number; });
-      if (wanted_numbers_.contains(number) || has_label || (record.served && !has_successor)) return false;
+      const bool is_needed = record.served && !has_successor;
+      if (wanted_numbers_.contains(number) || has_label || is_needed) {
+        ++at;
+        continue;
+      }
       if (record.served) {
         remark(concat(name_, ": version ", number, " is not wanted any more"));
         retire(std::move(record.served));
       }
-      return true;
-    });
+      at = records_.erase(at);
+    }
     end_retired();
     publish();
   }
@@ -432,8 +439,9 @@ void LiveModel::await(std::optional<std::uint64_t> version, std::optional<std::s
 bool LiveModel::is_ready() const { return find({}, {}).has_value(); }
 
 std::vector<VersionStatus> LiveModel::statuses() const {
+  const std::shared_ptr<const VersionTable> table = worker_->table();
   std::vector<VersionStatus> out;
-  for (const auto& [number, status] : worker_->table()->statuses) out.push_back(status);
+  for (const auto& [number, status] : table->statuses) out.push_back(status);
   return out;
 }
 
@@ -442,8 +450,9 @@ std::map<std::string, std::uint64_t, std::less<>> LiveModel::labels() const {
 }
 
 std::vector<std::shared_ptr<ServedVersion>> LiveModel::ready_versions() const {
+  const std::shared_ptr<const VersionTable> table = worker_->table();
   std::vector<std::shared_ptr<ServedVersion>> out;
-  for (const auto& [number, version] : worker_->table()->ready) out.push_back(version);
+  for (const auto& [number, version] : table->ready) out.push_back(version);
   return out;
 }
 

@@ -30,8 +30,8 @@ struct VersionStatus {
   bool is_coming_back = false;
 };
 
-/// Loads a version. `on_state` may be told kLoading once the files are there. `on_end` is called at most once,
-/// from any thread, if the model ends by itself after it was loaded. Ends early with kCancelled.
+/// Loads a version. `on_state` may be told kLoading once the files are there. `on_end` is called at most
+/// once, from any thread, if the model ends by itself after it was loaded. Ends early with kCancelled.
 using LoadVersion = std::function<Result<std::unique_ptr<LoadedModel>>(
     const WantedVersion& version, const std::function<void(VersionState)>& on_state,
     std::function<void(const Error&)> on_end, const std::stop_token& stop)>;
@@ -77,8 +77,8 @@ class LiveModel {
                                               std::optional<std::string_view> label) const;
 
   using Found = std::function<void(Result<std::shared_ptr<ServedVersion>>)>;
-  /// As `find`, but waits for a version that is coming back, until the deadline. Never blocks: `found` is called
-  /// once, at once or from the thread of this.
+  /// As `find`, but waits for a version that is coming back, until the deadline. Never blocks: `found` is
+  /// called once, at once or from the thread of this.
   /// \error kDeadlineExceeded   it has not come back in time
   /// \error kResourceExhausted  too many requests wait already
   void await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,

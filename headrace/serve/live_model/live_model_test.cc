@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-// What is wanted, set by the test.
+// The test sets what is wanted.
 class TestSource final : public ModelSource {
  public:
   struct Shared {

@@ -34,8 +34,8 @@ struct BatchMemoryLimits {
 /// Thread-safe. Pieces may outlive it.
 class BatchMemoryPool {
  public:
-  /// `on_made` is called for a new piece before it is given out, `on_ended` for one that is given up. Both are
-  /// called while the pool is locked, so they may not call it.
+  /// `on_made` is called for a new piece before it is given out, `on_ended` for one that is given up. They
+  /// may not call the pool, which is locked meanwhile.
   BatchMemoryPool(BatchMemoryLimits limits, std::function<Status(const NumberedMemory&)> on_made,
                   std::function<void(std::uint32_t number)> on_ended);
   /// A piece of at least this size, with any content. It goes back when the last pointer to it ends.

@@ -35,7 +35,9 @@ constexpr std::string_view kChecksums = "/checksums";
 /// The names of one version in the cache.
 struct EntryPaths {
   EntryPaths(const std::string& folder, std::string_view digest)
-      : entry(concat(folder, "/", digest)), use(entry + std::string(kUse)), fetch(entry + std::string(kFetch)) {}
+      : entry(concat(folder, "/", digest)),
+        use(entry + std::string(kUse)),
+        fetch(entry + std::string(kFetch)) {}
   std::string entry;
   std::string use;
   std::string fetch;
@@ -91,8 +93,7 @@ std::vector<KeptEntry> entries_in(const std::string& folder) {
     const EntryPaths paths(folder, name);
     KeptEntry kept{std::move(name), bytes_below(paths.entry), {}};
     struct stat status {};
-    if (lstat(paths.use.c_str(), &status) == 0)
-      kept.used = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    if (lstat(paths.use.c_str(), &status) == 0) kept.used = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
     entries.push_back(std::move(kept));
   }
   std::ranges::sort(entries, {}, &KeptEntry::used);
@@ -113,7 +114,7 @@ bool remove_unused(const std::string& folder, const std::string& digest) {
   const EntryPaths paths(folder, digest);
   const FileDescriptor held = open_locked(paths.use, O_RDWR | O_CREAT);
   if (!held.is_open() || !remove_entry(folder, paths.entry)) return false;
-  // Whoever fetches shares `.use`, so nobody does.
+  // A process that fetches shares `.use`, so none does.
   ::unlink(paths.fetch.c_str());
   ::unlink(paths.use.c_str());
   return true;
@@ -125,8 +126,8 @@ std::uint64_t free_bytes(const std::string& folder) {
   return failure ? ~std::uint64_t{0} : space.available;
 }
 
-// Removes what was used longest ago, until `more_bytes` keep within the bound, and fit on the disk. Returns the
-// bytes that stay.
+// Removes what was used longest ago, until `more_bytes` keep within the bound, and fit on the disk. Returns
+// the bytes that stay.
 std::uint64_t make_room(const std::string& folder, std::uint64_t bound_bytes, std::uint64_t more_bytes) {
   const std::vector<KeptEntry> entries = entries_in(folder);
   std::uint64_t bytes = 0;
@@ -161,7 +162,8 @@ Status write_checksums(const WantedVersion& version, const std::vector<std::uint
 
 // The checksums of an entry: those of the manifest, or those that were written when it was fetched. None if a
 // file has none.
-std::optional<std::vector<std::uint32_t>> checksums_of(const WantedVersion& version, const std::string& path) {
+std::optional<std::vector<std::uint32_t>> checksums_of(const WantedVersion& version,
+                                                       const std::string& path) {
   std::vector<std::uint32_t> checksums;
   for (const WantedFile& file : version.files) {
     if (file.crc32c) checksums.push_back(*file.crc32c);
@@ -299,7 +301,11 @@ Result<std::optional<CachedExport>> ExportCache::State::try_fetch(const WantedVe
   const EntryPaths paths(folder, version.digest);
   FileDescriptor use = open_share_locked(paths.use, O_RDWR | O_CREAT);
   if (!use.is_open() && errno != EWOULDBLOCK) return cache_error("opening", paths.use, errno);
-  // It is just being removed.
+  if (!use.is_open() && wait.is_over()) {
+    return Error{Code::kUnavailable,
+                 concat("another process began to remove ", paths.entry,
+                        " and makes no progress: end the process that has opened ", paths.use)};
+  }
   if (!use.is_open()) return std::optional<CachedExport>();
   bool is_held = is_whole(version, paths);
   std::string remark;
@@ -336,7 +342,7 @@ Result<std::unique_ptr<ExportCache>> ExportCache::open(const std::string& folder
 
 Result<CachedExport> ExportCache::fetch(const WantedVersion& version, const CallOptions& call,
                                         const Progress& progress) {
-  // What is joined to the folder's path is checked here, whoever made the version.
+  // The names are joined to the folder's path, so they are checked here, whoever made the version.
   HEADRACE_TRY(const auto checked, checked_version(version));
   FetchWait wait(state_->options.patience);
   for (;;) {

@@ -117,8 +117,7 @@ TEST_F(CacheOfExports, ManyThreadsFetchOnce) {
   const auto cache = open();
   const std::uint64_t before = reads();
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i)
-    threads.emplace_back([&] { expect_model(cache->fetch(version, {}), "one"); });
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { expect_model(cache->fetch(version, {}), "one"); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(reads() - before, 3U);
   EXPECT_THAT(entries(), ElementsAre(version.digest));
@@ -228,6 +227,11 @@ TEST_F(CacheOfExports, WhatWasUsedLongestAgoGoesFirstAndWhatIsUsedStays) {
     return digests;
   };
   ASSERT_TRUE(cache->fetch(two, {}));
+  // The system's times are coarse.
+  for (const auto& [digest, age] : {std::pair(one.digest, 200), std::pair(two.digest, 100)}) {
+    const std::string use = concat(cache_folder, "/", digest, ".use");
+    fs::last_write_time(use, fs::last_write_time(use) - std::chrono::seconds(age));
+  }
   ASSERT_TRUE(cache->fetch(one, {}));
   EXPECT_EQ(entries(), sorted({one.digest, two.digest}));
   {
@@ -249,6 +253,22 @@ TEST_F(CacheOfExports, WhatWasUsedLongestAgoGoesFirstAndWhatIsUsedStays) {
   EXPECT_EQ(fs::directory_iterator(cache_folder), fs::directory_iterator()) << "nor do locks stay";
 }
 
+TEST_F(CacheOfExports, AnEntryIsUsedWhenItsUseBeginsAndWhenItEnds) {
+  const WantedVersion version = published(1, "one");
+  const auto cache = open();
+  ASSERT_TRUE(cache->fetch(version, {}));
+  const std::string use = concat(cache_folder, "/", version.digest, ".use");
+  const auto now = fs::last_write_time(use);
+  const auto former = now - std::chrono::hours(1);
+  fs::last_write_time(use, former);
+  {
+    const auto held = cache->fetch(version, {});
+    EXPECT_GE(fs::last_write_time(use), now);
+    fs::last_write_time(use, former);
+  }
+  EXPECT_GE(fs::last_write_time(use), now);
+}
+
 TEST_F(CacheOfExports, AVersionLargerThanTheBoundIsServedWithARemark) {
   const auto cache = open({.bound_bytes = 3});
   const auto held = cache->fetch(published(1, "one"), {});
@@ -263,8 +283,10 @@ TEST_F(CacheOfExports, AVersionThatFitsOnNoDiskIsRefusedBeforeItIsFetched) {
   ASSERT_TRUE(cache->fetch(published(2, "two"), {}));
   WantedVersion large = published(3, "three");
   const auto space = fs::space(cache_folder);
-  if (space.available >= kMostVersionBytes) large.files[0].size_bytes = kMostVersionBytes;
-  else large.files[0].size_bytes = space.available + (1 << 30);
+  if (space.available >= kMostVersionBytes)
+    large.files[0].size_bytes = kMostVersionBytes;
+  else
+    large.files[0].size_bytes = space.available + (1 << 30);
   const std::uint64_t before = reads();
   const auto refused = cache->fetch(large, {});
   ASSERT_FALSE(refused);

@@ -45,8 +45,8 @@ class ExportFinder final : public VersionFinder {
     }
     if (policy_.choice == VersionPolicy::Choice::kNumbers &&
         std::ranges::find(policy_.numbers, published->number) == policy_.numbers.end()) {
-      found.remarks.push_back(concat(describe(), " has version ", published->number,
-                                     " alone, and the policy names others."));
+      found.remarks.push_back(
+          concat(describe(), " has version ", published->number, " alone, and the policy names others."));
       return found;
     }
     HEADRACE_TRY(const auto version, version_of_export(*published, published->number));

@@ -90,9 +90,8 @@ Result<ListedModel> list_model(const Location& folder, const CallOptions& call) 
     return ++entries <= kMostFolderEntries;
   }));
   if (entries > kMostFolderEntries) {
-    return Error{Code::kResourceExhausted,
-                 concat(folder.describe(), " has more than ", kMostFolderEntries,
-                        " objects: name a folder that holds the model alone")};
+    return Error{Code::kResourceExhausted, concat(folder.describe(), " has more than ", kMostFolderEntries,
+                                                  " objects: name a folder that holds the model alone")};
   }
   std::ranges::sort(listed.files, {}, &WantedFile::name);
   return listed;
@@ -107,17 +106,17 @@ class WatchedFolder {
   Status look(const CallOptions& call) {
     HEADRACE_TRY(ListedModel listed, list_model(folder_, call));
     std::string digest = listed.digest(folder_);
-    if (accepted_ && digest == accepted_listing_) return {};
+    agreed_ = digest == digest_ ? agreed_ + 1 : 1;
+    digest_ = std::move(digest);
+    if (accepted_ && digest_ == accepted_listing_) return {};
     if (!listed.chain_end.empty()) {
       HEADRACE_TRY(const auto published, read_published(folder_, kExportKind, {.call = call}));
       if (published) {
         HEADRACE_TRY(accepted_, version_of_export(*published, number_));
-        accepted_listing_ = std::move(digest);
+        accepted_listing_ = digest_;
         return {};
       }
     }
-    agreed_ = digest == digest_ ? agreed_ + 1 : 1;
-    digest_ = std::move(digest);
     const bool is_doubtful = accepted_ || !listed.has_variables();
     is_settled_ = agreed_ >= (is_doubtful ? kListingsToAgreeWithDoubt : kListingsToAgree);
     if (!is_settled_) return {};
@@ -125,10 +124,10 @@ class WatchedFolder {
       accepted_.reset();
       return {};
     }
-    HEADRACE_TRY(accepted_, checked_version({.number = number_,
-                                             .folder = folder_,
-                                             .digest = digest_,
-                                             .files = std::move(listed.files)}));
+    HEADRACE_TRY(
+        accepted_,
+        checked_version(
+            {.number = number_, .folder = folder_, .digest = digest_, .files = std::move(listed.files)}));
     accepted_listing_ = digest_;
     return {};
   }
@@ -200,7 +199,7 @@ class NumberedFolderFinder final : public VersionFinder {
     WantedVersions found;
     HEADRACE_TRY(const auto names, list_numbers(call));
     std::erase_if(watched_, [&](const auto& watched) { return !names.contains(watched.first); });
-    const std::size_t most = policy_.choice == Choice::kAll ? kMostWantedVersions + 1
+    const std::size_t most = policy_.choice == Choice::kAll       ? kMostWantedVersions + 1
                              : policy_.choice == Choice::kNumbers ? policy_.numbers.size()
                                                                   : policy_.latest;
     std::size_t looked_at = 0;
@@ -216,9 +215,7 @@ class NumberedFolderFinder final : public VersionFinder {
       found.remarks.push_back(concat("No version is left in ", folder_.describe(), ": those before stay."));
     return found;
   }
-  std::string describe() const override {
-    return concat("the numbered SavedModels in ", folder_.describe());
-  }
+  std::string describe() const override { return concat("the numbered SavedModels in ", folder_.describe()); }
 
  private:
   using Choice = VersionPolicy::Choice;
@@ -244,8 +241,8 @@ class NumberedFolderFinder final : public VersionFinder {
     const std::string prefix = folder_prefix(folder_.key);
     std::size_t entries = 0;
     bool was_published = false;
-    HEADRACE_CHECK(folder_.store->list(
-        prefix, {.collapse_folders = true, .call = call}, [&](const ObjectInfo& object) {
+    HEADRACE_CHECK(
+        folder_.store->list(prefix, {.collapse_folders = true, .call = call}, [&](const ObjectInfo& object) {
           std::string_view name = std::string_view(object.key).substr(prefix.size());
           was_published |= name == "_headrace/";
           if (object.is_folder() && !name.empty()) {
@@ -258,10 +255,9 @@ class NumberedFolderFinder final : public VersionFinder {
     if (was_published && !has_others_)
       return Error{Code::kAborted, concat(folder_.describe(), " was published by Headrace meanwhile")};
     if (entries <= kMostFolderEntries && names.size() <= kMostNumberedFolders) return names;
-    return Error{Code::kResourceExhausted,
-                 concat(folder_.describe(), " has more than ", kMostNumberedFolders,
-                        " numbered folders, or more than ", kMostFolderEntries,
-                        " entries: remove old versions")};
+    return Error{Code::kResourceExhausted, concat(folder_.describe(), " has more than ", kMostNumberedFolders,
+                                                  " numbered folders, or more than ", kMostFolderEntries,
+                                                  " entries: remove old versions")};
   }
 
   const Location folder_;
@@ -276,8 +272,8 @@ std::unique_ptr<VersionFinder> make_saved_model_finder(const Location& folder, c
   return std::make_unique<SavedModelFinder>(folder, policy);
 }
 
-std::unique_ptr<VersionFinder> make_numbered_folder_finder(const Location& folder, const VersionPolicy& policy,
-                                                           bool has_others) {
+std::unique_ptr<VersionFinder> make_numbered_folder_finder(const Location& folder,
+                                                           const VersionPolicy& policy, bool has_others) {
   return std::make_unique<NumberedFolderFinder>(folder, policy, has_others);
 }
 

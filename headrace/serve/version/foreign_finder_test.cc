@@ -30,7 +30,8 @@ class ListingStore final : public ForwardingStore {
     for (std::size_t i = 0; goes_on && i < count; ++i) {
       const std::string key = concat(begin, i, end);
       const bool is_deeper = key.find('/', prefix.size()) < key.size() - 1;
-      if (key.starts_with(prefix) && !(options.collapse_folders && is_deeper)) goes_on = visit({.key = key, .size_bytes = 1, .version = {"1"}});
+      if (key.starts_with(prefix) && !(options.collapse_folders && is_deeper))
+        goes_on = visit({.key = key, .size_bytes = 1, .version = {"1"}});
     }
     return {};
   }
@@ -200,7 +201,8 @@ TEST_F(ForeignModels, NamesThatLeadOutOfTheFolderAreRefused) {
     const auto source = open(place);
     settle(*source);
     EXPECT_THAT(numbers_of(source->wanted()), ElementsAre(1)) << end;
-    EXPECT_THAT(source->wanted().remarks, ElementsAre(HasSubstr("version 2 in memory://out/tf/2 cannot be served")));
+    EXPECT_THAT(source->wanted().remarks,
+                ElementsAre(HasSubstr("version 2 in memory://out/tf/2 cannot be served")));
   }
 }
 
@@ -247,12 +249,35 @@ TEST_F(ForeignModels, CopiesOfExportsInNumberedFoldersCountAtOnce) {
   EXPECT_FALSE(poll_of(*source));
 }
 
+TEST_F(ForeignModels, AFolderThatHeadraceThenPublishesCountsByItsManifest) {
+  write("1", "one");
+  const auto source = open_numbered();
+  EXPECT_TRUE(poll_of(*source));
+  EXPECT_FALSE(find_version(source->wanted(), 1)->attributes_json);
+  ASSERT_TRUE(Ownership(folder("1"), 0, 0, 0).publish(manifest_naming(model_files("one"))));
+  EXPECT_TRUE(poll_of(*source));
+  EXPECT_TRUE(find_version(source->wanted(), 1)->attributes_json);
+}
+
+TEST_F(ForeignModels, FoldersThatAreNeverCompleteAreLookedAtNoMoreThanAFewTimes) {
+  for (int number = 2; number <= 100; ++number)
+    write_files(folder(std::to_string(number)), {{"saved_model.pb", "g"}, {"variables/x", "y"}});
+  const auto metrics = std::make_shared<StoreMetrics>();
+  const auto source = open(make_metered(root.at("tf"), metrics));
+  settle(*source);
+  const std::uint64_t before = calls_in(*metrics);
+  EXPECT_FALSE(poll_of(*source));
+  EXPECT_EQ(calls_in(*metrics) - before, 18U);
+  EXPECT_THAT(source->wanted().remarks, testing::Contains(HasSubstr("lacks files in variables/")));
+}
+
 TEST_F(ForeignModels, AFolderThatBecomesANamedModelIsFollowedAsOne) {
   write("1", "one");
   const auto source = open_numbered();
   settle(*source);
   publish_version(root.at("tf"), 3, "three");
-  ASSERT_TRUE(write_text(*root.store, "tf/_headrace/version-00000003", R"({"run":"r","manifest_digest":"d"})"));
+  ASSERT_TRUE(
+      write_text(*root.store, "tf/_headrace/version-00000003", R"({"run":"r","manifest_digest":"d"})"));
   EXPECT_FALSE(poll_of(*source));
   EXPECT_THAT(numbers_of(source->wanted()), ElementsAre(1));
   ASSERT_TRUE(advance_latest(root.at("tf"), 3, "run"));
@@ -299,7 +324,8 @@ TEST_F(ForeignModels, AfterAnyHistoryEachWantedVersionWasOnceComplete) {
         to_upload.assign(files.begin(), files.end());
         std::ranges::shuffle(to_upload, random);
         // Without its graph's variables, a folder is complete for all that can be seen.
-        const auto graph = std::ranges::find(to_upload, "saved_model.pb", [](const auto& of) { return of.first; });
+        const auto graph =
+            std::ranges::find(to_upload, "saved_model.pb", [](const auto& of) { return of.first; });
         if (graph == to_upload.end() - 1) std::iter_swap(graph, to_upload.begin());
       }
       write_files(folder(std::to_string(next)), {to_upload.back()});

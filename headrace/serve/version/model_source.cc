@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostEntries = 100'000;  // looked at to see what a place is
 
-// What lies directly in a place.
+// The entries that lie directly in a place.
 struct PlaceContent {
   bool is_named_model = false;
   bool is_headraces = false;  // something lies below _headrace/
@@ -36,18 +36,18 @@ Result<PlaceContent> look_at(const Location& place, const CallOptions& call) {
       }));
   if (!content.is_headraces) return content;
   // A name's number is taken before its first alias is set, and chains do not lie beside them.
-  HEADRACE_CHECK(
-      place.store->list(place.at("_headrace/").key, {.call = call}, [&](const ObjectInfo& object) {
-        const std::string_view name = std::string_view(object.key).substr(prefix.size());
-        content.is_named_model =
-            name.starts_with("_headrace/aliases-") || name.starts_with("_headrace/version-");
-        return !content.is_named_model && !name.starts_with(kManifestPrefix);
-      }));
+  HEADRACE_CHECK(place.store->list(place.at("_headrace/").key, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string_view name = std::string_view(object.key).substr(prefix.size());
+    content.is_named_model = name.starts_with("_headrace/aliases-") || name.starts_with("_headrace/version-");
+    return !content.is_named_model && !name.starts_with(kManifestPrefix);
+  }));
   return content;
 }
 
 // Where the chain of an export is, if the place is one or a run; none if it is neither.
 Result<std::optional<Location>> find_chain(const Location& place, const CallOptions& call) {
+  HEADRACE_TRY(const ChainState inner, read_chain(place.at("export"), call));
+  if (!inner.is_free()) return std::optional(place.at("export"));
   HEADRACE_TRY(const ChainState own, read_chain(place, call));
   if (own.damage) return *own.damage;
   if (own.published > 0) {
@@ -61,11 +61,7 @@ Result<std::optional<Location>> find_chain(const Location& place, const CallOpti
     return Error{Code::kInvalidArgument, concat(place.describe(), " is no run of training: it was begun by ",
                                                 own.owner.actor.command)};
   }
-  HEADRACE_TRY(const ChainState inner, read_chain(place.at("export"), call));
-  bool is_run = !inner.is_free();
-  if (!is_run) {
-    HEADRACE_TRY(is_run, is_begun(place));
-  }
+  HEADRACE_TRY(const bool is_run, is_begun(place));
   return is_run ? std::optional(place.at("export")) : std::nullopt;
 }
 
@@ -113,9 +109,10 @@ class DetectedSource final : public ModelSource {
     }
     if (finder_) return finder_->find(wanted_, call);
     WantedVersions none;
-    none.remarks.push_back(concat("There is no model in ", place_.describe(),
-                                  " yet: neither a named model, nor a run, nor a SavedModel, nor folders with "
-                                  "numbers that hold one."));
+    none.remarks.push_back(
+        concat("There is no model in ", place_.describe(),
+               " yet: neither a named model, nor a run, nor a SavedModel, nor folders with "
+               "numbers that hold one."));
     return none;
   }
 

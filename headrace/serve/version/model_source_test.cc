@@ -165,6 +165,18 @@ TEST_F(SourceOfModel, APolicyNamesNumbersOrHowMany) {
   EXPECT_EQ(all->wanted().labels.at("latest"), 5U);
 }
 
+TEST_F(SourceOfModel, NumbersThatWereNeverPublishedAreLookedAtNoMoreThanAFewTimes) {
+  publish(1);
+  for (std::uint64_t number = 2; number <= 100; ++number)
+    ASSERT_EQ(*take_version(model(), "s3://b/r", concat("d", number)), number);
+  const auto metrics = std::make_shared<StoreMetrics>();
+  const auto latest = open(make_metered(model(), metrics), {.choice = Choice::kLatest});
+  const std::uint64_t before = calls_in(*metrics);
+  EXPECT_FALSE(poll_of(*latest));
+  EXPECT_LE(calls_in(*metrics) - before, 70U);
+  EXPECT_EQ(latest->wanted().remarks.size(), 65U);
+}
+
 TEST_F(SourceOfModel, MoreVersionsThanCanBeServedAreAnErrorAndNothingChanges) {
   for (std::uint64_t number = 1; number <= kMostWantedVersions; ++number) publish(number);
   const auto all = open(model(), {.choice = Choice::kAll});
@@ -264,6 +276,13 @@ TEST_F(SourceOfModel, WhatARunHasPublishedStaysUntilItsNextOwnerPublishes) {
   EXPECT_THAT(source->wanted().remarks, ElementsAre(HasSubstr("was removed")));
 }
 
+TEST_F(SourceOfModel, APollWhileARunIsOverwrittenIsOneRequest) {
+  const Location exported = root.at("run/export");
+  publish_export(exported, "one");
+  ASSERT_TRUE(Ownership::take(exported, *read_chain(exported), {.action = OwnershipAction::kOverwrite}));
+  EXPECT_EQ(calls_of_poll(root.at("run")), 1U);
+}
+
 TEST_F(SourceOfModel, AnExportIsFoundUnderItsOwnName) {
   const Location exported = root.at("run/export");
   ASSERT_TRUE(Ownership::take(exported, {}, {.output_entry = 1}));
@@ -318,7 +337,7 @@ TEST_F(SourceOfModel, AServerMayStartBeforeItsModelIsThere) {
   EXPECT_TRUE(poll_of(*folder));
 }
 
-// What is wanted follows from the aliases and from what is published, as they are at the time of a poll.
+// The wanted versions follow from the aliases and from what is published, as they are at the time of a poll.
 class WantedByRule {
  public:
   void poll(const std::map<std::string, std::uint64_t>& aliases, const std::set<std::uint64_t>& published) {

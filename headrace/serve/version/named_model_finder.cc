@@ -11,6 +11,9 @@ namespace {
 
 using Numbers = std::set<std::uint64_t>;
 
+/// Numbers that were taken and never published, and are looked at in search of the highest that were.
+constexpr std::size_t kMostUnpublished = 64;
+
 class NamedModelFinder final : public VersionFinder {
  public:
   NamedModelFinder(Location model, VersionPolicy policy)
@@ -72,8 +75,9 @@ class NamedModelFinder final : public VersionFinder {
       numbers.insert(found.labels[alias]);
     }
     if (aliases_.versions().empty()) {
-      found.remarks.push_back(concat(describe(), " has no published version yet: headrace train … --name "
-                                                 "publishes one."));
+      found.remarks.push_back(concat(describe(),
+                                     " has no published version yet: headrace train … --name "
+                                     "publishes one."));
     }
     return numbers;
   }
@@ -82,7 +86,9 @@ class NamedModelFinder final : public VersionFinder {
     HEADRACE_TRY(const std::vector<std::uint64_t> taken, taken_versions(model_, call));
     const std::size_t most = policy_.choice == Choice::kLatest ? policy_.latest : kMostWantedVersions + 1;
     Numbers numbers;
+    std::size_t looked_at = 0;
     for (auto number = taken.rbegin(); number != taken.rend() && numbers.size() < most; ++number) {
+      if (++looked_at > most + kMostUnpublished) break;
       HEADRACE_TRY(const bool is_published, look(*number, call, found));
       if (is_published) numbers.insert(*number);
     }
@@ -101,8 +107,8 @@ class NamedModelFinder final : public VersionFinder {
     is_complete_ = false;
     const std::string remark =
         version ? concat("Version ", number, " of ", model_.describe(), " is not published yet.")
-                : concat("Version ", number, " of ", model_.describe(), " cannot be served: ",
-                         version.error().message, ".");
+                : concat("Version ", number, " of ", model_.describe(),
+                         " cannot be served: ", version.error().message, ".");
     if (std::ranges::find(found.remarks, remark) == found.remarks.end()) found.remarks.push_back(remark);
     return false;
   }

@@ -31,17 +31,20 @@ inline void write_files(const Location& folder, const TestFiles& files) {
   }
 }
 
-/// Writes the files below `below` in `folder`, and returns the manifest that publishes them.
-inline Manifest manifest_of(const Location& folder, const TestFiles& files, const std::string& below = "") {
+/// The manifest that publishes these files below `below`.
+inline Manifest manifest_naming(const TestFiles& files, const std::string& below = "") {
   Manifest manifest{.kind = std::string(kExportKind), .created_by = "run", .plan = "plan"};
   for (const auto& [name, text] : files) {
-    write_files(folder, {{below + name, text}});
-    manifest.parts.push_back({.key = below + name,
-                              .size_bytes = text.size(),
-                              .crc32c = crc32c(as_bytes(text)),
-                              .role = "model"});
+    manifest.parts.push_back(
+        {.key = below + name, .size_bytes = text.size(), .crc32c = crc32c(as_bytes(text)), .role = "model"});
   }
   return manifest;
+}
+
+/// The same; writes the files, too.
+inline Manifest manifest_of(const Location& folder, const TestFiles& files, const std::string& below = "") {
+  for (const auto& [name, text] : files) write_files(folder, {{below + name, text}});
+  return manifest_naming(files, below);
 }
 
 /// Publishes a version of a named model, as train does it.

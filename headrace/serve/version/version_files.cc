@@ -99,8 +99,9 @@ Result<std::vector<std::uint32_t>> joined_checksums(const WantedVersion& version
   for (std::size_t i = 0; i < checksums.size(); ++i) {
     const WantedFile& file = version.files[i];
     if (!file.crc32c || *file.crc32c == checksums[i]) continue;
-    return changed_error(version, file, concat("has the CRC32C ", hex32(checksums[i]), ", not ",
-                                               hex32(*file.crc32c), ": its bytes were altered"));
+    return changed_error(version, file,
+                         concat("has the CRC32C ", hex32(checksums[i]), ", not ", hex32(*file.crc32c),
+                                ": its bytes were altered"));
   }
   return checksums;
 }
@@ -123,9 +124,9 @@ std::optional<std::uint32_t> checksum_of_file(const std::string& path) {
 
 Error cache_error(std::string_view doing, const std::string& path, int number) {
   const bool is_full = number == ENOSPC || number == EDQUOT || number == EFBIG;
-  const Code code = is_full || number == EMFILE || number == ENFILE ? Code::kResourceExhausted
+  const Code code = is_full || number == EMFILE || number == ENFILE          ? Code::kResourceExhausted
                     : number == EACCES || number == EPERM || number == EROFS ? Code::kPermissionDenied
-                                                                              : Code::kUnknown;
+                                                                             : Code::kUnknown;
   return {code, concat(doing, " ", path, " in the cache of models: ", std::strerror(number),
                        is_full ? "; free some room there, or name a cache on a larger disk" : "")};
 }

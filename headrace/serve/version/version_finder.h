@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The kinds of places that have versions of a model. Part of model_source.h, which has the contract for
-/// users.
+/// \file The kinds of places that have versions of a model. Part of model_source.h, which has the contract
+/// for users.
 
 #include <memory>
 #include <string>
@@ -15,8 +15,8 @@ namespace headrace {
 class VersionFinder {
  public:
   virtual ~VersionFinder() = default;
-  /// What is wanted now; `before` is what was wanted until now. An error loses no change: the next call finds
-  /// it again.
+  /// Returns what is wanted now; `before` is what was wanted until now. An error loses no change: the next
+  /// call finds it again.
   /// \error kAborted  the place has become something else: look again what it is
   virtual Result<WantedVersions> find(const WantedVersions& before, const CallOptions& call) = 0;
   virtual std::string describe() const = 0;
@@ -28,8 +28,8 @@ std::unique_ptr<VersionFinder> make_export_finder(const Location& place, const L
                                                   const VersionPolicy& policy);
 std::unique_ptr<VersionFinder> make_saved_model_finder(const Location& folder, const VersionPolicy& policy);
 /// `has_others`: objects below _headrace/ are there, and it is no named model.
-std::unique_ptr<VersionFinder> make_numbered_folder_finder(const Location& folder, const VersionPolicy& policy,
-                                                           bool has_others);
+std::unique_ptr<VersionFinder> make_numbered_folder_finder(const Location& folder,
+                                                           const VersionPolicy& policy, bool has_others);
 
 /// The version that an export is.
 /// \error as checked_version

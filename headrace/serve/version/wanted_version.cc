@@ -30,16 +30,16 @@ Status check_names(const std::vector<WantedFile>& files) {
 
 Status check_files(WantedVersion& version) {
   if (version.files.size() > kMostVersionFiles) {
-    return Error{Code::kResourceExhausted,
-                 concat("the version has ", version.files.size(), " files; at most ", kMostVersionFiles,
-                        " are served")};
+    return Error{Code::kResourceExhausted, concat("the version has ", version.files.size(),
+                                                  " files; at most ", kMostVersionFiles, " are served")};
   }
   std::ranges::sort(version.files, {}, &WantedFile::name);
   HEADRACE_CHECK(check_names(version.files));
   version.size_bytes = 0;
   for (const WantedFile& file : version.files) {
     if (file.size_bytes > kMostVersionBytes - version.size_bytes) {
-      return Error{Code::kResourceExhausted, concat("its files have more than ", format_size(kMostVersionBytes))};
+      return Error{Code::kResourceExhausted,
+                   concat("its files have more than ", format_size(kMostVersionBytes))};
     }
     version.size_bytes += file.size_bytes;
   }
@@ -58,11 +58,11 @@ bool is_digest(std::string_view text) {
 }
 
 bool is_same(const WantedVersions& a, const WantedVersions& b) {
-  return a.labels == b.labels &&
-         std::equal(a.versions.begin(), a.versions.end(), b.versions.begin(), b.versions.end(),
-                    [](const auto& one, const auto& other) {
-                      return one->number == other->number && one->digest == other->digest;
-                    });
+  return a.labels == b.labels && std::equal(a.versions.begin(), a.versions.end(), b.versions.begin(),
+                                            b.versions.end(), [](const auto& one, const auto& other) {
+                                              return one->number == other->number &&
+                                                     one->digest == other->digest;
+                                            });
 }
 
 std::shared_ptr<const WantedVersion> find_version(const WantedVersions& wanted, std::uint64_t number) {
@@ -87,15 +87,16 @@ Status check_policy(const VersionPolicy& policy) {
                             : policy.choice == Choice::kNumbers ? policy.numbers.size()
                                                                 : 1;
   if (count > 0 && count <= kMostWantedVersions) return {};
-  return Error{Code::kInvalidArgument, concat("the policy wants ", count, " versions of a model; it can want 1 to ",
-                                              kMostWantedVersions)};
+  return Error{
+      Code::kInvalidArgument,
+      concat("the policy wants ", count, " versions of a model; it can want 1 to ", kMostWantedVersions)};
 }
 
 Status check_version_count(std::size_t count, const Location& place) {
   if (count <= kMostWantedVersions) return {};
   return Error{Code::kResourceExhausted,
-               concat(count, " versions of ", place.describe(), " are wanted, and at most ", kMostWantedVersions,
-                      " are served at once: let aliases name fewer, or choose numbers")};
+               concat(count, " versions of ", place.describe(), " are wanted, and at most ",
+                      kMostWantedVersions, " are served at once: let aliases name fewer, or choose numbers")};
 }
 
 }  // namespace headrace

@@ -59,7 +59,7 @@ struct EventLoop::State : std::enable_shared_from_this<EventLoop::State> {
   void adopt(TcpSocket socket);
   bool make_place();
   void accept(Listener& listener);
-  void hand_over(Listener& listener, TcpSocket socket, State& target);
+  void hand_over(TcpSocket socket, State& target);
   void drain(Listener& listener);
   void take_woken();
 
@@ -246,7 +246,7 @@ void EventLoop::State::adopt(TcpSocket socket) {
   opened->open(options.tls ? options.tls() : nullptr);
 }
 
-void EventLoop::State::hand_over(Listener&, TcpSocket socket, State& target) {
+void EventLoop::State::hand_over(TcpSocket socket, State& target) {
   ++target.connections;
   error_code ignored;
   socket.non_blocking(true, ignored);
@@ -259,8 +259,8 @@ void EventLoop::State::accept(Listener& listener) {
   State& target = *listener.choose().state_;
   listener.acceptor.async_accept(
       target.context, [this, &listener, &target](error_code error, TcpSocket socket) {
+        if (!error) hand_over(std::move(socket), target);
         if (!listener.acceptor.is_open()) return;
-        if (!error) hand_over(listener, std::move(socket), target);
         const bool is_short = error == asio::error::no_descriptors || error == asio::error::no_buffer_space ||
                               error == asio::error::no_memory || error.value() == ENFILE;
         if (!is_short) return accept(listener);
@@ -280,7 +280,7 @@ void EventLoop::State::drain(Listener& listener) {
     State& target = *listener.choose().state_;
     TcpSocket socket = listener.acceptor.accept(target.context, error);
     if (error) break;
-    hand_over(listener, std::move(socket), target);
+    hand_over(std::move(socket), target);
   }
   listener.acceptor.close(error);
   listener.pause.cancel();
@@ -333,7 +333,8 @@ void EventLoop::stop_listening() {
     for (const auto& listener : state->listeners) {
       if (listener->acceptor.is_open()) state->drain(*listener);
     }
-    stopped.set_value();
+    // Behind what the listeners have accepted and not yet handed over.
+    asio::post(state->context, [&stopped] { stopped.set_value(); });
   });
   stopped.get_future().wait();
 }

@@ -43,7 +43,8 @@ class EventLoop {
   /// Accepts connections, and gives each to the loop that `choose` returns, which must outlive this one's
   /// listening.
   Status listen(ListenSocket socket, std::function<EventLoop&()> choose);
-  /// Takes what the system has accepted, then closes the sockets that listen. Waits for that.
+  /// Takes what the system has accepted, then closes the sockets that listen. Waits for that, and until
+  /// connections that other loops gave to this one before are open. Not in the loop's thread.
   void stop_listening();
   /// Connections that are open, or on their way here.
   std::size_t connections() const;

@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// A command line with curl for the default signature, or else for the first. `base`: "http://127.0.0.1:8501".
+/// A command line with curl for the default signature, or else for the first. `base` is the server's URL.
 std::string example_request(std::string_view base, std::string_view model, const ServedModel& served);
 
 }  // namespace headrace

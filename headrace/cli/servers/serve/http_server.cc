@@ -145,7 +145,7 @@ HttpServerCounts HttpServer::counts() const {
 
 void HttpServer::stop_accepting() {
   state_->shared->is_draining = true;
-  state_->loops.front()->stop_listening();
+  for (const auto& loop : state_->loops) loop->stop_listening();
 }
 
 bool HttpServer::wait_until_idle(std::chrono::steady_clock::time_point deadline) {

@@ -130,7 +130,8 @@ struct HttpServerCounts {
   std::uint64_t refused_requests = 0;     // since the start: by the server itself, not by OnHead
 };
 
-/// Thread-safe. Destruction closes all connections at once and waits for the threads, not for Responders.
+/// Thread-safe. Destruction closes all connections at once and waits for the threads, not for Responders; not
+/// in the server's own threads.
 class HttpServer {
  public:
   /// Listens, and accepts from then on.
@@ -147,7 +148,7 @@ class HttpServer {
   HttpServerCounts counts() const;
 
   /// Begins to drain: connections that the system has already accepted are taken, and then none; answers say
-  /// "Connection: close". Returns when no port is open.
+  /// "Connection: close". Returns when no port is open. Not in the server's own threads.
   void stop_accepting();
   /// Waits until no connection is open and no Responder unused, after stop_accepting. False at the deadline.
   bool wait_until_idle(std::chrono::steady_clock::time_point deadline);

@@ -75,6 +75,7 @@ class RequestParser::BeastParser final : public beast::http::basic_parser<true> 
   int hosts = 0;
   std::optional<RequestHead::Piece> transfer_encoding;
   bool has_content_length = false;
+  bool is_body_begun = false;
 
  private:
   using error_code = beast::error_code;
@@ -162,9 +163,9 @@ std::optional<Refusal> RequestParser::parse_head(std::string_view bytes, Request
 
   const std::string_view target = head.target();
   if (head.method() == "CONNECT") return Refusal{501, "the server is no proxy"};
-  if (const std::size_t scheme = target.find("://");
-      target.front() != '/' && scheme != std::string_view::npos) {
-    const std::size_t path = target.find('/', scheme + 3);
+  const std::string scheme = to_lower(target.substr(0, 8));
+  if (scheme.starts_with("http://") || scheme == "https://") {
+    const std::size_t path = target.find('/', scheme.find("//") + 2);
     if (path == std::string_view::npos) return Refusal{400, "the target of the request has no path"};
     head.target_.offset += static_cast<std::uint32_t>(path);
     head.target_.size -= static_cast<std::uint32_t>(path);
@@ -179,10 +180,14 @@ bool RequestParser::keeps_alive() const { return parser_->keep_alive(); }
 RequestParser::ChunkStep RequestParser::decode(std::string_view bytes, RequestBody& body,
                                                std::uint64_t limit_bytes) {
   ChunkStep step;
+  // No body is shorter, and Beast's parser asserts that when the first chunk is the last.
+  static constexpr std::string_view kShortest = "0\r\n\r\n";
+  if (!parser_->is_body_begun && bytes.front() == '0' && bytes.size() < kShortest.size()) return step;
   parser_->set_body(body, limit_bytes);
   beast::error_code error;
   step.consumed = parser_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
   step.is_done = parser_->is_done();
+  parser_->is_body_begun = parser_->is_body_begun || step.consumed > 0;
   if (parser_->refusal) {
     step.refusal = parser_->refusal;
   } else if ((error && error != beast::http::error::need_more) ||

@@ -11,6 +11,7 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kBufferBytes = 4096;
+constexpr std::size_t kChunkBufferBytes = 32 << 10;
 // A refused body of this size is read and dropped; a connection with a larger one ends.
 constexpr std::uint64_t kDiscardBytesMax = 64 << 10;
 constexpr std::uint64_t kInflateAlways = 1 << 20;  // whatever the ratio
@@ -271,11 +272,7 @@ std::optional<HttpAnswer> ServedConnection::admit_body(const HeadVerdict& verdic
     return error_answer(415, "the server knows the content encodings gzip, deflate and identity");
   if (length > body_limit_) return error_answer(kTooLarge.status, kTooLarge.reason);
   const bool is_full = length == 0 && shared_->budget->is_exhausted();
-  if (is_full || !body_.reserve(length)) {
-    HttpAnswer answer = error_answer(kBusy.status, kBusy.reason);
-    answer.headers.emplace_back("Retry-After", concat(shared_->limits.retry_after_s));
-    return answer;
-  }
+  if (is_full || !body_.reserve(length)) return refusal_answer(kBusy);
   return std::nullopt;
 }
 
@@ -328,7 +325,7 @@ void ServedConnection::dispatch() {
   if (content_encoding(*head_) != Compression::kNone) {
     if (const std::optional<Refusal> refusal = inflate()) {
       ++shared_->refused_requests;
-      refuse(error_answer(refusal->status, refusal->reason), false);
+      refuse(refusal_answer(*refusal), false);
       return;
     }
   }
@@ -372,10 +369,14 @@ std::optional<Refusal> ServedConnection::inflate() {
 // For what breaks the conversation: where the next request would begin is not known.
 void ServedConnection::refuse(const Refusal& refusal) {
   ++shared_->refused_requests;
+  refuse(refusal_answer(refusal), true);
+}
+
+HttpAnswer ServedConnection::refusal_answer(const Refusal& refusal) const {
   HttpAnswer answer = error_answer(refusal.status, refusal.reason);
   if (refusal.status == 429)
     answer.headers.emplace_back("Retry-After", concat(shared_->limits.retry_after_s));
-  refuse(std::move(answer), true);
+  return answer;
 }
 
 void ServedConnection::refuse(HttpAnswer answer, bool close_after) {
@@ -469,17 +470,20 @@ void ServedConnection::receive_more() {
 
 bool ServedConnection::make_room(bool may_grow) {
   if (begin_ == end_) begin_ = end_ = 0;
-  if (end_ < capacity_) return true;
+  const bool is_small_for_chunks = state_ == State::kBody && end_ == 0 && capacity_ < kChunkBufferBytes;
+  if (end_ < capacity_ && !is_small_for_chunks) return true;
   if (begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     end_ -= std::exchange(begin_, 0);
     return true;
   }
-  const std::size_t largest = std::max(kBufferBytes, shared_->limits.head_bytes);
+  const std::size_t largest =
+      std::max(is_small_for_chunks ? kChunkBufferBytes : kBufferBytes, shared_->limits.head_bytes);
   if (capacity_ >= largest || (capacity_ > 0 && !may_grow)) return false;
-  const std::size_t capacity = std::clamp(2 * capacity_, kBufferBytes, largest);
+  const std::size_t capacity =
+      is_small_for_chunks ? largest : std::clamp(2 * capacity_, kBufferBytes, largest);
   std::unique_ptr<char[]> buffer(new (std::nothrow) char[capacity]);
-  if (!buffer) return false;
+  if (!buffer) return end_ < capacity_;
   if (end_ > 0) std::memcpy(buffer.get(), buffer_.get(), end_);
   buffer_ = std::move(buffer);
   capacity_ = capacity;

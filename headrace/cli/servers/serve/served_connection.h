@@ -90,6 +90,7 @@ class ServedConnection final : public TransportUser {
   std::optional<Refusal> inflate();
   void refuse(HttpAnswer answer, bool close_after);
   void refuse(const Refusal& refusal);
+  HttpAnswer refusal_answer(const Refusal& refusal) const;
   void begin_answer(HttpAnswer answer);
   void send_more();
   void send_continue();

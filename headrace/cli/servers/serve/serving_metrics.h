@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Counters of a server, as Prometheus text: https://prometheus.io/docs/instrumenting/exposition_formats
+/// \file Counters of a server, in Prometheus' text format, version 0.0.4.
 
 #include <array>
 #include <chrono>
