@@ -244,7 +244,7 @@ def test_a_deadline_ends_a_request(build, tmp_path):
 
 def test_the_servers_deadline_holds_for_clients_without_one(build, tmp_path):
     SlowModel().save(tmp_path / "slow/1")
-    with serving(build, tmp_path / "server", tmp_path / "slow", "--deadline", "200ms") as server:
+    with serving(build, tmp_path / "server", tmp_path / "slow", "--deadline", "1s") as server:
         server.wait_until_ready()
         with open_channel(server) as channel:
             stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
@@ -435,7 +435,7 @@ def test_a_draining_server_is_not_serving_and_answers_what_it_has(build, tmp_pat
 
 def test_calls_that_pass_the_drain_time_are_ended(build, tmp_path):
     SlowModel().save(tmp_path / "slow/1")
-    with serving(build, tmp_path / "server", tmp_path / "slow", "--drain", "300ms") as server:
+    with serving(build, tmp_path / "server", tmp_path / "slow", "--drain", "1s") as server:
         server.wait_until_ready()
         with open_channel(server) as channel:
             stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
