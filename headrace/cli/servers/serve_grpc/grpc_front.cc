@@ -5,11 +5,14 @@
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
 
+#include <algorithm>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/servers/serve_grpc/graceful_close.h"
 #include "headrace/cli/servers/serve_grpc/served_call.h"
 
 namespace headrace {
@@ -20,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kPostedCalls = 32;  // of each queue, that wait for a client
 constexpr std::chrono::seconds kSweepEach{1};
 constexpr std::chrono::milliseconds kLookAtAnswersEach{5};
+constexpr std::chrono::milliseconds kQuiet{1'000};
 constexpr unsigned kLookAtFilesEachSeconds = 5;
 constexpr int kKeepaliveMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
@@ -92,7 +96,10 @@ class AsyncFront final : public GrpcFront {
     const std::scoped_lock lock(mutex_);
     if (is_stopped_) return true;
     is_stopped_ = true;
-    if (server_) server_->Shutdown(on_system_clock(deadline));
+    if (server_) {
+      let_clients_leave(deadline);
+      server_->Shutdown(on_system_clock(deadline));
+    }
     // Clients that have gone may still have calls that the models work on.
     while (shared_->unanswered != 0 && Clock::now() < deadline)
       std::this_thread::sleep_for(kLookAtAnswersEach);
@@ -111,6 +118,17 @@ class AsyncFront final : public GrpcFront {
   }
 
  private:
+  // Until all connections have ended, or nobody has called for a while.
+  void let_clients_leave(Clock::time_point deadline) {
+    auto last_call = Clock::now();
+    while (Clock::now() < deadline && Clock::now() - last_call < kQuiet) {
+      stop_listening_and_tell_clients(*server_);
+      if (!has_connections(*server_)) return;
+      if (shared_->calls != 0) last_call = Clock::now();
+      std::this_thread::sleep_for(kLookAtAnswersEach);
+    }
+  }
+
   static void drain(CallQueue& queue) {
     void* tag = nullptr;
     bool is_done = false;
