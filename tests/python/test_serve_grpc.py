@@ -266,7 +266,7 @@ class SlowModel(tf.Module):
         tf.saved_model.save(self, str(folder), signatures={"serving_default": self.slow})
 
 
-# What a server says about its models
+# Metadata, status, health and metrics
 
 
 def test_metadata_are_the_signatures(stub):

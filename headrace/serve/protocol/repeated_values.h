@@ -2,8 +2,8 @@
 
 /// \file The elements of a tensor as a repeated field of a protobuf message, as TensorProto and KServe's
 /// InferTensorContents have them. The type alone decides how an element is written: float32, float64 and
-/// complex numbers with a fixed width, integers and 16-bit floats as varints, byte strings with lengths, floats
-/// of eight bits as the bytes of one string.
+/// complex numbers with a fixed width, integers and 16-bit floats as varints, byte strings with lengths,
+/// floats of eight bits as the bytes of one string.
 
 #include <cstdint>
 #include <string_view>

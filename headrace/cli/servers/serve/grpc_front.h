@@ -1,8 +1,7 @@
 #pragma once
 
-/// \file The gRPC server of the program, which decides what a call means: headrace/cli/servers/serve_grpc/ has
-/// it, and `headrace-server-grpc` is linked with it; `headrace-server` is linked with grpc_absent.cc. No type
-/// of gRPC is here.
+/// \file The gRPC server of the program, which decides what a call means. headrace/cli/servers/serve_grpc/
+/// defines it for `headrace-server-grpc`, grpc_absent.cc for `headrace-server`. No type of gRPC is here.
 
 #include <chrono>
 #include <cstdint>
@@ -30,8 +29,8 @@ class GrpcCall {
   virtual Clock::time_point received() const = 0;
   /// The client's; max() if there is none.
   virtual Clock::time_point deadline() const = 0;
-  /// Never waits. Call it once. An error's text is cut to 1,024 bytes. `retry_after`: tells the client, unless
-  /// 0, when to come again.
+  /// Never waits. Call it once. An error's text is cut to 1,024 bytes. `retry_after`, unless 0, tells the
+  /// client when to come again.
   virtual void send(Result<Bytes> answer, std::chrono::nanoseconds retry_after) = 0;
 };
 
@@ -64,7 +63,7 @@ class GrpcFront {
  public:
   virtual ~GrpcFront() = default;
   virtual std::uint16_t port() const = 0;
-  /// No new call is taken; clients are told to go elsewhere. Waits for the calls that are being answered, and
+  /// Takes no new connection, and tells clients to go elsewhere. Waits for the calls that were begun, and
   /// ends those that are not answered at the deadline. False: there were some.
   virtual bool stop(std::chrono::steady_clock::time_point deadline) = 0;
 };

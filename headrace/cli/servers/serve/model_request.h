@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file A request to a model, of any protocol, from when it was read until it is answered: finds the version,
-/// hands the rows to its batches, and counts the answer.
+/// \file A request to a model, of any protocol, from when it was read until it is answered: finds the
+/// version, hands the rows to its batches, and counts the answer.
 ///
 ///   class Asked : public ModelRequest { … send_error … };
 ///   find_version(asked, models, {.name = "imdb"}, [asked] {

@@ -6,7 +6,7 @@
 
 #include <future>
 
-// gRPC's own functions, which no header of its packages declares. Another version that lacks one does not link.
+// gRPC's own functions, which no header of its packages declares. A version that lacks one does not link.
 namespace grpc_core {
 
 class Server {
@@ -21,13 +21,11 @@ class Server {
 namespace headrace {
 namespace {
 
-grpc_core::Server& core_of(grpc::Server& server) {
-  return *reinterpret_cast<grpc_core::Server*>(server.c_server());
-}
+grpc_core::Server& core_of(grpc_server& server) { return *reinterpret_cast<grpc_core::Server*>(&server); }
 
 }  // namespace
 
-void stop_listening_and_tell_clients(grpc::Server& server) {
+void stop_listening_and_tell_clients(grpc_server& server) {
   // Both may be called only in a thread of gRPC's, such as that of an alarm.
   std::promise<void> told;
   grpc::Alarm alarm;
@@ -39,6 +37,6 @@ void stop_listening_and_tell_clients(grpc::Server& server) {
   told.get_future().wait();
 }
 
-bool has_connections(grpc::Server& server) { return core_of(server).HasOpenConnections(); }
+bool has_connections(grpc_server& server) { return core_of(server).HasOpenConnections(); }
 
 }  // namespace headrace

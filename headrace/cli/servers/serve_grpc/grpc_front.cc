@@ -1,19 +1,29 @@
+// Calls of gRPC without generated services: each is bytes, and a state of its own. Source of the order of
+// operations: grpc.io/docs/languages/cpp/async.
+
 #include "headrace/cli/servers/serve/grpc_front.h"
 
 #include <grpc/grpc.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <list>
 #include <mutex>
+#include <shared_mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/servers/serve/byte_budget.h"
 #include "headrace/cli/servers/serve_grpc/graceful_close.h"
-#include "headrace/cli/servers/serve_grpc/served_call.h"
+#include "headrace/serve/protocol/grpc_service.h"
 
 namespace headrace {
 namespace {
@@ -28,6 +38,210 @@ constexpr unsigned kLookAtFilesEachSeconds = 5;
 constexpr int kKeepaliveMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
 constexpr int kHandshakeTimeoutMs = 10'000;
+
+// gRPC's header for it, in milliseconds: https://github.com/grpc/proposal/blob/master/A6-client-retries.md
+constexpr const char* kRetryHeader = "grpc-retry-pushback-ms";
+
+grpc::Status to_grpc_status(const Error& error) {
+  return {static_cast<grpc::StatusCode>(error.code), grpc_message(error)};
+}
+
+// The bytes become the slice's; nothing is copied.
+grpc::ByteBuffer to_buffer(Bytes bytes) {
+  auto owner = std::make_unique<Bytes>(std::move(bytes));
+  const auto free = [](void* memory) { delete static_cast<Bytes*>(memory); };
+  std::byte* const data = owner->data();
+  const std::size_t size = owner->size();
+  const grpc::Slice slice(data, size, free, owner.release());
+  return {&slice, 1};
+}
+
+class ServedCall;
+
+// Shared by all calls; outlives the server while a call is unanswered.
+struct CallsShared {
+  CallsShared(const GrpcFrontOptions& its_options, OnGrpcCall its_on_call)
+      : options(its_options),
+        on_call(std::move(its_on_call)),
+        budget(std::make_shared<ByteBudget>(its_options.bytes_in_flight)) {}
+
+  const GrpcFrontOptions options;
+  const OnGrpcCall on_call;
+  const std::shared_ptr<ByteBudget> budget;
+  std::atomic<std::uint64_t> calls = 0;       // that have come, and are not yet answered
+  std::atomic<std::uint64_t> unanswered = 0;  // those of them that on_call got
+  grpc::AsyncGenericService service{};
+
+  // Held shared while a call begins an operation. Operations may not begin once it is closed.
+  std::shared_mutex gate{};
+  bool is_closed = false;
+};
+
+// A completion queue and its calls. Everything but ServedCall::answer runs in the thread of the queue.
+struct CallQueue {
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  // Those whose messages are on their way, the oldest first.
+  std::list<ServedCall*> receiving{};
+};
+
+// One call, from when it is posted until its answer is written.
+class ServedCall final : public std::enable_shared_from_this<ServedCall> {
+ public:
+  // Waits for a call that a client begins; then posts another.
+  static void post(const std::shared_ptr<CallsShared>& shared, CallQueue& queue);
+
+  ServedCall(std::shared_ptr<CallsShared> shared, CallQueue& queue);
+  ServedCall(const ServedCall&) = delete;
+  ServedCall& operator=(const ServedCall&) = delete;
+  ~ServedCall();
+
+  // The operation that was begun last has ended.
+  void proceed(bool is_done);
+  // Ends the call if its message takes too long. False: it has more time.
+  bool expire(std::chrono::steady_clock::time_point now);
+  // Any thread, once.
+  void answer(Result<Bytes> answer, std::chrono::nanoseconds retry_after);
+
+  std::string_view method() const { return method_; }
+  BytesView message() const { return {reinterpret_cast<const std::byte*>(slice_.begin()), slice_.size()}; }
+  std::chrono::steady_clock::time_point received() const { return received_; }
+  std::chrono::steady_clock::time_point deadline() const;
+
+ private:
+  enum class Step { kPosted, kReceiving, kAnswering };
+  void begin();
+  void receive();
+
+  const std::shared_ptr<CallsShared> shared_;
+  CallQueue& queue_;
+  grpc::GenericServerContext context_;
+  grpc::GenericServerAsyncReaderWriter stream_{&context_};
+  Step step_ = Step::kPosted;
+  std::shared_ptr<ServedCall> keep_;  // while an operation goes on
+  std::list<ServedCall*>::iterator place_{};
+  bool is_counted_ = false;
+  std::string method_;
+  std::chrono::steady_clock::time_point received_{};
+  grpc::ByteBuffer buffer_;
+  grpc::Slice slice_;
+  ByteCharge charge_;
+};
+
+// A call as its handler has it.
+class CallHandle final : public GrpcCall {
+ public:
+  CallHandle(std::shared_ptr<ServedCall> call, std::shared_ptr<CallsShared> shared)
+      : call_(std::move(call)), shared_(std::move(shared)) {
+    ++shared_->unanswered;
+  }
+  ~CallHandle() override { send(Error{Code::kInternal, "the server has lost the request"}, {}); }
+  std::string_view method() const override { return call_->method(); }
+  BytesView message() const override { return call_->message(); }
+  Clock::time_point received() const override { return call_->received(); }
+  Clock::time_point deadline() const override { return call_->deadline(); }
+  void send(Result<Bytes> answer, std::chrono::nanoseconds retry_after) override {
+    if (std::exchange(is_answered_, true)) return;
+    call_->answer(std::move(answer), retry_after);
+    --shared_->unanswered;
+  }
+
+ private:
+  const std::shared_ptr<ServedCall> call_;
+  const std::shared_ptr<CallsShared> shared_;
+  bool is_answered_ = false;
+};
+
+ServedCall::ServedCall(std::shared_ptr<CallsShared> shared, CallQueue& queue)
+    : shared_(std::move(shared)), queue_(queue), charge_(shared_->budget) {}
+
+ServedCall::~ServedCall() {
+  if (is_counted_) --shared_->calls;
+}
+
+void ServedCall::post(const std::shared_ptr<CallsShared>& shared, CallQueue& queue) {
+  const std::shared_lock open(shared->gate);
+  if (shared->is_closed) return;
+  const auto call = std::make_shared<ServedCall>(shared, queue);
+  call->keep_ = call;
+  shared->service.RequestCall(&call->context_, &call->stream_, queue.queue.get(), queue.queue.get(),
+                              call.get());
+}
+
+void ServedCall::proceed(bool is_done) {
+  const auto self = std::exchange(keep_, nullptr);
+  switch (step_) {
+    case Step::kPosted:
+      if (is_done) begin();
+      return;
+    case Step::kReceiving:
+      queue_.receiving.erase(place_);
+      if (is_done) return receive();
+      // The client has gone, sent nothing, or sent too much: gRPC itself has told that.
+      return answer(Error{Code::kInvalidArgument, "the call has no message"}, {});
+    case Step::kAnswering:
+      return;
+  }
+}
+
+void ServedCall::begin() {
+  post(shared_, queue_);
+  received_ = Clock::now();
+  method_ = context_.method();
+  is_counted_ = true;
+  if (++shared_->calls > shared_->options.calls || shared_->budget->is_exhausted())
+    return answer(Error{Code::kResourceExhausted, "the server has too many calls at once: come again"},
+                  std::chrono::seconds(1));
+  step_ = Step::kReceiving;
+  const std::shared_lock open(shared_->gate);
+  if (shared_->is_closed) return;
+  place_ = queue_.receiving.insert(queue_.receiving.end(), this);
+  keep_ = shared_from_this();
+  stream_.Read(&buffer_, this);
+}
+
+void ServedCall::receive() {
+  const std::uint64_t size = buffer_.Length();
+  if (!charge_.try_add(size))
+    return answer(
+        Error{Code::kResourceExhausted, "the server has too many bytes of calls in memory: come again"},
+        std::chrono::seconds(1));
+  if (!buffer_.TrySingleSlice(&slice_).ok() && !buffer_.DumpToSingleSlice(&slice_).ok())
+    return answer(Error{Code::kInternal, "the message cannot be read"}, {});
+  buffer_.Clear();
+  shared_->on_call(std::make_unique<CallHandle>(shared_from_this(), shared_));
+}
+
+bool ServedCall::expire(Clock::time_point now) {
+  if (now - received_ < shared_->options.receive_timeout) return false;
+  context_.TryCancel();
+  return true;
+}
+
+void ServedCall::answer(Result<Bytes> answer, std::chrono::nanoseconds retry_after) {
+  const std::shared_lock open(shared_->gate);
+  if (shared_->is_closed) return;
+  step_ = Step::kAnswering;
+  keep_ = shared_from_this();
+  if (answer) {
+    charge_.add(answer->size());
+    stream_.WriteAndFinish(to_buffer(*std::move(answer)), grpc::WriteOptions(), grpc::Status::OK, this);
+    return;
+  }
+  if (retry_after.count() > 0) {
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(retry_after).count();
+    context_.AddTrailingMetadata(kRetryHeader, concat(wait));
+  }
+  stream_.Finish(to_grpc_status(answer.error()), this);
+}
+
+Clock::time_point ServedCall::deadline() const {
+  const auto given = context_.deadline();
+  if (given == std::chrono::system_clock::time_point::max()) return Clock::time_point::max();
+  const auto left = given - std::chrono::system_clock::now();
+  constexpr std::chrono::hours kLongest{24 * 365};
+  return left > kLongest ? Clock::time_point::max()
+                         : Clock::now() + std::chrono::duration_cast<Clock::duration>(left);
+}
 
 std::chrono::system_clock::time_point on_system_clock(Clock::time_point time) {
   const auto left = std::max(time - Clock::now(), Clock::duration());
@@ -122,8 +336,8 @@ class AsyncFront final : public GrpcFront {
   void let_clients_leave(Clock::time_point deadline) {
     auto last_call = Clock::now();
     while (Clock::now() < deadline && Clock::now() - last_call < kQuiet) {
-      stop_listening_and_tell_clients(*server_);
-      if (!has_connections(*server_)) return;
+      stop_listening_and_tell_clients(*server_->c_server());
+      if (!has_connections(*server_->c_server())) return;
       if (shared_->calls != 0) last_call = Clock::now();
       std::this_thread::sleep_for(kLookAtAnswersEach);
     }
