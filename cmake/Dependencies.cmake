@@ -93,7 +93,7 @@ endif()
 
 # For TensorBoard's data server, a program of its own: the only one with gRPC and protobuf. Sanitizers stay
 # away from libraries that are not built with them.
-option(HEADRACE_TENSORBOARD_DATA "build headrace-tensorboard-data and headrace-server-grpc, which need gRPC" ON)
+option(HEADRACE_TENSORBOARD_DATA "build headrace-tensorboard-data and headrace-server-grpc: need gRPC" ON)
 if(HEADRACE_TENSORBOARD_DATA AND NOT HEADRACE_SANITIZE AND NOT HEADRACE_COMMAND_ONLY)
   find_package(PkgConfig)
   find_program(HEADRACE_PROTOC protoc)
