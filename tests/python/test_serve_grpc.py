@@ -25,6 +25,7 @@ from tensorflow_serving.apis import (
     predict_pb2,
     prediction_service_pb2_grpc,
 )
+from tritonclient.grpc import service_pb2, service_pb2_grpc
 from tritonclient.utils import InferenceServerException
 
 pytestmark = pytest.mark.usefixtures("tracing_environment")
@@ -358,8 +359,6 @@ def test_triton_client_gets_byte_strings_of_another_signature(triton):
 
 
 def test_contents_are_answered_by_contents(channel):
-    from tritonclient.grpc import service_pb2, service_pb2_grpc
-
     request = service_pb2.ModelInferRequest(model_name="half_plus_two")
     given = request.inputs.add(name="x", datatype="FP32", shape=[2])
     given.contents.fp32_contents.extend([1, 2])
@@ -486,6 +485,51 @@ def test_tls_asks_for_the_certificate_of_a_client(build, place, tmp_path):
 
         assert health(certificate, key, certificate) == SERVING
         assert refusal(lambda: health(certificate))[0] == grpc.StatusCode.UNAVAILABLE
+
+
+def test_tokens_say_who_may_ask_which_model(build, tmp_path):
+    HalfPlusTwo().save(tmp_path / "half/1")
+    everything, other = "a" * 24, "b" * 24
+    (tmp_path / "tokens").write_text(f"{everything}\n{other} another_model\n")
+    words = [tmp_path / "half", "--tokens", tmp_path / "tokens"]
+    with (
+        serving(build, tmp_path / "server", *words) as server,
+        open_channel(server.wait_until_ready()) as channel,
+    ):
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        models = model_service_pb2_grpc.ModelServiceStub(channel)
+
+        def codes(token: str | None) -> set[str]:
+            metadata = [("authorization", f"Bearer {token}")] if token else []
+            status = get_model_status_pb2.GetModelStatusRequest()
+            about = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
+            infer = service_pb2.ModelInferRequest(model_name="half")
+            infer.inputs.add(name="x", datatype="FP32", shape=[1]).contents.fp32_contents.append(1)
+            for request in (status, about):
+                request.model_spec.name = "half"
+            kserve = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+            calls = [
+                (stub.Predict, request_for("half", x=np.float32([1]))),
+                (stub.GetModelMetadata, about),
+                (models.GetModelStatus, status),
+                (kserve.ModelInfer, infer),
+                (kserve.ModelMetadata, service_pb2.ModelMetadataRequest(name="half")),
+                (kserve.ModelReady, service_pb2.ModelReadyRequest(name="half")),
+            ]
+            found = set()
+            for method, request in calls:
+                try:
+                    method(request, SECONDS, metadata=metadata)
+                    found.add("OK")
+                except grpc.RpcError as error:
+                    found.add(error.code().name)
+            return found
+
+        assert codes(None) == codes("c" * 24) == {"UNAUTHENTICATED"}
+        assert codes(other) == {"PERMISSION_DENIED"}
+        assert codes(everything) == {"OK"}
+        health = health_pb2_grpc.HealthStub(channel)
+        assert health.Check(health_pb2.HealthCheckRequest(), SECONDS).status == SERVING
 
 
 def test_a_client_that_sends_nothing_holds_up_nobody(server, stub):

@@ -4,7 +4,7 @@
 
 namespace headrace {
 
-Result<std::unique_ptr<GrpcFront>> start_grpc_front(const GrpcFrontOptions&, OnGrpcCall) {
+Result<std::unique_ptr<GrpcFront>> start_grpc_front(const GrpcFrontOptions&, GrpcHandlers) {
   return Error{Code::kUnimplemented, "gRPC is not built in, so no port is open for it"};
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,8 @@ class GrpcCall {
   virtual std::string_view method() const = 0;
   /// The message, in one piece. Lives as long as this.
   virtual BytesView message() const = 0;
+  /// The metadata of that name; none: there is none.
+  virtual std::optional<std::string_view> authorization() const = 0;
   virtual Clock::time_point received() const = 0;
   /// The client's; max() if there is none.
   virtual Clock::time_point deadline() const = 0;
@@ -35,7 +38,11 @@ class GrpcCall {
 };
 
 /// Called in the threads of the server, several at once. Must not throw or wait.
-using OnGrpcCall = std::function<void(std::unique_ptr<GrpcCall>)>;
+struct GrpcHandlers {
+  /// Decides, before the message is read, whether a call may go on. Empty: each may.
+  std::function<Status(std::string_view method, std::optional<std::string_view> authorization)> judge{};
+  std::function<void(std::unique_ptr<GrpcCall>)> on_call{};
+};
 
 struct GrpcFrontOptions {
   /// "127.0.0.1:8500"; port 0: any free port.
@@ -72,6 +79,6 @@ class GrpcFront {
 /// bytes could become too many.
 /// \error kUnimplemented       this program is built without gRPC
 /// \error kFailedPrecondition  the port is in use or not allowed, or TLS's files are not readable
-Result<std::unique_ptr<GrpcFront>> start_grpc_front(const GrpcFrontOptions& options, OnGrpcCall on_call);
+Result<std::unique_ptr<GrpcFront>> start_grpc_front(const GrpcFrontOptions& options, GrpcHandlers handlers);
 
 }  // namespace headrace

@@ -35,6 +35,21 @@ struct GrpcRouter::Asked final : ModelRequest {
   }
 };
 
+Status GrpcRouter::judge(std::string_view method, std::optional<std::string_view> authorization) const {
+  if (options_.tokens == nullptr) return {};
+  const auto known = parse_grpc_method(method);
+  if (known && (*known == GrpcMethod::kHealthCheck || *known == GrpcMethod::kInferServerLive ||
+                *known == GrpcMethod::kInferServerReady))
+    return {};
+  return options_.tokens->check(authorization, std::nullopt);
+}
+
+// A token may be for other models than the one in the message.
+Status GrpcRouter::check_model(const Asked& asked, const RequestedModel& requested) const {
+  if (options_.tokens == nullptr) return {};
+  return options_.tokens->check(asked.call->authorization(), requested.name);
+}
+
 void GrpcRouter::answer(std::unique_ptr<GrpcCall> call) const {
   const auto asked = std::make_shared<Asked>(std::move(call), metrics_);
   asked->set_deadline(std::min(asked->call->deadline(), asked->received() + options_.deadline));
@@ -61,6 +76,7 @@ Result<Bytes> GrpcRouter::describe(GrpcMethod method, Asked& asked) const {
   switch (method) {
     case GrpcMethod::kModelStatus: {
       HEADRACE_TRY(const RequestedModel requested, parse_status_request(message));
+      HEADRACE_CHECK(check_model(asked, requested));
       HEADRACE_TRY(const auto versions, version_statuses(models_, requested));
       asked.set_model(requested.name);
       return status_response(versions);
@@ -71,6 +87,7 @@ Result<Bytes> GrpcRouter::describe(GrpcMethod method, Asked& asked) const {
       return boolean_response(is_ready());
     case GrpcMethod::kInferModelReady: {
       HEADRACE_TRY(const RequestedModel requested, parse_model_request(message));
+      HEADRACE_CHECK(check_model(asked, requested));
       HEADRACE_CHECK(models_.find(requested.name));
       asked.set_model(requested.name);
       const auto version = models_.find_version(requested);
@@ -100,6 +117,8 @@ void GrpcRouter::answer_metadata(std::shared_ptr<Asked> asked, GrpcMethod method
   const auto requested =
       is_infer ? parse_model_request(asked->call->message()) : parse_metadata_request(asked->call->message());
   if (!requested) return asked->send_error(requested.error());
+  if (const Status allowed = check_model(*asked, *requested); !allowed)
+    return asked->send_error(allowed.error());
   find_version(asked, models_, *requested, [this, asked, is_infer] {
     const ServedModel& served = asked->version()->model();
     asked->send(is_infer ? model_metadata_response(asked->model(),
@@ -132,6 +151,8 @@ void GrpcRouter::predict(std::shared_ptr<Asked> asked) const {
   auto request = PredictRequest::parse(asked->call->message(), options_.repeated_bytes_max);
   if (!request) return asked->send_error(request.error());
   const RequestedModel requested = request->model();
+  if (const Status allowed = check_model(*asked, requested); !allowed)
+    return asked->send_error(allowed.error());
   find_version(asked, models_, requested,
                [asked, request = *std::move(request)] { run_call(asked, request, predict_response); });
 }
@@ -140,6 +161,8 @@ void GrpcRouter::infer(std::shared_ptr<Asked> asked) const {
   auto request = InferMessage::parse(asked->call->message());
   if (!request) return asked->send_error(request.error());
   const RequestedModel requested = request->model();
+  if (const Status allowed = check_model(*asked, requested); !allowed)
+    return asked->send_error(allowed.error());
   find_version(asked, models_, requested,
                [asked, request = *std::move(request)] { run_call(asked, request, infer_response); });
 }

@@ -7,7 +7,10 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 
+#include "headrace/cli/servers/serve/access_tokens.h"
 #include "headrace/cli/servers/serve/grpc_front.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
@@ -20,6 +23,8 @@ struct GrpcRouterOptions {
   std::chrono::milliseconds deadline{30'000};
   /// Memory for the values that the tensors of a request repeat: see PredictRequest.
   std::uint64_t repeated_bytes_max = 64 << 20;
+  /// Borrowed. Null: anyone may ask.
+  AccessTokens* tokens = nullptr;
 };
 
 /// Thread-safe.
@@ -29,6 +34,8 @@ class GrpcRouter {
   GrpcRouter(const ServedModels& models, ServingMetrics& metrics, const GrpcRouterOptions& options)
       : models_(models), metrics_(metrics), options_(options) {}
 
+  /// Decides before its message is read whether a call may go on: its token. Probes of health need none.
+  Status judge(std::string_view method, std::optional<std::string_view> authorization) const;
   void answer(std::unique_ptr<GrpcCall> call) const;
 
   /// From now on health says NOT_SERVING, and readiness no.
@@ -38,6 +45,7 @@ class GrpcRouter {
   struct Asked;
   bool is_ready() const { return !is_draining_ && models_.are_ready(); }
   Result<Bytes> describe(GrpcMethod method, Asked& asked) const;
+  Status check_model(const Asked& asked, const RequestedModel& requested) const;
   Result<Bytes> health_of(std::string_view service) const;
   void predict(std::shared_ptr<Asked> asked) const;
   void infer(std::shared_ptr<Asked> asked) const;

@@ -15,6 +15,7 @@
 #include <limits>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <thread>
 #include <utility>
@@ -60,16 +61,16 @@ class ServedCall;
 
 // Shared by all calls; outlives the server while a call is unanswered.
 struct CallsShared {
-  CallsShared(const GrpcFrontOptions& its_options, OnGrpcCall its_on_call)
+  CallsShared(const GrpcFrontOptions& its_options, GrpcHandlers its_handlers)
       : options(its_options),
-        on_call(std::move(its_on_call)),
+        handlers(std::move(its_handlers)),
         budget(std::make_shared<ByteBudget>(its_options.bytes_in_flight)) {}
 
   const GrpcFrontOptions options;
-  const OnGrpcCall on_call;
+  const GrpcHandlers handlers;
   const std::shared_ptr<ByteBudget> budget;
   std::atomic<std::uint64_t> calls = 0;       // that have come, and are not yet answered
-  std::atomic<std::uint64_t> unanswered = 0;  // those of them that on_call got
+  std::atomic<std::uint64_t> unanswered = 0;  // those of them that the handler got
   grpc::AsyncGenericService service{};
 
   // Held shared while a call begins an operation. Operations may not begin once it is closed.
@@ -105,6 +106,7 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   std::string_view method() const { return method_; }
   BytesView message() const { return {reinterpret_cast<const std::byte*>(slice_.begin()), slice_.size()}; }
   std::chrono::steady_clock::time_point received() const { return received_; }
+  std::optional<std::string_view> authorization() const;
   std::chrono::steady_clock::time_point deadline() const;
 
  private:
@@ -137,6 +139,7 @@ class CallHandle final : public GrpcCall {
   ~CallHandle() override { send(Error{Code::kInternal, "the server has lost the request"}, {}); }
   std::string_view method() const override { return call_->method(); }
   BytesView message() const override { return call_->message(); }
+  std::optional<std::string_view> authorization() const override { return call_->authorization(); }
   Clock::time_point received() const override { return call_->received(); }
   Clock::time_point deadline() const override { return call_->deadline(); }
   void send(Result<Bytes> answer, std::chrono::nanoseconds retry_after) override {
@@ -191,6 +194,9 @@ void ServedCall::begin() {
   if (++shared_->calls > shared_->options.calls || shared_->budget->is_exhausted())
     return answer(Error{Code::kResourceExhausted, "the server has too many calls at once: come again"},
                   std::chrono::seconds(1));
+  const auto& judge = shared_->handlers.judge;
+  if (const Status allowed = judge ? judge(method_, authorization()) : Status(); !allowed)
+    return answer(allowed.error(), {});
   step_ = Step::kReceiving;
   const std::shared_lock open(shared_->gate);
   if (shared_->is_closed) return;
@@ -208,7 +214,7 @@ void ServedCall::receive() {
   if (!buffer_.TrySingleSlice(&slice_).ok() && !buffer_.DumpToSingleSlice(&slice_).ok())
     return answer(Error{Code::kInternal, "the message cannot be read"}, {});
   buffer_.Clear();
-  shared_->on_call(std::make_unique<CallHandle>(shared_from_this(), shared_));
+  shared_->handlers.on_call(std::make_unique<CallHandle>(shared_from_this(), shared_));
 }
 
 bool ServedCall::expire(Clock::time_point now) {
@@ -232,6 +238,13 @@ void ServedCall::answer(Result<Bytes> answer, std::chrono::nanoseconds retry_aft
     context_.AddTrailingMetadata(kRetryHeader, concat(wait));
   }
   stream_.Finish(to_grpc_status(answer.error()), this);
+}
+
+std::optional<std::string_view> ServedCall::authorization() const {
+  const auto& metadata = context_.client_metadata();
+  const auto found = metadata.find("authorization");
+  if (found == metadata.end()) return std::nullopt;
+  return std::string_view(found->second.data(), found->second.size());
 }
 
 Clock::time_point ServedCall::deadline() const {
@@ -277,8 +290,8 @@ void set_limits(const GrpcFrontOptions& options, grpc::ServerBuilder& builder) {
 
 class AsyncFront final : public GrpcFront {
  public:
-  AsyncFront(const GrpcFrontOptions& options, OnGrpcCall on_call)
-      : shared_(std::make_shared<CallsShared>(options, std::move(on_call))) {}
+  AsyncFront(const GrpcFrontOptions& options, GrpcHandlers handlers)
+      : shared_(std::make_shared<CallsShared>(options, std::move(handlers))) {}
   ~AsyncFront() override { static_cast<void>(stop(Clock::now())); }
 
   Status start() {
@@ -377,10 +390,10 @@ class AsyncFront final : public GrpcFront {
 
 }  // namespace
 
-Result<std::unique_ptr<GrpcFront>> start_grpc_front(const GrpcFrontOptions& options, OnGrpcCall on_call) {
+Result<std::unique_ptr<GrpcFront>> start_grpc_front(const GrpcFrontOptions& options, GrpcHandlers handlers) {
   // Never undone: calls may outlive the server.
   grpc_init();
-  auto front = std::make_unique<AsyncFront>(options, std::move(on_call));
+  auto front = std::make_unique<AsyncFront>(options, std::move(handlers));
   HEADRACE_CHECK(front->start());
   return std::unique_ptr<GrpcFront>(std::move(front));
 }
