@@ -19,8 +19,8 @@ std::map<std::string, std::string, std::less<>> passed_variables(const Environme
   std::map<std::string, std::string, std::less<>> out;
   for (const auto& [name, value] : environment.variables) {
     const bool is_passed = std::ranges::find(kPassedVariables, name) != kPassedVariables.end() ||
-                           std::ranges::any_of(kPassedBeginnings, [&](std::string_view begin) {
-                             return name.starts_with(begin);
+                           std::ranges::any_of(kPassedBeginnings, [&known = name](std::string_view begin) {
+                             return known.starts_with(begin);
                            });
     if (is_passed) out.emplace(name, value);
   }
