@@ -1,6 +1,7 @@
 """headrace serve: models in a store answer gRPC clients of TensorFlow Serving and of KServe v2."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import socket
@@ -224,6 +225,27 @@ def test_compressed_messages_are_refused(server):
         request = request_for("half_plus_two", x=np.zeros(1000, np.float32))
         call = lambda: stub.Predict(request, SECONDS, compression=grpc.Compression.Gzip)  # noqa: E731
         assert refusal(call)[0] == grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_many_large_messages_at_once_do_not_take_more_memory_than_they_may(build, tmp_path):
+    HalfPlusTwo().save(tmp_path / "half/1")
+    words = [tmp_path / "half", "--memory", "16MiB", "--body-size", "5MiB"]
+    large = request_for("half", x=np.zeros(1 << 20, np.float32)).SerializeToString()
+    with serving(build, tmp_path / "server", *words) as server, contextlib.ExitStack() as stack:
+        server.wait_until_ready()
+        answers = []
+        for _ in range(20):
+            channel = stack.enter_context(open_channel(server))
+            predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+            answers += [predict.future(large, timeout=SECONDS) for _ in range(10)]
+        # Those that are taken have too many rows.
+        allowed = {"INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "UNAVAILABLE"}
+        assert {refusal(answer.result)[0].name for answer in answers} <= allowed
+        status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+        peak_kib = int(status.partition("VmHWM:")[2].split()[0])
+        assert peak_kib < 160 << 10, "200 messages of 4 MiB"
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(stack.enter_context(open_channel(server)))
+        assert arrays(stub.Predict(request_for("half", x=np.float32([2])), SECONDS))["y"] == [3.0]
 
 
 def test_a_call_without_a_message_is_refused(channel):

@@ -51,7 +51,8 @@ struct GrpcFrontOptions {
   int threads = 1;
   /// The largest message: kResourceExhausted.
   std::uint64_t body_bytes = 64 << 20;
-  /// Messages and answers of all calls together: kResourceExhausted.
+  /// Messages and answers of all calls together: kResourceExhausted. Messages on their way may take as much
+  /// again; then the connections that hold most are ended.
   std::uint64_t bytes_in_flight = 512 << 20;
   /// Calls that are read or answered at the same time: kResourceExhausted. A connection has at most
   /// `streams` of them: its others wait in the client.

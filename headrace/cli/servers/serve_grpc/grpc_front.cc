@@ -6,6 +6,7 @@
 #include <grpc/grpc.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
@@ -278,6 +279,9 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const GrpcFrontOptions& 
 void set_limits(const GrpcFrontOptions& options, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(std::min<std::uint64_t>(options.body_bytes, std::numeric_limits<int>::max())));
+  // gRPC's own bound, for messages on their way: it ends the connections that hold most. Messages that have
+  // come are refused at half of it, in words.
+  builder.SetResourceQuota(grpc::ResourceQuota("headrace").Resize(2 * options.bytes_in_flight));
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   // A second server on the port of the first would take every other call.
