@@ -4,9 +4,9 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import pathlib
 import socket
 import subprocess
-import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -150,10 +150,8 @@ def test_raw_rows_have_the_answers_that_rest_gives(place, server, stub):
     for name, dtype in (("age", np.float32), ("city", object), ("about", object)):
         values = [row[name] if dtype is np.float32 else row[name].encode() for row in complete]
         columns[name] = np.array(values, dtype)
-    with_pictures = [open(row["photo"], "rb").read() for row in complete]  # noqa: SIM115
-    answer = arrays(
-        stub.Predict(request_for("people", photo=np.array(with_pictures, object), **columns), SECONDS)
-    )
+    columns["photo"] = np.array([pathlib.Path(row["photo"]).read_bytes() for row in complete], object)
+    answer = arrays(stub.Predict(request_for("people", **columns), SECONDS))
     probabilities = [
         each["probabilities"]
         for row, each in zip(rows_of(place, 20), expected["predictions"], strict=True)
@@ -557,6 +555,4 @@ def test_tokens_say_who_may_ask_which_model(build, tmp_path):
 def test_a_client_that_sends_nothing_holds_up_nobody(server, stub):
     with socket.create_connection(("127.0.0.1", server.grpc_port)) as silent:
         silent.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        begin = time.monotonic()
-        stub.Predict(request_for("half_plus_two", x=np.float32([1])), SECONDS)
-        assert time.monotonic() - begin < SECONDS
+        assert arrays(stub.Predict(request_for("half_plus_two", x=np.float32([2])), SECONDS))["y"] == [3.0]
