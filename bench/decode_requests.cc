@@ -15,9 +15,12 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/base/wire.h"
 #include "headrace/serve/protocol/json_writer.h"
+#include "headrace/serve/protocol/kserve_v2_grpc.h"
 #include "headrace/serve/protocol/kserve_v2_request.h"
 #include "headrace/serve/protocol/rest_v1_request.h"
+#include "headrace/serve/protocol/tensorflow_predict.h"
 
 namespace headrace {
 namespace {
@@ -104,6 +107,68 @@ Case binary_case(const std::vector<float>& image) {
       }};
 }
 
+// A PredictRequest with one input x: as tensor_content, or as float_val.
+Bytes predict_message(std::span<const float> values, const Shape& shape, bool is_content) {
+  Bytes out;
+  WireWriter(out).message(1, [](WireWriter& model) { model.text(1, "m"); });
+  WireWriter(out).message(2, [&](WireWriter& entry) {
+    entry.text(1, "x");
+    entry.message(2, [&](WireWriter& tensor) {
+      tensor.varint(1, 1);
+      tensor.message(2, [&](WireWriter& sizes) {
+        for (const std::int64_t size : shape.sizes())
+          sizes.message(2, [&](WireWriter& each) { each.varint(1, static_cast<std::uint64_t>(size)); });
+      });
+      tensor.bytes(is_content ? 4 : 5, std::as_bytes(values));
+    });
+  });
+  return out;
+}
+
+// A ModelInferRequest with one input x, as raw bytes.
+Bytes infer_message(std::span<const float> values, const Shape& shape) {
+  Bytes out;
+  WireWriter writer(out);
+  writer.text(1, "m");
+  writer.message(5, [&](WireWriter& input) {
+    input.text(1, "x");
+    input.text(2, "FP32");
+    for (const std::int64_t size : shape.sizes()) input.varint(3, static_cast<std::uint64_t>(size));
+  });
+  writer.bytes(7, std::as_bytes(values));
+  return out;
+}
+
+// `parse`: PredictRequest's or InferMessage's.
+template <typename Parse>
+Case message_case(std::string name, const Bytes& message, const ServedSignature& signature,
+                  std::uint64_t calls, Parse parse) {
+  const auto body = std::make_shared<Bytes>(message);
+  return {std::move(name), to_string(message), calls,
+          [body, parse, front = std::make_shared<Front>(), signature] {
+            const auto request = parse(*body);
+            if (!request) std::abort();
+            const auto bound = request->bind(signature);
+            if (!bound) std::abort();
+            front->fill(**bound);
+          }};
+}
+
+void add_message_cases(std::span<const float> image, std::vector<Case>& out) {
+  const auto predict = [](BytesView message) { return PredictRequest::parse(message, 0); };
+  const Shape whole{1, 224, 224, 3};
+  const ServedSignature images = floats({-1, 224, 224, 3});
+  const ServedSignature rows = floats({-1, 10});
+  out.push_back(message_case("Predict, tensor_content, an image", predict_message(image, whole, true), images,
+                             1, predict));
+  out.push_back(
+      message_case("Predict, float_val, an image", predict_message(image, whole, false), images, 1, predict));
+  out.push_back(message_case("Predict, ten floats", predict_message(image.first(10), {1, 10}, false), rows,
+                             100, predict));
+  out.push_back(
+      message_case("KServe v2, gRPC, an image", infer_message(image, whole), images, 1, InferMessage::parse));
+}
+
 Case answer_case(const std::vector<float>& values) {
   const auto outputs = std::make_shared<BatchOutputs>();
   outputs->tensors = {TensorView::of(values.data(), {64, 1000})};
@@ -111,6 +176,21 @@ Case answer_case(const std::vector<float>& values) {
   const ServedSignature signature = floats({-1, 1000});
   const auto write = [answers, signature] { return rest_answer(answers, signature, RestForm::kRow); };
   return {"REST v1, an answer of 64 x 1,000 floats", *write(), 1, [write] {
+            if (!write()) std::abort();
+          }};
+}
+
+Case predict_answer_case(const std::vector<float>& values) {
+  const auto outputs = std::make_shared<BatchOutputs>();
+  outputs->tensors = {TensorView::of(values.data(), {64, 1000})};
+  const BatchAnswers answers = {{outputs, 0, 64}};
+  const Bytes asked = predict_message({}, {}, false);
+  const auto request = PredictRequest::parse(asked, sizeof(float));
+  if (!request) std::abort();
+  const auto write = [answers, signature = floats({-1, 1000}), request = *request] {
+    return predict_response(answers, signature, request, "m", 1);
+  };
+  return {"Predict, an answer of 64 x 1,000 floats", to_string(*write()), 1, [write] {
             if (!write()) std::abort();
           }};
 }
@@ -128,7 +208,8 @@ std::vector<Case> make_cases() {
   };
   std::vector<Case> out = {rest_case("REST v1, an image", lists({1, 224, 224, 3}), {-1, 224, 224, 3}, 1),
                            rest_case("REST v1, ten floats", lists({1, 10}), {-1, 10}, 100),
-                           binary_case(image), answer_case(image)};
+                           binary_case(image), answer_case(image), predict_answer_case(image)};
+  add_message_cases(image, out);
   const std::string body = out[0].body;
   out.push_back({"base/json.h, an image", body, 1, [body] {
                    if (!parse_json(body)) std::abort();

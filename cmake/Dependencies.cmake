@@ -93,7 +93,7 @@ endif()
 
 # For TensorBoard's data server, a program of its own: the only one with gRPC and protobuf. Sanitizers stay
 # away from libraries that are not built with them.
-option(HEADRACE_TENSORBOARD_DATA "build headrace-tensorboard-data, which needs gRPC and protobuf" ON)
+option(HEADRACE_TENSORBOARD_DATA "build headrace-tensorboard-data and headrace-server-grpc: need gRPC" ON)
 if(HEADRACE_TENSORBOARD_DATA AND NOT HEADRACE_SANITIZE AND NOT HEADRACE_COMMAND_ONLY)
   find_package(PkgConfig)
   find_program(HEADRACE_PROTOC protoc)
@@ -116,6 +116,6 @@ if(HEADRACE_TENSORBOARD_DATA AND NOT HEADRACE_SANITIZE AND NOT HEADRACE_COMMAND_
     target_link_libraries(dependency_grpc INTERFACE
       "$<LINK_GROUP:RESCAN,${grpc_archives}>" Threads::Threads)
   else()
-    message(STATUS "No headrace-tensorboard-data: gRPC and protobuf are not installed")
+    message(STATUS "No headrace-tensorboard-data, no headrace-server-grpc: gRPC is not installed")
   endif()
 endif()

@@ -152,7 +152,7 @@ def serve(job: Job, folder: pathlib.Path) -> None:
     """Starts a server of the model, and asks it as any client does."""
     ports = folder / "ports"
     ports.unlink(missing_ok=True)
-    words = ["serve", f"imdb={job.store}/runs/imdb-1", "--port", "0", "--admin-port", "0"]
+    words = ["serve", f"imdb={job.store}/runs/imdb-1", "--port", "0", "--admin-port", "0", "--no-grpc"]
     job.commands.append(" ".join(["headrace", *words]))
     print(f"\n$ {job.commands[-1]} &", flush=True)
     command = pathlib.Path(os.environ["HEADRACE_BUILD"]) / "bin" / "headrace"

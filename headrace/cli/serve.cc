@@ -1,4 +1,4 @@
-// headrace serve: becomes headrace-server, which lies beside this program. docs/serving.md.
+// headrace serve: becomes headrace-server-grpc or headrace-server, which lie beside this program.
 
 #include <unistd.h>
 
@@ -19,8 +19,10 @@ Status serve(CommandContext& context, const std::vector<std::string>& arguments,
     HEADRACE_TRY(const std::string manifest, serve_manifest(arguments, options));
     return context.console.result_bytes(as_bytes(manifest + "\n"));
   }
-  HEADRACE_TRY(const std::string program,
+  HEADRACE_TRY(std::string program,
                find_sibling_program(kServerProgram, "without Boost and simdjson", context.environment));
+  const std::string with_grpc = concat(program, kGrpcSuffix);
+  if (!options.flag("no-grpc") && access(with_grpc.c_str(), X_OK) == 0) program = with_grpc;
   std::vector<std::string> words = context.command_line;
   words[0] = program;
   std::vector<char*> pointers;

@@ -7,6 +7,8 @@
 namespace headrace {
 
 inline constexpr std::string_view kServerProgram = "headrace-server";
+/// Behind its path: the same with gRPC, where that is built.
+inline constexpr std::string_view kGrpcSuffix = "-grpc";
 
 inline constexpr Positional kServePositionals[] = {
     {.name = "MODEL",
@@ -29,6 +31,14 @@ inline constexpr Option kServeOptions[] = {
      .sentence = "Port for TensorFlow Serving's REST API and KServe v2; 0: any free port.",
      .minimum = 0,
      .maximum = 65535},
+    {.name = "grpc-port",
+     .type = OptionType::kInteger,
+     .default_value = "8500",
+     .unit = "PORT",
+     .sentence = "Port for gRPC: TensorFlow Serving's services, KServe v2 and health; 0: any free port.",
+     .minimum = 0,
+     .maximum = 65535},
+    {.name = "no-grpc", .type = OptionType::kFlag, .sentence = "Open no port for gRPC."},
     {.name = "admin-listen",
      .default_value = "127.0.0.1",
      .unit = "ADDRESS",
@@ -74,7 +84,7 @@ inline constexpr Option kServeOptions[] = {
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "threads",
-     .sentence = "Threads that read and write HTTP; 0: half of the cores.",
+     .sentence = "Threads that read and write HTTP, and as many for gRPC; 0: half of the cores.",
      .minimum = 0,
      .maximum = 256},
     {.name = "queue-rows",
@@ -151,14 +161,16 @@ inline constexpr Option kServeOptions[] = {
      .maximum = 10'000},
     {.name = "port-file",
      .unit = "FILE",
-     .sentence = "File that gets both ports, in decimal, on a line each, when the server listens on them."},
+     .sentence =
+         "File that gets the ports, in decimal, on a line each, when the server listens on them: that of "
+         "--port, of --admin-port, and of --grpc-port if there is gRPC."},
 };
 
 inline constexpr std::string_view kServeSummary = "Serve models to clients of TensorFlow Serving and KServe";
 inline constexpr std::string_view kServeDetails =
     "Loads the models from their store, follows new versions without a lost request, and answers\n"
-    "over HTTP: TensorFlow Serving's REST API and KServe v2. A model that Headrace trained takes\n"
-    "raw rows, too: texts, numbers and images as they were prepared.\n"
+    "over HTTP and gRPC: TensorFlow Serving's APIs and KServe v2. A model that Headrace trained\n"
+    "takes raw rows, too: texts, numbers and images as they were prepared.\n"
     "\n"
     "Each version runs in a process of its own, without network and without files of others.\n"
     "SIGTERM drains: requests in flight are answered, and readiness says no at once.\n"

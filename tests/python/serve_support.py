@@ -24,6 +24,8 @@ class Server:
         self.errors = folder / "errors"
         command = [build / "bin/headrace", "serve", *words, "--port", "0", "--admin-port", "0"]
         command += ["--port-file", ports, "--cache", folder / "cache", "--poll-each", "1s"]
+        if (build / "bin/headrace-server-grpc").exists():
+            command += ["--grpc-port", "0"]
         with self.errors.open("w") as errors:
             self.process = subprocess.Popen(
                 [str(word) for word in command],
@@ -32,7 +34,8 @@ class Server:
                 stderr=errors,
             )
         self.wait_until(ports.exists)
-        self.port, self.admin_port = map(int, ports.read_text().split())
+        self.port, self.admin_port, *grpc = map(int, ports.read_text().split())
+        self.grpc_port = grpc[0] if grpc else None
         self.url = f"http://127.0.0.1:{self.port}"
 
     def wait_until(self, is_so) -> None:

@@ -1,127 +1,26 @@
 """headrace serve: models in a store answer clients of TensorFlow Serving's REST API and of KServe v2."""
 
-import base64
-import csv
-import io
 import json
 import math
 import os
-import random
 import signal
 import subprocess
-import textwrap
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from PIL import Image
+from serve_models import HalfPlusTwo, b64, instance_of, rows_of, train_people
 from serve_support import Clients, ask, serving
 
 pytestmark = pytest.mark.usefixtures("tracing_environment")
-
-SCHEMA = """
-    id = "name"
-    [features.age]
-    type = "float32"
-    optional = true
-    [features.city]
-    type = "label"
-    vocabulary = ["lima", "oslo", "rome"]
-    [features.about]
-    type = "vector"
-    encoder = "hash:8"
-    default = ""
-    [features.photo]
-    type = "image"
-    uri = true
-    resize = [6, 5]
-    encode = "jpeg"
-    [features.income]
-    type = "label"
-    vocabulary = ["low", "high"]
-"""
-MODEL = """
-def build():
-    import keras
-
-    age, city = keras.Input((), name="age"), keras.Input((), name="city", dtype="int64")
-    about = keras.Input((8,), name="about")
-    photo = keras.Input((6, 5, 3), name="photo", dtype="uint8")
-    light = keras.layers.GlobalAveragePooling2D()(keras.layers.Rescaling(1 / 255)(photo))
-    parts = [keras.layers.Reshape((1,))(age), keras.layers.Embedding(3, 4)(city), about, light]
-    hidden = keras.layers.Dense(16, activation="relu")(keras.layers.Concatenate()(parts))
-    income = keras.layers.Dense(2, activation="softmax", name="income")(hidden)
-    model = keras.Model([age, city, about, photo], income)
-    model.compile("adam", "sparse_categorical_crossentropy")
-    return model
-"""
-
-
-def picture(draw: random.Random) -> bytes:
-    pixels = np.frombuffer(draw.randbytes(8 * 9 * 3), np.uint8).reshape(8, 9, 3)
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, "JPEG", quality=80)
-    return out.getvalue()
 
 
 @pytest.fixture(scope="module")
 def place(headrace, tmp_path_factory):
     """A table of people with pictures, and a model that learnt from it: models/people."""
-    folder = tmp_path_factory.mktemp("people")
-    draw = random.Random(4)
-    (folder / "pictures").mkdir()
-    for number in range(20):
-        (folder / f"pictures/{number}.jpg").write_bytes(picture(draw))
-    with (folder / "rows.csv").open("w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["name", "age", "city", "about", "photo", "income"])
-        for number in range(200):
-            age = draw.choice(["", *map(str, range(18, 90))])
-            city, about = draw.choice(["lima", "oslo", "rome"]), draw.choice(["likes boats", "é", ""])
-            row = [age, city, about, f"pictures/{draw.randrange(20)}.jpg", draw.choice(["low", "high"])]
-            table.writerow([f"p{number}", *row])
-    (folder / "schema.toml").write_text(textwrap.dedent(SCHEMA))
-    (folder / "model.py").write_text(MODEL)
-    headrace("prepare", folder / "rows.csv", folder / "data", "--schema", folder / "schema.toml")
-    words = ["train", folder / "data", folder / "run", "--epochs", "1", "--labels", "income"]
-    headrace(*words, "--model", f"{folder}/model.py:build", "--name", "people")
-    return folder
-
-
-class HalfPlusTwo(tf.Module):
-    """TensorFlow Serving's own example, and other shapes and types."""
-
-    def __init__(self, added: float = 2.0):
-        super().__init__()
-        self.added = tf.Variable(float(added))
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
-    def half(self, x):
-        return {"y": x / 2 + self.added}
-
-    @tf.function(
-        input_signature=[
-            tf.TensorSpec([None, 2, None], tf.int64, "numbers"),
-            tf.TensorSpec([None], tf.string, "texts"),
-        ]
-    )
-    def mixed(self, numbers, texts):
-        return {
-            "doubled": numbers * 2,
-            "lower": tf.strings.lower(texts),
-            "raw_bytes": texts,
-            "is_long": tf.strings.length(texts) > 3,
-        }
-
-    @tf.function(input_signature=[tf.TensorSpec([3], tf.float32, "whole")])
-    def total(self, whole):
-        return {"sum": tf.reduce_sum(whole)}
-
-    def save(self, folder) -> None:
-        signatures = {"serving_default": self.half, "mixed": self.mixed, "total": self.total}
-        tf.saved_model.save(self, str(folder), signatures=signatures)
+    return train_people(headrace, tmp_path_factory.mktemp("people"))
 
 
 @pytest.fixture(scope="module")
@@ -149,30 +48,6 @@ def predicted(headrace, place, rows: list[dict], tmp_path) -> list[dict]:
     import gzip
 
     return [json.loads(line) for line in gzip.decompress(printed.stdout).splitlines()]
-
-
-def b64(data: bytes) -> dict:
-    return {"b64": base64.b64encode(data).decode()}
-
-
-def rows_of(place, count: int) -> list[dict]:
-    """Rows as `predict` reads them: pictures by their paths."""
-    with (place / "rows.csv").open() as file:
-        rows = list(csv.DictReader(file))[:count]
-    return [
-        {
-            "age": float(row["age"]) if row["age"] else None,
-            "city": row["city"],
-            "about": row["about"],
-            "photo": str(place / row["photo"]),
-        }
-        for row in rows
-    ]
-
-
-def instance_of(row: dict) -> dict:
-    with open(row["photo"], "rb") as file:
-        return {**row, "photo": b64(file.read())}
 
 
 # Raw rows

@@ -1,5 +1,7 @@
 #include "headrace/serve/protocol/answers.h"
 
+#include <algorithm>
+
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -62,6 +64,21 @@ Result<std::vector<AnswerOutput>> join_answers(const BatchAnswers& answers, cons
   }
   if (!signature.is_batched && rows != 1) return foreign_answers("there are several rows");
   return out;
+}
+
+Status check_has_output(const ServedSignature& signature, std::string_view name) {
+  if (std::ranges::find(signature.outputs, name, &ServedTensor::name) != signature.outputs.end()) return {};
+  return Error{Code::kInvalidArgument,
+               concat("the signature ", signature.name, " has no output ", printable_line(name, 60))};
+}
+
+const AnswerOutput* find_output(const std::vector<AnswerOutput>& outputs, std::string_view name) {
+  const auto found = std::ranges::find(outputs, name, &AnswerOutput::name);
+  return found == outputs.end() ? nullptr : &*found;
+}
+
+std::span<const std::string_view> texts_of(const AnswerPart& part) {
+  return part.tensor.strings.subspan(part.first_element(0), part.rows * part.row.elements());
 }
 
 Status append_json_output(std::string& out, const AnswerOutput& output, JsonBytesForm form) {

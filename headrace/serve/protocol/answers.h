@@ -3,6 +3,7 @@
 /// \file The answers to a request's rows, which may lie in several batches, as one tensor for each output.
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,15 @@ struct AnswerOutput {
 /// \error kInternal  the answers are not those of this signature
 Result<std::vector<AnswerOutput>> join_answers(const BatchAnswers& answers, const ServedSignature& signature,
                                                std::string_view word);
+
+/// \error kInvalidArgument  the signature lacks an output that a request asks for
+Status check_has_output(const ServedSignature& signature, std::string_view name);
+
+/// None: there is no such output.
+const AnswerOutput* find_output(const std::vector<AnswerOutput>& outputs, std::string_view name);
+
+/// The elements of a part, row after row. REQUIRES: its type is kBytes
+std::span<const std::string_view> texts_of(const AnswerPart& part);
 
 /// Writes the whole output as nested lists, with a list of the rows around if it is batched.
 /// \error as append_json_tensor

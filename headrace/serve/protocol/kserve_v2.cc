@@ -24,14 +24,9 @@ constexpr InferType kInferTypes[] = {
 Json metadata_tensors(const std::vector<ServedTensor>& tensors) {
   Json out = Json::array();
   for (const ServedTensor& tensor : tensors) {
-    std::string type(infer_type_name(tensor.type));
-    if (type.empty()) {
-      for (const char letter : data_type_name(tensor.type))
-        type += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
-    }
     const auto sizes = tensor.shape.sizes();
     out.push_back({{"name", tensor.name},
-                   {"datatype", type},
+                   {"datatype", infer_metadata_type(tensor.type)},
                    {"shape", std::vector<std::int64_t>(sizes.begin(), sizes.end())}});
   }
   return out;
@@ -99,6 +94,19 @@ std::optional<DataType> parse_infer_type(std::string_view name) {
   return std::nullopt;
 }
 
+std::string infer_metadata_type(DataType type) {
+  std::string name(infer_type_name(type));
+  if (!name.empty()) return name;
+  for (const char letter : data_type_name(type))
+    name += letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+  return name;
+}
+
+const ServedSignature* infer_metadata_signature(const ServedModel& served) {
+  if (const ServedSignature* const signature = served.find(kDefaultSignature)) return signature;
+  return served.signatures.empty() ? nullptr : &served.signatures[0];
+}
+
 std::string infer_error_body(const Error& error) {
   std::string out = R"({"error":)";
   append_json_text(out, error.message);
@@ -120,8 +128,8 @@ std::string infer_server_body(std::string_view server_version) {
 std::string infer_model_body(std::string_view model, const std::vector<std::int64_t>& versions,
                              const ServedModel& served) {
   const ServedSignature none;
-  const ServedSignature* signature = served.find(kDefaultSignature);
-  if (signature == nullptr) signature = served.signatures.empty() ? &none : &served.signatures[0];
+  const ServedSignature* signature = infer_metadata_signature(served);
+  if (signature == nullptr) signature = &none;
   Json numbers = Json::array();
   for (const std::int64_t version : versions) numbers.push_back(concat(version));
   return Json{{"name", model},

@@ -35,6 +35,11 @@ Result<InferRoute> parse_infer_route(std::string_view method, std::string_view p
 std::string_view infer_type_name(DataType type);
 std::optional<DataType> parse_infer_type(std::string_view name);
 
+/// A type in the metadata of a model; one that the protocol lacks has TensorFlow's name in capitals.
+std::string infer_metadata_type(DataType type);
+/// The signature that they show: the default one, or else the first. Null: there is none.
+const ServedSignature* infer_metadata_signature(const ServedModel& served);
+
 /// {"error":"…"}. The status of HTTP is http_status().
 std::string infer_error_body(const Error& error);
 /// {"live":…}, {"ready":…}, and {"name":…,"ready":…}.
@@ -43,8 +48,7 @@ std::string infer_ready_body(bool is_ready);
 std::string infer_model_ready_body(std::string_view model, bool is_ready);
 /// The server's name and version, and its extension, binary_tensor_data.
 std::string infer_server_body(std::string_view server_version);
-/// Inputs and outputs of the default signature, or else of the first. A type that the protocol lacks has
-/// TensorFlow's name in capitals. `versions` are those that may be asked for.
+/// Inputs and outputs of infer_metadata_signature. `versions` are those that may be asked for.
 std::string infer_model_body(std::string_view model, const std::vector<std::int64_t>& versions,
                              const ServedModel& served);
 

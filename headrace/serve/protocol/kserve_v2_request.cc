@@ -5,6 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/serve/protocol/answers.h"
+#include "headrace/serve/protocol/binary_tensor.h"
 #include "headrace/serve/protocol/json_document.h"
 #include "headrace/serve/protocol/json_tensor.h"
 #include "headrace/serve/protocol/json_writer.h"
@@ -70,24 +71,6 @@ Result<Shape> parse_shape(const JsonNode& tensor) {
   return Shape(out);
 }
 
-// Byte strings with their lengths before them.
-Result<std::vector<std::string_view>> parse_byte_strings(std::string_view data, std::uint64_t elements) {
-  std::vector<std::string_view> out;
-  while (!data.empty()) {
-    if (out.size() == elements) return bad_request("the binary data has more byte strings than its shape");
-    std::uint32_t size = 0;
-    if (data.size() < sizeof size)
-      return bad_request("the binary data ends within the size of a byte string");
-    size = load_little_endian<std::uint32_t>(as_bytes(data).data());
-    data.remove_prefix(sizeof size);
-    if (data.size() < size) return bad_request("the binary data ends within a byte string");
-    out.push_back(data.substr(0, size));
-    data.remove_prefix(size);
-  }
-  if (out.size() == elements) return out;
-  return bad_request(concat("the binary data has ", out.size(), " byte strings, the shape ", elements));
-}
-
 // The lists of a tensor in JSON: flat, or nested as the shape says.
 Result<Shape> shape_of_lists(const JsonNode& data, const Shape& shape, std::uint64_t elements) {
   const bool is_flat = data.is_array() && (data.size() == 0 || !data.first().is_array());
@@ -139,7 +122,7 @@ class TensorReader {
     const std::string_view data = binary_.substr(0, bytes);
     binary_.remove_prefix(bytes);
     if (out.type == DataType::kBytes) {
-      HEADRACE_TRY(texts, parse_byte_strings(data, elements));
+      HEADRACE_TRY(texts, parse_binary_texts(as_bytes(data), elements));
       out.strings = texts;
       return {};
     }
@@ -195,34 +178,6 @@ Result<std::vector<RequestedOutput>> parse_outputs(const JsonNode& root, bool is
   return out;
 }
 
-const AnswerOutput* find_output(const std::vector<AnswerOutput>& outputs, std::string_view name) {
-  const auto found =
-      std::find_if(outputs.begin(), outputs.end(), [&](const auto& output) { return output.name == name; });
-  return found == outputs.end() ? nullptr : &*found;
-}
-
-// The elements of a part, row after row.
-std::span<const std::string_view> texts_of(const AnswerPart& part) {
-  return part.tensor.strings.subspan(part.first_element(0), part.rows * part.row.elements());
-}
-
-void append_binary(std::string& out, const AnswerOutput& output) {
-  for (const AnswerPart& part : output.parts) {
-    if (output.type != DataType::kBytes) {
-      const std::size_t element_bytes = data_type_size_bytes(output.type);
-      const auto* const data = static_cast<const char*>(part.tensor.data);
-      out.append(data + part.first_element(0) * element_bytes,
-                 part.rows * part.row.elements() * element_bytes);
-      continue;
-    }
-    for (const std::string_view text : texts_of(part)) {
-      const auto size = static_cast<std::uint32_t>(text.size());
-      out += as_text(std::as_bytes(std::span(&size, 1)));
-      out += text;
-    }
-  }
-}
-
 // One flat list.
 Status append_data(std::string& out, const AnswerOutput& output) {
   out += R"(,"data":[)";
@@ -247,7 +202,7 @@ Status append_data(std::string& out, const AnswerOutput& output) {
   return {};
 }
 
-Status append_output(std::string& json, std::string& binary, const AnswerOutput& output, bool is_binary) {
+Status append_output(std::string& json, Bytes& binary, const AnswerOutput& output, bool is_binary) {
   const std::string_view type = infer_type_name(output.type);
   if (type.empty())
     return Error{Code::kUnimplemented, concat("KServe v2 has no type for the output ", output.name,
@@ -261,7 +216,7 @@ Status append_output(std::string& json, std::string& binary, const AnswerOutput&
   json += ']';
   if (is_binary) {
     const std::size_t begin = binary.size();
-    append_binary(binary, output);
+    append_binary_tensor(binary, output);
     json += concat(R"(,"parameters":{"binary_data_size":)", binary.size() - begin, '}');
   } else {
     HEADRACE_CHECK(append_data(json, output));
@@ -313,12 +268,7 @@ Result<InferRequest> InferRequest::parse(std::string_view body, std::optional<st
 }
 
 Result<std::unique_ptr<BoundRequest>> InferRequest::bind(const ServedSignature& signature) const {
-  for (const RequestedOutput& output : outputs_) {
-    const auto has_name = [&](const ServedTensor& each) { return each.name == output.name; };
-    if (std::none_of(signature.outputs.begin(), signature.outputs.end(), has_name))
-      return bad_request(concat("the signature ", signature.name, " has no output ",
-                                printable_line(output.name, kQuotedWordBytes)));
-  }
+  for (const RequestedOutput& output : outputs_) HEADRACE_CHECK(check_has_output(signature, output.name));
   return bind_tensors(data_->tensors, data_, signature);
 }
 
@@ -338,7 +288,7 @@ Result<InferAnswer> infer_answer(const BatchAnswers& answers, const ServedSignat
     append_json_text(json, *request.id());
   }
   json += R"(,"outputs":[)";
-  std::string binary;
+  Bytes binary;
   bool has_binary = false;
   for (std::string_view separator = ""; const RequestedOutput& each : wanted) {
     const AnswerOutput* const output = find_output(outputs, each.name);
@@ -350,7 +300,8 @@ Result<InferAnswer> infer_answer(const BatchAnswers& answers, const ServedSignat
   json += "]}";
   InferAnswer out;
   if (has_binary) out.header_bytes = json.size();
-  out.body = std::move(json) + binary;
+  out.body = std::move(json);
+  out.body += as_text(binary);
   return out;
 }
 

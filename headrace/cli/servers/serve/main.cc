@@ -12,6 +12,8 @@
 #include "headrace/cli/serve_options.h"
 #include "headrace/cli/servers/serve/engine_loader.h"
 #include "headrace/cli/servers/serve/example_request.h"
+#include "headrace/cli/servers/serve/grpc_front.h"
+#include "headrace/cli/servers/serve/grpc_router.h"
 #include "headrace/cli/servers/serve/request_router.h"
 #include "headrace/cli/sibling_program.h"
 #include "headrace/cli/stop_on_signal.h"
@@ -95,11 +97,11 @@ std::string address(const std::string& host, std::int64_t port) {
   return is_bare_ipv6 ? concat("[", host, "]:", port) : concat(host, ":", port);
 }
 
-Status write_ports(const std::string& path, int port, int admin_port) {
+Status write_ports(const std::string& path, const std::vector<std::uint16_t>& ports) {
   if (path.empty()) return {};
   const std::string unfinished = path + ".new";
   std::ofstream file(unfinished);
-  file << port << '\n' << admin_port << '\n';
+  for (const std::uint16_t port : ports) file << port << '\n';
   file.close();
   if (file && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
   return Error{Code::kUnavailable, concat("--port-file: cannot write ", path)};
@@ -183,7 +185,7 @@ class Server {
                                          .tokens = tokens_.get()});
     HttpServerOptions http;
     http.listen = {address(options_.text("listen"), options_.integer("port"))};
-    http.threads = threads_option(options_, "http-threads", std::max(available_cores() / 2, 1));
+    http.threads = http_threads();
     http.limits.body_bytes = options_.size_bytes("body-size");
     http.limits.bytes_in_flight = options_.size_bytes("memory");
     http.on_remark = [this](const std::string& text) { say(text); };
@@ -206,7 +208,42 @@ class Server {
                              [this](ReceivedRequest request, Responder responder) {
                                router_->answer_admin(request, std::move(responder), http_->counts());
                              }));
-    return write_ports(options_.text("port-file"), http_->port(), admin_->port());
+    HEADRACE_CHECK(listen_for_grpc(deadline));
+    std::vector<std::uint16_t> ports = {http_->port(), admin_->port()};
+    if (grpc_) ports.push_back(grpc_->port());
+    return write_ports(options_.text("port-file"), ports);
+  }
+
+  Status listen_for_grpc(std::chrono::milliseconds deadline) {
+    if (options_.flag("no-grpc")) return {};
+    const GrpcFrontOptions grpc{.listen = address(options_.text("listen"), options_.integer("grpc-port")),
+                                .threads = http_threads(),
+                                .body_bytes = options_.size_bytes("body-size"),
+                                .bytes_in_flight = options_.size_bytes("memory"),
+                                .certificate_file = options_.text("tls-certificate"),
+                                .key_file = options_.text("tls-key"),
+                                .client_ca_file = options_.text("tls-client-ca")};
+    grpc_router_.emplace(
+        models_, metrics_,
+        GrpcRouterOptions{
+            .deadline = deadline, .repeated_bytes_max = grpc.body_bytes, .tokens = tokens_.get()});
+    auto started = start_grpc_front(
+        grpc, {.judge =
+                   [this](std::string_view method, std::optional<std::string_view> authorization) {
+                     return grpc_router_->judge(method, authorization);
+                   },
+               .on_call = [this](std::unique_ptr<GrpcCall> call) { grpc_router_->answer(std::move(call)); }});
+    const bool is_absent = !started && started.error().code == Code::kUnimplemented;
+    if (is_absent && !options_.given("grpc-port")) {
+      say(started.error().message);
+      return {};
+    }
+    HEADRACE_TRY(grpc_, std::move(started));
+    return {};
+  }
+
+  int http_threads() const {
+    return threads_option(options_, "http-threads", std::max(available_cores() / 2, 1));
   }
 
   std::string base_url() const {
@@ -214,8 +251,13 @@ class Server {
                   address(options_.text("listen"), http_->port()));
   }
 
+  std::string grpc_address() const {
+    return grpc_ ? concat(", for gRPC on ", address(options_.text("listen"), grpc_->port())) : "";
+  }
+
   void tell_addresses() {
-    context_.console.result(concat("listening on ", base_url(), ", and for probes and metrics on http://",
+    context_.console.result(concat("listening on ", base_url(), grpc_address(),
+                                   ", and for probes and metrics on http://",
                                    address(options_.text("admin-listen"), admin_->port())));
     static_cast<void>(context_.console.flush());
     const std::string& host = options_.text("listen");
@@ -243,9 +285,12 @@ class Server {
   Status drain() {
     say("draining");
     router_->begin_drain();
+    if (grpc_) grpc_router_->begin_drain();
     http_->stop_accepting();
     HEADRACE_TRY(const std::chrono::milliseconds drain, duration_option(options_, "drain"));
-    const bool is_idle = http_->wait_until_idle(Clock::now() + drain);
+    const Clock::time_point deadline = Clock::now() + drain;
+    const bool is_grpc_idle = !grpc_ || grpc_->stop(deadline);
+    const bool is_idle = http_->wait_until_idle(deadline) && is_grpc_idle;
     for (const auto& [name, model] : models_.all()) model->stop();
     if (is_idle) return {};
     return Error{Code::kDeadlineExceeded,
@@ -263,6 +308,8 @@ class Server {
   std::optional<RequestRouter> router_;
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<HttpServer> admin_;
+  std::optional<GrpcRouter> grpc_router_;
+  std::unique_ptr<GrpcFront> grpc_;
 };
 
 Status serve_models(CommandContext& context, const std::vector<std::string>& arguments,

@@ -1,10 +1,10 @@
 #include "headrace/cli/servers/serve/request_router.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/servers/serve/model_request.h"
 #include "headrace/serve/protocol/kserve_v2.h"
 #include "headrace/serve/protocol/kserve_v2_request.h"
 #include "headrace/serve/protocol/rest_v1.h"
@@ -27,25 +27,6 @@ HttpAnswer text_answer(unsigned status, std::string text) {
   return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::move(text)};
 }
 
-RestVersionState rest_state(VersionState state) {
-  switch (state) {
-    case VersionState::kReady:
-      return RestVersionState::kAvailable;
-    case VersionState::kDraining:
-      return RestVersionState::kUnloading;
-    case VersionState::kFailed:
-      return RestVersionState::kEnd;
-    default:
-      return RestVersionState::kLoading;
-  }
-}
-
-// Clients get the code; the reason, which may name places, is for operators.
-std::optional<Error> public_error(const VersionStatus& status) {
-  if (!status.error) return std::nullopt;
-  return Error{status.error->code, "the version could not be loaded; /models on the admin port says why"};
-}
-
 std::string wait_seconds(std::chrono::nanoseconds wait) {
   return concat(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(wait).count()));
 }
@@ -53,71 +34,26 @@ std::string wait_seconds(std::chrono::nanoseconds wait) {
 }  // namespace
 
 // One request while it is answered.
-struct RequestRouter::Asked {
+struct RequestRouter::Asked final : ModelRequest {
   ReceivedRequest request;
   Responder responder;
-  ServingMetrics& metrics;
-  std::string_view protocol;
-  std::string model{};  // none: it is not served, and may be any text
-  const LiveModel* live = nullptr;
-  std::shared_ptr<ServedVersion> version{};
-  const ServedSignature* signature = nullptr;
-  Clock::time_point deadline{};
+
+  Asked(ReceivedRequest received_request, Responder its_responder, ServingMetrics& its_metrics,
+        std::string_view its_protocol)
+      : ModelRequest(its_metrics, its_protocol, received_request.head.received()),
+        request(std::move(received_request)),
+        responder(std::move(its_responder)) {}
 
   void send(HttpAnswer answer) {
-    metrics.count(model, protocol, answer.status, Clock::now() - request.head.received());
+    count(answer.status);
     std::move(responder).send(std::move(answer));
   }
-  void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) {
+  void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) override {
     HttpAnswer answer{.status = http_status(error.code),
-                      .body = protocol == kInfer ? infer_error_body(error) : rest_error_body(error)};
+                      .body = protocol() == kInfer ? infer_error_body(error) : rest_error_body(error)};
     if (answer.status == 429 || answer.status == 503)
       answer.headers.emplace_back("Retry-After", wait_seconds(retry_after));
     send(std::move(answer));
-  }
-
-  // Calls `next` when the version is there.
-  static void find(std::shared_ptr<Asked> asked, const ServedModels& models, const RequestedModel& requested,
-                   std::function<void(std::shared_ptr<Asked>)> next) {
-    const auto model = models.find(requested.name);
-    if (!model) return asked->send_error(model.error());
-    asked->model = requested.name;
-    asked->live = *model;
-    std::optional<std::uint64_t> number;
-    if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
-    const Clock::time_point deadline = asked->deadline;
-    (*model)->await(number, requested.label, deadline,
-                    [asked = std::move(asked), next = std::move(next)](auto version) {
-                      if (!version) return asked->send_error(version.error());
-                      asked->version = *std::move(version);
-                      next(asked);
-                    });
-  }
-  Status find_signature(std::string_view name) {
-    signature = version->model().find(name);
-    if (signature != nullptr) return {};
-    std::vector<std::string> names;
-    for (const ServedSignature& each : version->model().signatures) names.push_back(each.name);
-    return Error{Code::kInvalidArgument, concat("the model ", model, " has no signature ",
-                                                printable_line(name, 128), "; it has ", join(names, ", "))};
-  }
-
-  // Hands the rows to the batcher; `encode` makes the answer to them.
-  static void run(std::shared_ptr<Asked> asked, const BoundRequest& bound,
-                  std::function<Result<HttpAnswer>(const BatchAnswers&)> encode) {
-    const auto index = static_cast<std::size_t>(asked->signature - asked->version->model().signatures.data());
-    Batcher& batcher = asked->version->batcher(index);
-    auto rows = batcher.reserve(bound.rows(), bound.row(),
-                                {.deadline = asked->deadline, .texts_bytes = bound.texts_bytes()});
-    if (!rows) return asked->send_error(rows.error(), batcher.expected_wait());
-    const Status filled = bound.fill(*rows);
-    if (!filled) return asked->send_error(filled.error());
-    std::move(*rows).commit(
-        [asked = std::move(asked), encode = std::move(encode)](Result<BatchAnswers> answers) {
-          if (!answers) return asked->send_error(answers.error());
-          auto answer = encode(*answers);
-          answer ? asked->send(*std::move(answer)) : asked->send_error(answer.error());
-        });
   }
 };
 
@@ -160,10 +96,10 @@ HeadVerdict RequestRouter::judge(const RequestHead& head) const {
 void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
   const std::string_view target = request.head.target();
   const bool is_infer = target.starts_with("/v2");
-  auto asked = std::make_shared<Asked>(
-      Asked{std::move(request), std::move(responder), metrics_, is_infer ? kInfer : kRest});
+  auto asked =
+      std::make_shared<Asked>(std::move(request), std::move(responder), metrics_, is_infer ? kInfer : kRest);
   const RequestHead& head = asked->request.head;
-  asked->deadline = head.received() + options_.deadline;
+  asked->set_deadline(head.received() + options_.deadline);
   if (const auto wanted = head.header(kTimeoutHeader)) {
     const auto milliseconds = parse_number<std::int64_t>(*wanted);
     if (!milliseconds || *milliseconds < 1 || *milliseconds > kTimeoutMaxMs) {
@@ -171,7 +107,7 @@ void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
           {Code::kInvalidArgument, concat("the header ", kTimeoutHeader,
                                           " must be a number of milliseconds from 1 to ", kTimeoutMaxMs)});
     }
-    asked->deadline = head.received() + std::chrono::milliseconds(*milliseconds);
+    asked->set_deadline(head.received() + std::chrono::milliseconds(*milliseconds));
   }
   if (is_infer) return answer_infer(std::move(asked));
   const std::string_view path = path_of(head.target());
@@ -190,43 +126,32 @@ void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
   if (!route) return fail(route.error());
   if (const Status known = check_rest_verb(route->verb); !known) return fail(known.error());
   if (route->verb == RestVerb::kStatus) {
-    const auto model = models_.find(route->model.name);
-    if (!model) return fail(model.error());
-    asked->model = route->model.name;
-    std::vector<RestVersionStatus> versions;
-    for (const VersionStatus& status : (*model)->statuses()) {
-      const auto number = static_cast<std::int64_t>(status.number);
-      if (!route->model.version || *route->model.version == number)
-        versions.push_back({number, rest_state(status.state), public_error(status)});
-    }
-    if (versions.empty() && route->model.version)
-      return fail({Code::kNotFound, concat("the model has no version ", *route->model.version)});
-    return asked->send({.body = rest_status_body(versions)});
+    const auto versions = version_statuses(models_, route->model);
+    if (const auto model = models_.find(route->model.name)) asked->set_model(route->model.name, *model);
+    return versions ? asked->send({.body = rest_status_body(*versions)}) : fail(versions.error());
   }
-  const bool is_metadata = route->verb == RestVerb::kMetadata;
-  Asked::find(std::move(asked), models_, route->model, is_metadata ? describe_rest : predict_rest);
+  const auto next = route->verb == RestVerb::kMetadata ? describe_rest : predict_rest;
+  find_version(asked, models_, route->model, [asked, next] { next(asked); });
 }
 
-void RequestRouter::describe_rest(std::shared_ptr<Asked> asked) {
-  return asked->send(
-      {.body = rest_metadata_body(asked->model, static_cast<std::int64_t>(asked->version->number()),
-                                  asked->version->model())});
+void RequestRouter::describe_rest(const std::shared_ptr<Asked>& asked) {
+  asked->send(
+      {.body = rest_metadata_body(asked->model(), asked->version_number(), asked->version()->model())});
 }
 
-void RequestRouter::predict_rest(std::shared_ptr<Asked> asked) {
+void RequestRouter::predict_rest(const std::shared_ptr<Asked>& asked) {
   const auto fail = [&asked](const Error& error) { asked->send_error(error); };
   auto request = RestRequest::parse(asked->request.body.text(), true);
   if (!request) return fail(request.error());
-  if (const Status found = asked->find_signature(request->signature_name()); !found)
+  if (const Status found = asked->choose_signature(request->signature_name()); !found)
     return fail(found.error());
-  const auto bound = request->bind(*asked->signature);
+  const auto bound = request->bind(*asked->signature());
   if (!bound) return fail(bound.error());
-  const auto encode = [signature = asked->signature,
-                       form = request->form()](const BatchAnswers& answers) -> Result<HttpAnswer> {
-    HEADRACE_TRY(std::string body, rest_answer(answers, *signature, form));
-    return HttpAnswer{.body = std::move(body)};
-  };
-  Asked::run(std::move(asked), **bound, encode);
+  run_rows(asked, **bound, [asked, form = request->form()](const BatchAnswers& answers) -> Status {
+    HEADRACE_TRY(std::string body, rest_answer(answers, *asked->signature(), form));
+    asked->send({.body = std::move(body)});
+    return {};
+  });
 }
 
 void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
@@ -252,19 +177,17 @@ void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
     return asked->send({.status = version ? 200U : 503U,
                         .body = infer_model_ready_body(route->model.name, version.has_value())});
   }
-  if (route->verb == InferVerb::kModel)
-    return Asked::find(std::move(asked), models_, route->model, describe_infer);
-  Asked::find(std::move(asked), models_, route->model, infer);
+  const bool is_metadata = route->verb == InferVerb::kModel;
+  find_version(asked, models_, route->model,
+               [asked, is_metadata] { is_metadata ? describe_infer(*asked) : infer(asked); });
 }
 
-void RequestRouter::describe_infer(std::shared_ptr<Asked> asked) {
-  std::vector<std::int64_t> versions;
-  for (const auto& version : asked->live->ready_versions())
-    versions.push_back(static_cast<std::int64_t>(version->number()));
-  asked->send({.body = infer_model_body(asked->model, versions, asked->version->model())});
+void RequestRouter::describe_infer(Asked& asked) {
+  const auto versions = ready_numbers(*asked.live());
+  asked.send({.body = infer_model_body(asked.model(), versions, asked.version()->model())});
 }
 
-void RequestRouter::infer(std::shared_ptr<Asked> asked) {
+void RequestRouter::infer(const std::shared_ptr<Asked>& asked) {
   const auto fail = [&asked](const Error& error) { asked->send_error(error); };
   const RequestHead& head = asked->request.head;
   std::optional<std::uint64_t> header_bytes;
@@ -275,22 +198,21 @@ void RequestRouter::infer(std::shared_ptr<Asked> asked) {
   }
   auto request = InferRequest::parse(asked->request.body.text(), header_bytes, true);
   if (!request) return fail(request.error());
-  if (const Status known = asked->find_signature(request->signature_name()); !known)
+  if (const Status known = asked->choose_signature(request->signature_name()); !known)
     return fail(known.error());
-  const auto bound = request->bind(*asked->signature);
+  const auto bound = request->bind(*asked->signature());
   if (!bound) return fail(bound.error());
-  const auto encode = [signature = asked->signature, request = *request, model = asked->model,
-                       number = static_cast<std::int64_t>(asked->version->number())](
-                          const BatchAnswers& answers) -> Result<HttpAnswer> {
-    HEADRACE_TRY(InferAnswer answer, infer_answer(answers, *signature, request, model, number));
+  run_rows(asked, **bound, [asked, request = *request](const BatchAnswers& answers) -> Status {
+    HEADRACE_TRY(InferAnswer answer, infer_answer(answers, *asked->signature(), request, asked->model(),
+                                                  asked->version_number()));
     HttpAnswer out{.body = std::move(answer.body)};
     if (answer.header_bytes) {
       out.content_type = "application/octet-stream";
       out.headers.emplace_back(kHeaderLength, concat(*answer.header_bytes));
     }
-    return out;
-  };
-  Asked::run(std::move(asked), **bound, encode);
+    asked->send(std::move(out));
+    return {};
+  });
 }
 
 namespace {

@@ -45,11 +45,11 @@ class RequestRouter {
   struct Asked;
   bool is_ready() const { return !is_draining_ && models_.are_ready(); }
   void answer_rest(std::shared_ptr<Asked> asked) const;
-  static void describe_rest(std::shared_ptr<Asked> asked);
-  static void predict_rest(std::shared_ptr<Asked> asked);
+  static void describe_rest(const std::shared_ptr<Asked>& asked);
+  static void predict_rest(const std::shared_ptr<Asked>& asked);
   void answer_infer(std::shared_ptr<Asked> asked) const;
-  static void describe_infer(std::shared_ptr<Asked> asked);
-  static void infer(std::shared_ptr<Asked> asked);
+  static void describe_infer(Asked& asked);
+  static void infer(const std::shared_ptr<Asked>& asked);
 
   const ServedModels& models_;
   ServingMetrics& metrics_;

@@ -22,6 +22,11 @@ void add_type(std::string_view name, std::string_view type, std::string_view hel
   out += concat("# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
 }
 
+// TensorFlow Serving's word for the way in.
+std::string_view entry_point(std::string_view protocol) {
+  return protocol.find("grpc") == protocol.npos ? "REST" : "GRPC";
+}
+
 std::string_view tensorflow_status(unsigned status) { return status < 400 ? "OK" : "ERROR"; }
 
 }  // namespace
@@ -71,7 +76,8 @@ std::string ServingMetrics::text(const ServedModels& models, const HttpServerCou
                     label("status", key.second), "} ", count, "\n");
     add_type(":tensorflow:serving:request_latency", "histogram", "microseconds of a request", out);
     add_latencies(":tensorflow:serving:request_latency", 1e6, [](const Key& key) {
-      return concat(label("model_name", std::get<0>(key)), ",API=\"predict\",entrypoint=\"REST\",",
+      return concat(label("model_name", std::get<0>(key)), ",API=\"predict\",",
+                    label("entrypoint", entry_point(std::get<1>(key))), ",",
                     label("protocol", std::get<1>(key)), ",", label("status", concat(std::get<2>(key))));
     });
   }

@@ -20,7 +20,8 @@ namespace headrace {
 /// Thread-safe.
 class ServingMetrics {
  public:
-  /// A request was answered. `protocol`: "rest-v1", "kserve-v2"; `status`: of HTTP.
+  /// A request was answered. `protocol`: "rest-v1", "kserve-v2", "grpc-predict", "kserve-v2-grpc";
+  /// `status`: of HTTP, for gRPC as http_status().
   void count(std::string_view model, std::string_view protocol, unsigned status,
              std::chrono::steady_clock::duration took);
 

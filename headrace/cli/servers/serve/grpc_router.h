@@ -1,0 +1,60 @@
+#pragma once
+
+/// \file Decides what a call of gRPC means, and answers it: TensorFlow Serving's PredictionService and
+/// ModelService, KServe v2's GRPCInferenceService, and gRPC's own health service.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "headrace/cli/servers/serve/access_tokens.h"
+#include "headrace/cli/servers/serve/grpc_front.h"
+#include "headrace/cli/servers/serve/served_models.h"
+#include "headrace/cli/servers/serve/serving_metrics.h"
+#include "headrace/serve/protocol/grpc_service.h"
+
+namespace headrace {
+
+struct GrpcRouterOptions {
+  /// The most time that a request has, and what one that names none has.
+  std::chrono::milliseconds deadline{30'000};
+  /// Memory for the values that the tensors of a request repeat: see PredictRequest.
+  std::uint64_t repeated_bytes_max = 64 << 20;
+  /// Borrowed. Null: anyone may ask.
+  AccessTokens* tokens = nullptr;
+};
+
+/// Thread-safe.
+class GrpcRouter {
+ public:
+  /// Borrows both.
+  GrpcRouter(const ServedModels& models, ServingMetrics& metrics, const GrpcRouterOptions& options)
+      : models_(models), metrics_(metrics), options_(options) {}
+
+  /// Decides before its message is read whether a call may go on: its token. Probes of health need none.
+  Status judge(std::string_view method, std::optional<std::string_view> authorization) const;
+  void answer(std::unique_ptr<GrpcCall> call) const;
+
+  /// From now on health says NOT_SERVING, and readiness no.
+  void begin_drain() { is_draining_ = true; }
+
+ private:
+  struct Asked;
+  bool is_ready() const { return !is_draining_ && models_.are_ready(); }
+  Result<Bytes> describe(GrpcMethod method, Asked& asked) const;
+  Status check_model(const Asked& asked, const RequestedModel& requested) const;
+  Result<Bytes> health_of(std::string_view service) const;
+  void predict(std::shared_ptr<Asked> asked) const;
+  void infer(std::shared_ptr<Asked> asked) const;
+  void answer_metadata(std::shared_ptr<Asked> asked, GrpcMethod method) const;
+
+  const ServedModels& models_;
+  ServingMetrics& metrics_;
+  const GrpcRouterOptions options_;
+  std::atomic<bool> is_draining_ = false;
+};
+
+}  // namespace headrace
