@@ -122,8 +122,7 @@ void GrpcRouter::answer_metadata(std::shared_ptr<Asked> asked, GrpcMethod method
     return asked->send_error(allowed.error());
   find_version(asked, models_, *requested, [this, asked, is_infer] {
     const ServedModel& served = asked->version()->model();
-    asked->send(is_infer ? model_metadata_response(asked->model(),
-                                                   ready_numbers(**models_.find(asked->model())), served)
+    asked->send(is_infer ? model_metadata_response(asked->model(), ready_numbers(*asked->live()), served)
                          : metadata_response(asked->model(), asked->version_number(), served));
   });
 }

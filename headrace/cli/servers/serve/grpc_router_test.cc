@@ -29,7 +29,7 @@ class EchoingModel final : public LoadedModel, public BatchRunner {
   const ServedModel& model() const override { return model_; }
   BatchRunner& runner(std::size_t) override { return *this; }
   void end() override {}
-  bool has_ended() const override { return false; }
+  std::optional<Error> ended() const override { return std::nullopt; }
   Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size_bytes) override {
     return std::shared_ptr<BatchMemory>(std::make_shared<EchoMemory>(size_bytes));
   }

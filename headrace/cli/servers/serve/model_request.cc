@@ -78,7 +78,8 @@ Result<std::vector<RestVersionStatus>> version_statuses(const ServedModels& mode
     if (wanted && *wanted != number) continue;
     out.push_back({number, rest_state(status.state)});
     if (status.error)
-      out.back().error = Error{status.error->code, "it could not be loaded; /models on the admin port says why"};
+      out.back().error =
+          Error{status.error->code, "it could not be loaded; /models on the admin port says why"};
   }
   if (out.empty() && wanted) return Error{Code::kNotFound, concat("the model has no version ", *wanted)};
   return out;
