@@ -21,8 +21,8 @@ using MakeEncoders = std::function<Result<TextEncoders>(const ModelContract& con
 ServedModel served_signatures(const Model& model);
 
 /// Loads the model in load.folder. A model of Headrace whose schema is known takes raw rows, too: as its
-/// default signature, unless its encoder is a SavedModel. `before_load` is called when the encoders are made: then comes code of somebody else.
-/// Borrows `engine` and `stores`.
+/// default signature, unless its encoder is a SavedModel. `before_load` is called when the encoders are made:
+/// then comes code of somebody else. Borrows `engine` and `stores`.
 /// \error kDataLoss            load.attributes is not what docs/formats/manifest.md says
 /// \error kFailedPrecondition  an encoder is not the one that the model was trained with
 /// \error those of Engine::load, `make_encoders` and `before_load`

@@ -20,8 +20,8 @@ struct EngineLoaderOptions {
   RemoteEngineOptions engine{};
 };
 
-/// Borrows the cache. `model`: its name, in messages. The process gets the variables of the environment that a model may know: not those of
-/// stores and clouds, which hold secrets.
+/// Borrows the cache. `model` is its name in messages. The process gets the variables of the environment that
+/// a model may know: not those of stores and clouds, which hold secrets.
 LoadVersion make_engine_loader(const std::string& model, ExportCache& cache, const Environment& environment,
                                const EngineLoaderOptions& options,
                                std::function<void(const std::string&)> remark);
