@@ -15,10 +15,10 @@ pytestmark = pytest.mark.exhaustive
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2"}
 SYSTEM_VERSIONS = re.compile(r"@(?:GLIBC|GLIBCXX|CXXABI|GCC)_[\d.]+$")
 PYTHON_SYMBOLS = re.compile(r"_?Py[A-Z_]\w*")
-# Weak references that nobody need define: the compiler's, and, in the programs alone, hooks of Zstandard and
-# initialisers of thread-local variables that need none.
+# Weak references that nobody need define: the compiler's, and, in the programs alone, hooks of Zstandard,
+# initialisers of thread-local variables that need none, and the C++ library's for transactional memory.
 OPTIONAL_SYMBOLS = {"__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
-HOOKS = re.compile(r"ZSTD_trace_\w+|_ZTH\w+")
+HOOKS = re.compile(r"ZSTD_trace_\w+|_ZTH\w+|_ITM_\w+|_ZGTt\w+")
 
 
 def output_of(*command, **options) -> str:

@@ -1,4 +1,5 @@
-// Debian's c-ares takes this function from glibc 2.36; with this one the program runs with older ones, too.
+// Debian's c-ares and static C++ library take this function from glibc 2.36; with this one, the servers run
+// with older ones, too.
 
 #include <unistd.h>
 
