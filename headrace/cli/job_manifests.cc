@@ -1,10 +1,9 @@
 #include "headrace/cli/job_manifests.h"
 
-#include <set>
 #include <vector>
 
-#include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/manifest_texts.h"
 #include "headrace/cli/runners.h"
 
 namespace headrace {
@@ -12,25 +11,12 @@ namespace {
 
 std::vector<std::string> prepare_arguments(const std::string& from, const std::string& to,
                                            const OptionValues& values) {
-  static const std::set<std::string_view> kOfManifests = {"print-manifest", "world-size", "image", "runner"};
   std::vector<std::string> out = {"prepare", from, to};
-  for (const Option& option : values.table()) {
-    if (!values.given(option.name) || kOfManifests.contains(option.name)) continue;
-    if (option.type == OptionType::kFlag) {
-      if (values.flag(option.name)) out.push_back(concat("--", option.name));
-    } else if (option.type == OptionType::kTextList) {
-      for (const std::string& text : values.list(option.name))
-        out.push_back(concat("--", option.name, "=", text));
-    } else {
-      out.push_back(concat("--", option.name, "=", values.shown(option.name)));
-    }
-  }
+  for (std::string& option : given_options(values, {"print-manifest", "world-size", "image", "runner"}))
+    out.push_back(std::move(option));
   out.push_back(concat("--runner=", runner_text(values)));
   return out;
 }
-
-// As JSON, which is YAML too: no text means anything else than itself.
-std::string quoted_for_yaml(const std::string& text) { return Json(text).dump(); }
 
 std::string quoted_for_shell(const std::string& text) {
   std::string out = "'";
@@ -42,16 +28,6 @@ std::string quoted_for_shell(const std::string& text) {
     }
   }
   return out + "'";
-}
-
-Status check_utf8(const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) {
-    if (is_valid_utf8(argument)) continue;
-    return Error{Code::kInvalidArgument, concat("the argument ", printable_line(argument, 200),
-                                                " is not UTF-8, and a job of Kubernetes has no other texts; "
-                                                "rename it, or take --print-manifest slurm")};
-  }
-  return {};
 }
 
 std::string kubernetes_job(const std::vector<std::string>& arguments, std::int64_t world_size,
@@ -122,25 +98,16 @@ exec )",
                 command);
 }
 
-std::string dockerfile() {
-  return concat(R"(FROM python:3.11-slim
-RUN pip install --no-cache-dir headrace==)",
-                HEADRACE_VERSION, R"(
-USER nobody
-ENV HOME=/tmp
-ENTRYPOINT ["headrace"])");
-}
-
 }  // namespace
 
 Result<std::string> job_manifest(const std::string& from, const std::string& to, const OptionValues& values) {
   const std::string& kind = values.text("print-manifest");
-  if (kind == "dockerfile") return dockerfile();
+  if (kind == "dockerfile") return image_dockerfile("");
   const std::vector<std::string> arguments = prepare_arguments(from, to, values);
   if (kind == "slurm") return slurm_script(arguments, values.integer("world-size"));
   const std::string& image = values.text("image");
-  HEADRACE_CHECK(check_utf8(arguments));
-  HEADRACE_CHECK(check_utf8({image}));
+  HEADRACE_CHECK(check_manifest_texts(arguments, "rename it, or take --print-manifest slurm"));
+  HEADRACE_CHECK(check_manifest_texts({image}, "rename it"));
   return kubernetes_job(arguments, values.integer("world-size"), image);
 }
 

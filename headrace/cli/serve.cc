@@ -6,21 +6,27 @@
 #include <cstring>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/serve_manifests.h"
 #include "headrace/cli/serve_options.h"
 #include "headrace/cli/sibling_program.h"
 
 namespace headrace {
 namespace {
 
-Status serve(CommandContext& context, const std::vector<std::string>&, const OptionValues&) {
+Status serve(CommandContext& context, const std::vector<std::string>& arguments,
+             const OptionValues& options) {
+  if (options.has("print-manifest")) {
+    HEADRACE_TRY(const std::string manifest, serve_manifest(arguments, options));
+    return context.console.result_bytes(as_bytes(manifest + "\n"));
+  }
   HEADRACE_TRY(const std::string program,
                find_sibling_program(kServerProgram, "without Boost and simdjson", context.environment));
   std::vector<std::string> words = context.command_line;
   words[0] = program;
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv(program.c_str(), pointers.data());
   return Error{Code::kNotFound, concat("starting ", program, ": ", std::strerror(errno))};
 }
 

@@ -19,7 +19,9 @@ inline constexpr Option kServeOptions[] = {
     {.name = "listen",
      .default_value = "127.0.0.1",
      .unit = "ADDRESS",
-     .sentence = "Address on which clients are answered. Anyone who can reach it can use the models."},
+     .sentence =
+         "Address on which clients are answered. Anyone who can reach it can use the models, unless --tokens "
+         "or --tls-client-ca say otherwise."},
     {.name = "port",
      .type = OptionType::kInteger,
      .default_value = "8501",
@@ -122,10 +124,31 @@ inline constexpr Option kServeOptions[] = {
     {.name = "tls-client-ca",
      .unit = "FILE",
      .sentence = "PEM with the authorities whose certificates clients must show."},
+    {.name = "tokens",
+     .unit = "FILE",
+     .sentence =
+         "File with the bearer tokens of clients: one in a line, and behind it the models that it is for. It "
+         "is read again when it changes."},
     {.name = "encoder-weights",
      .unit = "folder",
      .sentence = "Folder with the encoder's weights. Default: the folder with the encoder's name in "
                  "HEADRACE_ENCODERS, else in ~/.cache/headrace/encoders."},
+    {.name = "print-manifest",
+     .sentence = "Print what runs this server elsewhere, and serve nothing: Kubernetes (a Deployment with "
+                 "probes, its "
+                 "Service, disruption budget and autoscaler), Compose, or a Dockerfile.",
+     .choices = "kubernetes|compose|dockerfile"},
+    {.name = "image",
+     .default_value = "headrace",
+     .unit = "IMAGE",
+     .sentence = "With --print-manifest: the image that has Headrace and TensorFlow."},
+    {.name = "replicas",
+     .type = OptionType::kInteger,
+     .default_value = "2",
+     .unit = "servers",
+     .sentence = "With --print-manifest kubernetes: servers beside each other. They need no coordination.",
+     .minimum = 1,
+     .maximum = 10'000},
     {.name = "port-file",
      .unit = "FILE",
      .sentence = "File that gets both ports, in decimal, on a line each, when the server listens on them."},

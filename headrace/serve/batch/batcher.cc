@@ -67,6 +67,9 @@ struct GatheredBatch {
   }
 };
 
+// More shapes at a time close the batch that was begun first.
+constexpr std::size_t kOpenMax = 8;
+
 class Batcher::State : public std::enable_shared_from_this<State> {
  public:
   using Request = BatchedRequest;
@@ -130,7 +133,7 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     Actions actions;
     {
       const std::scoped_lock lock(mutex_);
-      if (open_) answer_expired(*open_, actions);
+      for (const Batch& batch : open_) answer_expired(*batch, actions);
       for (const Batch& batch : closed_) answer_expired(*batch, actions);
       for (const Batch& batch : running_) answer_expired(*batch, actions);
       send(actions);
@@ -172,7 +175,8 @@ class Batcher::State : public std::enable_shared_from_this<State> {
 
   std::chrono::nanoseconds wait_now() const {
     if (running_.size() < options_.lanes) return {};
-    const auto batches = static_cast<double>(1 + closed_.size()) / static_cast<double>(options_.lanes);
+    const std::size_t waiting = closed_.size() + std::max<std::size_t>(open_.size(), 1);
+    const auto batches = static_cast<double>(waiting) / static_cast<double>(options_.lanes);
     return std::chrono::nanoseconds(static_cast<std::int64_t>(mean_nanoseconds_ * batches));
   }
 
@@ -197,18 +201,9 @@ class Batcher::State : public std::enable_shared_from_this<State> {
 
   Result<Piece> take(std::uint64_t wanted, const std::vector<RowTensor>& row, std::uint64_t texts,
                      const RequestOptions& options) {
-    const auto fits = [&](const GatheredBatch& batch) {
-      return batch.rows < options_.rows_max && batch.layout.inputs() == row &&
-             (texts == 0 || options.texts_bytes <= batch.layout.texts_bytes() - batch.texts_used);
-    };
-    if (open_ && !fits(*open_)) closed_.push_back(std::exchange(open_, nullptr));
-    if (!open_) {
-      BatchLayout layout(row, options_.rows_max, texts);
-      HEADRACE_TRY(std::shared_ptr<BatchMemory> memory, runner_.allocate(layout.size_bytes()));
-      open_ = std::make_shared<GatheredBatch>(GatheredBatch{std::move(layout), std::move(memory)});
-    }
-    GatheredBatch& batch = *open_;
-    Piece piece{.batch = open_,
+    HEADRACE_TRY(const Batch open, open_batch(row, texts, options));
+    GatheredBatch& batch = *open;
+    Piece piece{.batch = open,
                 .first_row = batch.rows,
                 .rows = std::min(wanted, options_.rows_max - batch.rows),
                 .texts_next = batch.texts_used};
@@ -223,6 +218,32 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     return piece;
   }
 
+  // The batch that takes rows of this shape, and has room for one and its texts.
+  Result<Batch> open_batch(const std::vector<RowTensor>& row, std::uint64_t texts,
+                           const RequestOptions& options) {
+    const auto found =
+        std::ranges::find_if(open_, [&](const Batch& batch) { return batch->layout.inputs() == row; });
+    if (found != open_.end()) {
+      const GatheredBatch& batch = **found;
+      const bool has_room =
+          texts == 0 || options.texts_bytes <= batch.layout.texts_bytes() - batch.texts_used;
+      if (batch.rows < options_.rows_max && has_room) return *found;
+      closed_.push_back(take_out(open_, found));
+    } else if (open_.size() == kOpenMax) {
+      closed_.push_back(take_out(open_, open_.begin()));
+    }
+    BatchLayout layout(row, options_.rows_max, texts);
+    HEADRACE_TRY(std::shared_ptr<BatchMemory> memory, runner_.allocate(layout.size_bytes()));
+    return open_.emplace_back(
+        std::make_shared<GatheredBatch>(GatheredBatch{std::move(layout), std::move(memory)}));
+  }
+
+  static Batch take_out(std::vector<Batch>& from, std::vector<Batch>::iterator at) {
+    Batch batch = std::move(*at);
+    from.erase(at);
+    return batch;
+  }
+
   static void give_up(Piece& piece) {
     for (std::size_t i = 0; i < piece.batch->layout.inputs().size(); ++i)
       piece.batch->clear(i, piece.first_row, piece.rows);
@@ -231,15 +252,9 @@ class Batcher::State : public std::enable_shared_from_this<State> {
 
   // Sends what idle lanes can take.
   void send(Actions& actions) {
-    std::erase_if(closed_, [&](const Batch& batch) {
-      const bool is_empty = batch->writers == 0 && batch->parts.empty();
-      if (is_empty) waiting_rows_ -= batch->rows;
-      return is_empty;
-    });
-    if (open_ && open_->writers == 0 && open_->parts.empty()) {
-      waiting_rows_ -= std::exchange(open_->rows, 0);
-      open_->texts_used = 0;
-    }
+    std::erase_if(closed_, [&](const Batch& batch) { return forget_if_empty(*batch); });
+    // One that is empty stays, for the next request of its shape.
+    std::erase_if(open_, [&](const Batch& batch) { return forget_if_empty(*batch) && open_.size() > 1; });
     while (running_.size() < options_.lanes) {
       const Batch batch = next();
       if (!batch) return;
@@ -249,25 +264,35 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     }
   }
 
-  // Takes out the batch that goes next, of those that nobody writes to: the first of the highest priority.
-  // The open one comes last of its priority; if none can go, it takes no more rows.
-  Batch next() {
-    const auto best = best_closed();
-    if (open_ && !open_->parts.empty() && (best == closed_.end() || open_->priority > (*best)->priority)) {
-      if (open_->writers == 0) return std::exchange(open_, nullptr);
-      closed_.push_back(std::exchange(open_, nullptr));
-      return next();
-    }
-    if (best == closed_.end()) return nullptr;
-    Batch batch = *best;
-    closed_.erase(best);
-    return batch;
+  // Whether all rows of a batch were given up. They do not wait any more.
+  bool forget_if_empty(GatheredBatch& batch) {
+    if (batch.writers != 0 || !batch.parts.empty()) return false;
+    waiting_rows_ -= std::exchange(batch.rows, 0);
+    batch.texts_used = 0;
+    return true;
   }
 
-  std::vector<Batch>::iterator best_closed() {
-    auto best = closed_.end();
-    for (auto at = closed_.begin(); at != closed_.end(); ++at) {
-      if ((*at)->writers == 0 && (best == closed_.end() || (*at)->priority > (*best)->priority)) best = at;
+  // Takes out the batch that goes next: the first of the highest priority, of those that have rows and that
+  // nobody writes to. Open ones come last of their priority. If none can go, those with rows take no more, so
+  // that they can go soon.
+  Batch next() {
+    const auto closed = best_of(closed_), open = best_of(open_);
+    const bool is_open_better =
+        open != open_.end() && (closed == closed_.end() || (*open)->priority > (*closed)->priority);
+    if (is_open_better) return take_out(open_, open);
+    if (closed != closed_.end()) return take_out(closed_, closed);
+    for (const Batch& batch : open_) {
+      if (!batch->parts.empty()) closed_.push_back(batch);
+    }
+    std::erase_if(open_, [](const Batch& batch) { return !batch->parts.empty(); });
+    return nullptr;
+  }
+
+  static std::vector<Batch>::iterator best_of(std::vector<Batch>& batches) {
+    auto best = batches.end();
+    for (auto at = batches.begin(); at != batches.end(); ++at) {
+      const bool can_go = (*at)->writers == 0 && !(*at)->parts.empty();
+      if (can_go && (best == batches.end() || (*at)->priority > (*best)->priority)) best = at;
     }
     return best;
   }
@@ -370,7 +395,7 @@ class Batcher::State : public std::enable_shared_from_this<State> {
   const BatcherOptions options_;
   mutable std::mutex mutex_;
   std::optional<Error> refusal_;
-  Batch open_;                 // takes rows
+  std::vector<Batch> open_;    // take rows, each of another shape; the one that was begun first comes first
   std::vector<Batch> closed_;  // wait for a lane, in the order in which they were closed
   std::vector<Batch> running_;
   std::uint64_t waiting_rows_ = 0;

@@ -185,19 +185,41 @@ TEST_F(BatcherTest, RowsThatAreGivenUpAreZerosAndHoldNobodyUp) {
   EXPECT_EQ(batcher.counts().waiting_rows, 0U);
 }
 
-TEST_F(BatcherTest, OtherShapesBeginAnotherBatch) {
+TEST_F(BatcherTest, RowsOfEachShapeAreGatheredInABatchOfTheirOwn) {
   Batcher batcher(runner, {.rows_max = 8});
   send(batcher, {1});
+  const auto send_wide = [&](std::int64_t width, int number) {
+    auto wide = batcher.reserve(1, {{DataType::kFloat32, {width}}});
+    ASSERT_TRUE(wide);
+    fill(*wide, {static_cast<float>(number)});
+    std::move(*wide).commit(keep(number));
+  };
   send(batcher, {2});
-  auto pair = batcher.reserve(1, {{DataType::kFloat32, {2}}});
-  ASSERT_TRUE(pair);
-  fill(*pair, {5});
-  std::move(*pair).commit(keep(5));
+  send_wide(2, 5);
   send(batcher, {3});
+  send_wide(2, 6);
   EXPECT_THAT(runner.run_one(), ElementsAre(1));
-  EXPECT_THAT(runner.run_one(), ElementsAre(2));
+  EXPECT_THAT(runner.run_one(), ElementsAre(2, 3)) << "the shape that came first";
   runner.run_one();
-  EXPECT_THAT(runner.run_one(), ElementsAre(3));
+  EXPECT_EQ(batcher.counts().batches, 3U);
+  EXPECT_EQ(batcher.counts().waiting_rows, 0U);
+}
+
+TEST_F(BatcherTest, NoMoreThanEightShapesAreGatheredAtATime) {
+  Batcher batcher(runner, {.rows_max = 8});
+  send(batcher, {1});
+  for (int round = 0; round < 2; ++round) {
+    for (std::int64_t width = 1; width <= 9; ++width) {
+      auto wide = batcher.reserve(1, {{DataType::kFloat32, {width}}});
+      ASSERT_TRUE(wide);
+      fill(*wide, {static_cast<float>(width)});
+      std::move(*wide).commit(keep(0));
+    }
+  }
+  while (batcher.counts().requests_in_flight > 0) runner.run_one();
+  // The ninth closes the first, which then closes the second, and so on.
+  EXPECT_EQ(batcher.counts().batches, 1U + 18U);
+  EXPECT_EQ(batcher.counts().rows, 19U);
 }
 
 TEST_F(BatcherTest, BatchesAreFilledUpToAllowedSizesByTheFirstRow) {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <random>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "headrace/base/text.h"
@@ -16,7 +19,30 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kTick{50};  // expired requests, idle versions
+// A call that may take long, in a thread of its own. Its result is taken once it is there.
+template <typename T>
+class LongCall {
+ public:
+  bool is_running() const { return result_.valid(); }
+  bool is_done() const {
+    return result_.valid() && result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+  /// \error kResourceExhausted  the system refuses a thread
+  template <typename Function>
+  Status start(Function function) {
+    try {
+      result_ = std::async(std::launch::async, std::move(function));
+      return {};
+    } catch (const std::system_error& error) {
+      return Error{Code::kResourceExhausted, concat("starting a thread: ", error.what())};
+    }
+  }
+  /// Waits for it.
+  T take() { return result_.get(); }
+
+ private:
+  std::future<T> result_;
+};
 
 // Everything about one version that the worker knows.
 struct VersionRecord {
@@ -121,6 +147,12 @@ class LiveModel::Worker {
                                                " is there yet; the server looks for one every few seconds")}};
     }
     const auto ready = table.ready.find(*version);
+    if (ready != table.ready.end() && ready->second->has_ended()) {
+      // The worker has not heard of it yet.
+      return {Error{Code::kUnavailable,
+                    concat("the engine of version ", *version, " of ", name_, " has ended; ask again")},
+              true};
+    }
     if (ready != table.ready.end()) return {ready->second};
     const auto status = table.statuses.find(*version);
     if (status != table.statuses.end())
@@ -129,31 +161,33 @@ class LiveModel::Worker {
   }
 
  private:
+  // Nothing here takes long: looks at the store and loads run in threads of their own.
   void work(const std::stop_token& stop) {
-    Clock::time_point poll_at = Clock::now();
-    int hurried_polls = 0;
     while (!stop.stop_requested()) {
-      const Clock::time_point now = Clock::now();
-      if (now >= poll_at) {
-        const Status polled = poll(stop);
-        // A model that is about to appear should not wait for long.
-        const bool is_to_hurry = !polled || records_.empty();
-        hurried_polls = is_to_hurry ? hurried_polls + 1 : 0;
-        const Clock::duration wait = until_next_poll();
-        poll_at = Clock::now() + (is_to_hurry ? std::min(retry_wait(hurried_polls), wait) : wait);
-        if (!polled && polled.error().code != Code::kCancelled) remark_once(polled.error().message);
-      }
+      take_poll();
       take_ends();
-      load_next(stop);
+      take_load();
       settle();
-      answer_waiting();
-      for (auto& [number, record] : records_) {
-        if (record.served) record.served->expire();
-      }
+      start_poll(stop);
+      start_load(stop);
+      publish();
+      attend();
       std::unique_lock lock(ends_->mutex);
-      ends_->has_come.wait_for(lock, stop, kTick, [this] { return !ends_->errors.empty(); });
+      ends_->has_come.wait_for(lock, stop, options_.attend_each, [this] { return !ends_->errors.empty(); });
+    }
+    if (polling_.is_running()) static_cast<void>(polling_.take());
+    if (loading_.is_running()) {
+      if (auto last = loading_.take()) retire(*std::move(last));
     }
     drain_all();
+  }
+
+  // Ends what has waited for long enough.
+  void attend() {
+    for (auto& [number, record] : records_) {
+      if (record.served) record.served->expire();
+    }
+    end_retired();
     answer_waiting();
   }
 
@@ -167,7 +201,14 @@ class LiveModel::Worker {
     return std::min(options_.retry_first * (1 << doublings), options_.retry_last);
   }
 
-  Status poll(const std::stop_token& stop) {
+  void start_poll(const std::stop_token& stop) {
+    if (polling_.is_running() || Clock::now() < poll_at_) return;
+    const Status started = polling_.start([this, stop] { return poll(stop); });
+    if (!started) finish_poll(started);
+  }
+
+  // In a thread of its own, which alone uses the source.
+  Result<WantedVersions> poll(const std::stop_token& stop) {
     const CallOptions call{.stop = stop};
     if (!source_) {
       HEADRACE_TRY(source_, parts_.open_source(call));
@@ -175,9 +216,26 @@ class LiveModel::Worker {
     } else {
       HEADRACE_CHECK(source_->poll(call));
     }
-    for (const std::string& each : source_->wanted().remarks) remark_once(each);
-    want(source_->wanted());
-    return {};
+    return source_->wanted();
+  }
+
+  void take_poll() {
+    if (!polling_.is_done()) return;
+    const Result<WantedVersions> wanted = polling_.take();
+    if (wanted) {
+      for (const std::string& each : wanted->remarks) remark_once(each);
+      want(*wanted);
+    }
+    finish_poll(wanted ? Status() : Status(wanted.error()));
+  }
+
+  // A model that is about to appear should not wait for long.
+  void finish_poll(const Status& polled) {
+    const bool is_to_hurry = !polled || records_.empty();
+    hurried_polls_ = is_to_hurry ? hurried_polls_ + 1 : 0;
+    const Clock::duration wait = until_next_poll();
+    poll_at_ = Clock::now() + (is_to_hurry ? std::min(retry_wait(hurried_polls_), wait) : wait);
+    if (!polled) remark_once(polled.error().message);
   }
 
   void want(const WantedVersions& wanted) {
@@ -188,52 +246,65 @@ class LiveModel::Worker {
       VersionRecord& record = records_[version->number];
       if (record.wanted && record.wanted->digest == version->digest) continue;
       record.wanted = version;
+      record.loading.number = version->number;
       record.failures = 0;
       record.retry_at = {};
     }
   }
 
   // Loads the first version that is due. The one with the highest number comes first.
-  void load_next(const std::stop_token& stop) {
+  void start_load(const std::stop_token& stop) {
+    if (loading_.is_running()) return;
     for (auto at = wanted_numbers_.rbegin(); at != wanted_numbers_.rend(); ++at) {
       VersionRecord& record = records_.at(*at);
       if (!record.is_to_be_loaded() || Clock::now() < record.retry_at) continue;
-      Status loaded = load(record, stop);
-      const bool was_stopped = stop.stop_requested();
-      record.is_coming_back = false;
-      if (!loaded && !was_stopped) fail(record, std::move(loaded).error());
+      loading_state_ = VersionState::kFetching;
+      loading_version_ = record.wanted;
+      const Status started =
+          loading_.start([this, wanted = record.wanted, stop] { return load(*wanted, stop); });
+      if (!started) fail(record, started.error());
       return;
     }
   }
 
-  Status load(VersionRecord& record, const std::stop_token& stop) {
-    const std::uint64_t number = record.wanted->number;
-    const auto tell = [&](VersionState state) {
-      record.loading = {.number = number, .state = state, .is_coming_back = record.is_coming_back};
-      publish();
-    };
-    tell(VersionState::kFetching);
-    const auto on_end = [ends = ends_, key = std::pair(number, record.wanted->digest)](const Error& error) {
+  // In a thread of its own.
+  Result<std::shared_ptr<ServedVersion>> load(const WantedVersion& wanted, const std::stop_token& stop) {
+    const auto tell = [this](VersionState state) { loading_state_ = state; };
+    const auto on_end = [ends = ends_, key = std::pair(wanted.number, wanted.digest)](const Error& error) {
       const std::scoped_lock lock(ends->mutex);
       ends->errors.insert_or_assign(key, error);
       ends->has_come.notify_all();
     };
-    HEADRACE_TRY(std::unique_ptr<LoadedModel> model, parts_.load(*record.wanted, tell, on_end, stop));
+    HEADRACE_TRY(std::unique_ptr<LoadedModel> model, parts_.load(wanted, tell, on_end, stop));
     auto served =
-        std::make_shared<ServedVersion>(number, record.wanted->digest, std::move(model), options_.batching);
+        std::make_shared<ServedVersion>(wanted.number, wanted.digest, std::move(model), options_.batching);
     tell(VersionState::kWarming);
+    const std::stop_callback end_early(stop, [&] { served->end(); });
     Status warmed = warm_up(*served);
-    if (!warmed) {
-      finish(*served);
-      return warmed;
+    if (warmed) return served;
+    finish(*served);
+    return std::move(warmed).error();
+  }
+
+  void take_load() {
+    if (loading_.is_done()) take_load_result(loading_.take());
+  }
+
+  void take_load_result(Result<std::shared_ptr<ServedVersion>> loaded) {
+    const std::shared_ptr<const WantedVersion> wanted = std::exchange(loading_version_, nullptr);
+    const auto found = records_.find(wanted->number);
+    const bool is_wanted = found != records_.end() && found->second.wanted->digest == wanted->digest;
+    if (!is_wanted) {
+      if (loaded) retire(*std::move(loaded));
+      return;
     }
-    record.failures = 0;
+    VersionRecord& record = found->second;
     record.is_coming_back = false;
-    std::swap(record.served, served);
-    publish();
-    if (served) retire(std::move(served));
-    remark(concat(name_, ": version ", number, " is ready"));
-    return {};
+    if (!loaded) return fail(record, std::move(loaded).error());
+    record.failures = 0;
+    std::swap(record.served, *loaded);
+    if (*loaded) retire(*std::move(loaded));
+    remark(concat(name_, ": version ", wanted->number, " is ready"));
   }
 
   void fail(VersionRecord& record, Error error) {
@@ -247,7 +318,6 @@ class LiveModel::Worker {
                       .state = VersionState::kFailed,
                       .error = std::move(error),
                       .is_coming_back = record.is_coming_back};
-    publish();
   }
 
   // Versions whose engine has ended are loaded again.
@@ -292,8 +362,6 @@ class LiveModel::Worker {
       }
       at = records_.erase(at);
     }
-    end_retired();
-    publish();
   }
 
   bool is_ready(std::uint64_t number) const {
@@ -304,7 +372,6 @@ class LiveModel::Worker {
   // The requests of a version that has left the table have some time to end.
   void retire(std::shared_ptr<ServedVersion> version) {
     retired_.push_back({std::move(version), Clock::now() + options_.drain_max, false});
-    publish();
   }
 
   // Requests that have found a version before may still come to it until nobody else holds it.
@@ -337,9 +404,10 @@ class LiveModel::Worker {
     wanted_numbers_.clear();
     publish();
     while (!retired_.empty()) {
-      end_retired();
+      attend();
       if (!retired_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    attend();
   }
 
   void publish() {
@@ -347,6 +415,10 @@ class LiveModel::Worker {
     made->labels = labels_;
     for (const auto& [number, record] : records_) {
       made->statuses[number] = record.loading;
+      if (record.wanted == loading_version_) {
+        made->statuses[number] = {
+            .number = number, .state = loading_state_, .is_coming_back = record.is_coming_back};
+      }
       if (!record.served) continue;
       made->statuses[number] = {.number = number, .state = VersionState::kReady};
       made->ready[number] = record.served;
@@ -402,9 +474,16 @@ class LiveModel::Worker {
   const LiveModelParts parts_;
   const LiveModelOptions options_;
 
+  std::unique_ptr<ModelSource> source_;  // of the thread that polls
+  std::atomic<VersionState> loading_state_ = VersionState::kFetching;
+
   // The worker's own.
   std::mt19937_64 jitter_;
-  std::unique_ptr<ModelSource> source_;
+  Clock::time_point poll_at_{};
+  int hurried_polls_ = 0;
+  LongCall<Result<WantedVersions>> polling_;
+  LongCall<Result<std::shared_ptr<ServedVersion>>> loading_;
+  std::shared_ptr<const WantedVersion> loading_version_;  // null: none is being loaded
   std::set<std::uint64_t> wanted_numbers_;
   std::map<std::string, std::uint64_t, std::less<>> wanted_labels_;
   std::map<std::string, std::uint64_t, std::less<>> labels_;  // in force
@@ -439,8 +518,9 @@ void LiveModel::await(std::optional<std::uint64_t> version, std::optional<std::s
 bool LiveModel::is_ready() const { return find({}, {}).has_value(); }
 
 std::vector<VersionStatus> LiveModel::statuses() const {
+  const std::shared_ptr<const VersionTable> table = worker_->table();
   std::vector<VersionStatus> out;
-  for (const auto& [number, status] : worker_->table()->statuses) out.push_back(status);
+  for (const auto& [number, status] : table->statuses) out.push_back(status);
   return out;
 }
 
@@ -449,8 +529,9 @@ std::map<std::string, std::uint64_t, std::less<>> LiveModel::labels() const {
 }
 
 std::vector<std::shared_ptr<ServedVersion>> LiveModel::ready_versions() const {
+  const std::shared_ptr<const VersionTable> table = worker_->table();
   std::vector<std::shared_ptr<ServedVersion>> out;
-  for (const auto& [number, version] : worker_->table()->ready) out.push_back(version);
+  for (const auto& [number, version] : table->ready) out.push_back(version);
   return out;
 }
 

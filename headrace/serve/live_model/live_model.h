@@ -30,8 +30,9 @@ struct VersionStatus {
   bool is_coming_back = false;
 };
 
-/// Loads a version. `on_state` may be told kLoading once the files are there. `on_end` is called at most
-/// once, from any thread, if the model ends by itself after it was loaded. Ends early with kCancelled.
+/// Loads a version; runs in a thread of its own. `on_state` may be told kLoading once the files are there.
+/// `on_end` is called at most once, from any thread, if the model ends by itself after it was loaded. Ends
+/// early with kCancelled.
 using LoadVersion = std::function<Result<std::unique_ptr<LoadedModel>>(
     const WantedVersion& version, const std::function<void(VersionState)>& on_state,
     std::function<void(const Error&)> on_end, const std::stop_token& stop)>;
@@ -53,16 +54,19 @@ struct LiveModelOptions {
   std::chrono::milliseconds retry_last{60'000};
   /// How long the requests of a version that is not wanted any more may take.
   std::chrono::milliseconds drain_max{60'000};
+  /// Between two looks at deadlines, at versions that drain, and at what was polled and loaded.
+  std::chrono::milliseconds attend_each{50};
   std::uint64_t jitter_seed = 0;
 };
 
-/// Thread-safe. One thread of its own does all the work, so versions are loaded one after another. A version
-/// that is asked is ended only when its successor is ready; a failure keeps the one that is ready.
+/// Thread-safe. Versions are loaded one after another. A version that is asked is ended only when its
+/// successor is ready; a failure keeps the one that is ready. A store that hangs, or a load that takes long,
+/// holds up no request and no deadline.
 class LiveModel {
  public:
   /// Returns at once. `name`: as clients know it.
   LiveModel(std::string name, LiveModelParts parts, const LiveModelOptions& options);
-  /// Ends all versions, after up to drain_max for requests in flight.
+  /// Stops what is being loaded, and ends all versions, after up to drain_max for requests in flight.
   ~LiveModel();
   LiveModel(const LiveModel&) = delete;
   LiveModel& operator=(const LiveModel&) = delete;

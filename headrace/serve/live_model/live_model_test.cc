@@ -80,6 +80,7 @@ class AddingModel final : public LoadedModel, public BatchRunner {
     bool is_held = false;
     std::function<void(const Error&)> on_end;
     std::atomic<int> alive = 0;
+    std::atomic<bool> has_crashed = false;
   };
   AddingModel(float added, std::shared_ptr<Control> control) : added_(added), control_(std::move(control)) {
     ++control_->alive;
@@ -96,6 +97,7 @@ class AddingModel final : public LoadedModel, public BatchRunner {
     has_ended_ = true;
     control_->changed.notify_all();
   }
+  bool has_ended() const override { return control_->has_crashed; }
   Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size) override {
     return std::shared_ptr<BatchMemory>(std::make_shared<OwnMemory>(size));
   }
@@ -151,13 +153,17 @@ class LiveModelTest : public testing::Test {
     parts.load = [this](const WantedVersion& version, const auto& on_state, auto on_end,
                         const std::stop_token& stop) -> Result<std::unique_ptr<LoadedModel>> {
       on_state(VersionState::kLoading);
-      const std::scoped_lock lock(mutex);
+      std::unique_lock lock(mutex);
       loads.push_back(version.digest);
+      if (hanging.contains(version.digest)) {
+        std::condition_variable_any stopped;
+        stopped.wait(lock, stop, [] { return false; });
+        return Error{Code::kCancelled, "loading was stopped"};
+      }
       if (failing.contains(version.digest)) return Error{Code::kDataLoss, "it is damaged"};
       auto& control = controls[version.digest];
       if (!control) control = std::make_shared<AddingModel::Control>();
       control->on_end = std::move(on_end);
-      static_cast<void>(stop);
       return std::unique_ptr<LoadedModel>(
           std::make_unique<AddingModel>(static_cast<float>(version.number), control));
     };
@@ -204,12 +210,14 @@ class LiveModelTest : public testing::Test {
     return future;
   }
 
-  LiveModelOptions options{
-      .poll_each = milliseconds(4), .retry_first = milliseconds(2), .retry_last = milliseconds(8)};
+  LiveModelOptions options{.poll_each = milliseconds(4),
+                           .retry_first = milliseconds(2),
+                           .retry_last = milliseconds(8),
+                           .attend_each = milliseconds(2)};
   const std::shared_ptr<TestSource::Shared> shared = std::make_shared<TestSource::Shared>();
   std::optional<Error> source_error;
   std::mutex mutex;
-  std::set<std::string> failing;
+  std::set<std::string> failing, hanging;
   std::vector<std::string> loads;
   std::map<std::string, std::shared_ptr<AddingModel::Control>> controls;
   std::vector<std::string> remarks;
@@ -342,6 +350,19 @@ TEST_F(LiveModelTest, RequestsWaitForAVersionThatIsComingBack) {
   EXPECT_EQ(late.get_future().get().error().code, Code::kDeadlineExceeded);
 }
 
+TEST_F(LiveModelTest, RequestsWaitFromTheMomentThatTheEngineHasEnded) {
+  want({{1, "a"}}, {{"latest", 1}});
+  start();
+  wait_for_version(1);
+  controls.at("a")->has_crashed = true;
+  EXPECT_EQ(live->find({}, {}).error().code, Code::kUnavailable);
+  std::promise<Result<std::shared_ptr<ServedVersion>>> promise;
+  live->await({}, {}, std::chrono::steady_clock::time_point::max(),
+              [&](auto found) { promise.set_value(std::move(found)); });
+  controls.at("a")->has_crashed = false;  // another engine
+  EXPECT_TRUE(promise.get_future().get());
+}
+
 TEST_F(LiveModelTest, NobodyWaitsForAVersionThatFailsAgain) {
   want({{1, "a"}}, {{"latest", 1}});
   start();
@@ -389,6 +410,29 @@ TEST_F(LiveModelTest, ASourceThatCannotBeOpenedIsTriedAgain) {
     source_error.reset();
   }
   wait_for_version(1);
+}
+
+TEST_F(LiveModelTest, ALoadThatHangsHoldsUpNobodyAndIsStopped) {
+  want({{1, "a"}}, {{"latest", 1}});
+  start();
+  wait_for_version(1);
+  {
+    const std::scoped_lock lock(mutex);
+    hanging = {"b"};
+  }
+  want({{2, "b"}}, {{"latest", 2}});
+  wait_until([&] {
+    const auto statuses = live->statuses();
+    return statuses.size() == 2 && statuses[1].state == VersionState::kLoading;
+  });
+  EXPECT_EQ(*ask().get(), 11);
+  controls.at("a")->on_end({Code::kUnavailable, "a segmentation fault"});
+  wait_until([&] { return !live->find({}, {}); });
+  std::promise<Result<std::shared_ptr<ServedVersion>>> late;
+  live->await(1, {}, std::chrono::steady_clock::now() + milliseconds(20),
+              [&](auto found) { late.set_value(std::move(found)); });
+  EXPECT_EQ(late.get_future().get().error().code, Code::kDeadlineExceeded);
+  live.reset();
 }
 
 TEST_F(LiveModelTest, ItsEndWaitsForRequestsInFlight) {

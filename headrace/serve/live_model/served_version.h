@@ -22,6 +22,8 @@ class LoadedModel {
   virtual BatchRunner& runner(std::size_t signature) = 0;
   /// Batches that run, and those that come from now on, are answered with kUnavailable.
   virtual void end() = 0;
+  /// Whether that is so, for whatever reason.
+  virtual bool has_ended() const = 0;
 };
 
 /// Thread-safe. REQUIRES, at its end: no request is in flight, see is_idle
@@ -45,6 +47,7 @@ class ServedVersion {
   void refuse(const Error& error);
   /// As LoadedModel::end.
   void end() { loaded_->end(); }
+  bool has_ended() const { return loaded_->has_ended(); }
   /// Whether every request was answered. Once it refuses requests, it stays so.
   bool is_idle() const;
   std::vector<Batcher::Counts> counts() const;

@@ -109,6 +109,7 @@ class RemoteEngine::Core {
     end_process({});
   }
 
+  bool has_ended() const { return is_lost_ || is_ended_on_purpose_; }
   const EngineLoaded& about() const { return about_; }
   pid_t process() const { return process_; }
   BatchRunner& runner(std::size_t signature) { return *runners_[signature]; }
@@ -185,6 +186,7 @@ class RemoteEngine::Core {
       good = received ? handle(std::move(*received)) : Status(received.error());
       if (good || good.error().code == Code::kDeadlineExceeded) good = check_running();
     }
+    is_lost_ = true;
     Error error = lost(std::move(good).error(), "while it ran");
     if (is_ended_on_purpose_) error = {Code::kUnavailable, concat(name_, " is not served any more")};
     fail_all(error);
@@ -277,6 +279,7 @@ class RemoteEngine::Core {
   std::condition_variable_any has_come_;
   std::uint64_t next_batch_ = 1;
   std::atomic<bool> is_to_end_ = false;
+  std::atomic<bool> is_lost_ = false;
   std::atomic<bool> is_ended_on_purpose_ = false;
   std::jthread thread_;
 };
@@ -301,6 +304,7 @@ Result<std::unique_ptr<RemoteEngine>> RemoteEngine::start(const EngineCommand& c
 RemoteEngine::RemoteEngine(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 RemoteEngine::~RemoteEngine() = default;
 void RemoteEngine::end() { core_->end(); }
+bool RemoteEngine::has_ended() const { return core_->has_ended(); }
 
 const EngineLoaded& RemoteEngine::about() const { return core_->about(); }
 int RemoteEngine::process_id() const { return core_->process(); }

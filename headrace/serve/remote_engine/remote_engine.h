@@ -55,6 +55,9 @@ class RemoteEngine {
   /// by a thread of this.
   void end();
 
+  /// Whether batches that come now are answered so. True before the first of them is.
+  bool has_ended() const;
+
   const EngineLoaded& about() const;
   int process_id() const;
   /// Runs batches of about().model.signatures[signature]; lives as long as this. If the process ends, batches

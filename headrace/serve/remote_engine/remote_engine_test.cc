@@ -215,10 +215,12 @@ TEST(RemoteEngine, AProcessThatEndsCostsItsBatchesAlone) {
   ASSERT_TRUE(started.engine);
   Batcher batcher((*started).runner(0), {});
   EXPECT_TRUE(ask(batcher, {1}).get());
+  EXPECT_FALSE((*started).has_ended());
   const Answer lost = ask(batcher, {kEnds}).get();
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, Code::kUnavailable);
   EXPECT_THAT(lost.error().message, HasSubstr("the engine of the model ended while it ran: exit status 3"));
+  EXPECT_TRUE((*started).has_ended());
   EXPECT_EQ(started.ended.get().message, lost.error().message);
   EXPECT_EQ(ask(batcher, {1}).get().error().code, Code::kUnavailable) << "nobody comes back";
 }

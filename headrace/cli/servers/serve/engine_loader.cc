@@ -35,6 +35,7 @@ class LoadedProcess final : public LoadedModel {
   const ServedModel& model() const override { return engine_->about().model; }
   BatchRunner& runner(std::size_t signature) override { return engine_->runner(signature); }
   void end() override { engine_->end(); }
+  bool has_ended() const override { return engine_->has_ended(); }
 
  private:
   const CachedExport files_;

@@ -21,6 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEach{50};
+constexpr std::chrono::milliseconds kTokensLookEach{2'000};
 
 // A model as it is given on the command line.
 struct GivenModel {
@@ -166,10 +167,15 @@ class Server {
   Status listen() {
     HEADRACE_TRY(const std::chrono::milliseconds deadline, duration_option(options_, "deadline"));
     const Environment& environment = context_.environment;
+    if (options_.given("tokens")) {
+      HEADRACE_TRY(tokens_, AccessTokens::open(options_.text("tokens"), kTokensLookEach,
+                                               [this](const std::string& text) { say(text); }));
+    }
     router_.emplace(models_, metrics_,
                     RequestRouterOptions{.deadline = deadline,
                                          .predict_route = environment.get("AIP_PREDICT_ROUTE").value_or(""),
-                                         .health_route = environment.get("AIP_HEALTH_ROUTE").value_or("")});
+                                         .health_route = environment.get("AIP_HEALTH_ROUTE").value_or(""),
+                                         .tokens = tokens_.get()});
     HttpServerOptions http;
     http.listen = {address(options_.text("listen"), options_.integer("port"))};
     http.threads = threads_option(options_, "http-threads", std::max(available_cores() / 2, 1));
@@ -182,7 +188,7 @@ class Server {
                                .client_ca_file = options_.text("tls-client-ca")};
     }
     HEADRACE_TRY(http_, HttpServer::start(
-                            std::move(http), [](const RequestHead&) { return HeadVerdict{}; },
+                            std::move(http), [this](const RequestHead& head) { return router_->judge(head); },
                             [this](ReceivedRequest request, Responder responder) {
                               router_->answer(std::move(request), std::move(responder));
                             }));
@@ -208,10 +214,10 @@ class Server {
                                    address(options_.text("admin-listen"), admin_->port())));
     static_cast<void>(context_.console.flush());
     const std::string& host = options_.text("listen");
-    if (host != "127.0.0.1" && host != "localhost" && host != "::1" && !options_.given("tls-client-ca"))
-      context_.console.warn(concat("anyone who can reach ", host,
-                                   " can use the models: there is no "
-                                   "authentication without --tls-client-ca"));
+    const bool is_local = host == "127.0.0.1" || host == "localhost" || host == "::1";
+    if (is_local || options_.given("tls-client-ca") || options_.given("tokens")) return;
+    context_.console.warn(
+        concat("anyone who can reach ", host, " can use the models: give --tokens, or --tls-client-ca"));
   }
 
   void tell_when_ready(const std::stop_token& stop) {
@@ -239,13 +245,12 @@ class Server {
                  "some requests were not answered before the time of --drain was over"};
   }
 
-  void say(const std::string& text) {
-    context_.console.note(text);
-  }
+  void say(const std::string& text) { context_.console.note(text); }
 
   CommandContext& context_;
   const OptionValues& options_;
   std::unique_ptr<ExportCache> cache_;
+  std::unique_ptr<AccessTokens> tokens_;
   ServingMetrics metrics_;
   ServedModels models_;
   std::optional<RequestRouter> router_;

@@ -117,6 +117,38 @@ RequestRouter::RequestRouter(const ServedModels& models, ServingMetrics& metrics
                              RequestRouterOptions options)
     : models_(models), metrics_(metrics), options_(std::move(options)) {}
 
+namespace {
+
+// The model that a request names, as far as its head tells.
+std::optional<std::string> named_model(const RequestHead& head) {
+  if (const auto route = parse_infer_route(head.method(), head.target()); route && !route->model.name.empty())
+    return route->model.name;
+  if (const auto route = parse_rest_route(head.method(), head.target())) return route->model.name;
+  return std::nullopt;
+}
+
+bool is_probe(const RequestHead& head, const std::string& health_route) {
+  const std::string_view path = path_of(head.target());
+  if (!health_route.empty() && path == health_route) return true;
+  const auto route = parse_infer_route(head.method(), path);
+  return route && (route->verb == InferVerb::kServerLive || route->verb == InferVerb::kServerReady);
+}
+
+}  // namespace
+
+HeadVerdict RequestRouter::judge(const RequestHead& head) const {
+  if (options_.tokens == nullptr || is_probe(head, options_.health_route)) return {};
+  auto model = named_model(head);
+  if (!options_.predict_route.empty() && path_of(head.target()) == options_.predict_route)
+    model = models_.first().name();
+  const Status allowed = options_.tokens->check(head.header("Authorization"), model);
+  if (allowed) return {};
+  HttpAnswer refusal = error_answer(http_status(allowed.error().code), allowed.error().message);
+  if (allowed.error().code == Code::kUnauthenticated)
+    refusal.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"headrace\"");
+  return {.refusal = std::move(refusal)};
+}
+
 void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
   const std::string_view target = request.head.target();
   const bool is_infer = target.starts_with("/v2");

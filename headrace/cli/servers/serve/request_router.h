@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "headrace/cli/servers/serve/access_tokens.h"
 #include "headrace/cli/servers/serve/http_server.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
@@ -20,6 +21,8 @@ struct RequestRouterOptions {
   /// Paths that mean the first model, as Vertex AI names them by AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE.
   std::string predict_route{};
   std::string health_route{};
+  /// None: everybody may ask. Borrowed.
+  AccessTokens* tokens = nullptr;
 };
 
 /// Thread-safe.
@@ -28,6 +31,8 @@ class RequestRouter {
   /// Borrows both.
   RequestRouter(const ServedModels& models, ServingMetrics& metrics, RequestRouterOptions options);
 
+  /// Decides by its head whether a request may go on: its token. Probes of health need none.
+  HeadVerdict judge(const RequestHead& head) const;
   /// For clients. A deadline of its own may be in the header X-Request-Timeout-Ms.
   void answer(ReceivedRequest request, Responder responder) const;
   /// For operators: /livez, /readyz, /startupz, /metrics (also under TensorFlow Serving's path), /models.
