@@ -16,6 +16,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -237,6 +238,7 @@ def main() -> None:
     parser = measuring.arguments_of(__doc__, repeats=3)
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the servers that it has started end with it
     done: dict = {}
     if arguments.json and arguments.json.exists() and set(arguments.only) != set(CASES):
         done = json.loads(arguments.json.read_text())["raw"]

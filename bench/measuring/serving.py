@@ -134,8 +134,8 @@ class Server:
 
     def cpu_seconds(self) -> tuple[float, float]:
         """User and system time of the first process, and of all others."""
-        first = _cpu_seconds(self.process.pid, False)
-        return first, sum(_cpu_seconds(pid, True) for pid in self.children())
+        first = cpu_seconds(self.process.pid, False)
+        return first, sum(cpu_seconds(pid, True) for pid in self.children())
 
     def resident_bytes(self) -> dict[str, int]:
         """Resident memory of the first process, and of all."""
@@ -147,11 +147,18 @@ def _stat(pid: int) -> list[str]:
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
-def _cpu_seconds(pid: int, with_ended: bool) -> float:
+def cpu_seconds(pid: int, with_ended: bool = False) -> float:
     """User and system time, and that of children which have ended."""
     with contextlib.suppress(OSError):
         return sum(map(int, _stat(pid)[11 : 15 if with_ended else 13])) / os.sysconf("SC_CLK_TCK")
     return 0.0
+
+
+def busy_seconds() -> float:
+    """CPU time of everything that has run on this machine."""
+    fields = pathlib.Path("/proc/stat").read_text().split("\n")[0].split()
+    user, nice, system, _, _, interrupts, soft, stolen = map(int, fields[1:9])
+    return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
 
 
 def _resident_bytes(pid: int) -> int:

@@ -1,5 +1,6 @@
 """`headrace serve` over time: it loads while it answers, gives memory back, is idle, starts."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -8,17 +9,8 @@ import subprocess
 import sys
 import time
 
-from . import ROOT, build, cores, headrace, median, object_store, run
-from .serving import (
-    Request,
-    Server,
-    load,
-    model,
-    per_second,
-    row_of_numbers,
-    serving,
-    write_json,
-)
+from . import ROOT, build, cores, headrace, median, object_store, run, serving
+from .serving import Request, Server, load, model, per_second, row_of_numbers, write_json
 
 sys.path.insert(0, str(ROOT / "tools"))
 
@@ -26,6 +18,7 @@ CAPACITY_S = 3
 BEFORE_S, AFTER_S, SETTLE_S = 10, 3, 1
 MOST_S = 170
 LARGE_MIB = 2048
+SHARES = {"half": 0.5, "a tenth": 0.1}  # of the capacity
 LOADS = 22
 EACH_MIB = 208
 IDLE_S = 120
@@ -56,67 +49,114 @@ def _has_version(server: Server, name: str, number: int, processes: int) -> bool
     return server.models()[name]["labels"].get("latest") == number and len(server.children()) == processes
 
 
-def _load_beside(folder: pathlib.Path, request: Request, small: pathlib.Path, large: pathlib.Path) -> dict:
+class _Watched:
+    """The phases of a load, and how busy the machine was in them."""
+
+    def __init__(self, server: Server, client: subprocess.Popen):
+        self._server, self._client = server, client
+        self.begins: list[tuple[str, float]] = []
+        self._cpu_s: list[tuple[float, float, float]] = []  # of the machine, of the server, of the client
+
+    def begin(self, phase: str) -> None:
+        self.begins.append((phase, time.monotonic()))
+        client_s = serving.cpu_seconds(self._client.pid)
+        self._cpu_s.append((serving.busy_seconds(), sum(self._server.cpu_seconds()), client_s))
+
+    def follow(self, name: str, number: int, processes: int) -> None:
+        """Until the version is ready and older ones have gone: a phase for each of its states."""
+
+        def is_over() -> bool:
+            model = self._server.models()[name]
+            states = {each["number"]: each["state"] for each in model["versions"]}
+            state = states.get(number, "not yet seen")
+            if state != self.begins[-1][0]:
+                self.begin(state)
+            has_gone = len(self._server.children()) == processes
+            return model["labels"].get("latest") == number and has_gone
+
+        self._server.wait_until(is_over, "switched", 0.1)
+
+    def phases(self, answers) -> list[dict]:
+        found = []
+        for at, (phase, begins) in enumerate(self.begins[:-1]):
+            ends = self.begins[at + 1][1]
+            used = [
+                after - before for before, after in zip(self._cpu_s[at], self._cpu_s[at + 1], strict=True)
+            ]
+            others = (used[0] - used[1] - used[2]) / (ends - begins)
+            busy = {"others' cores": others, "server's": used[1] / (ends - begins)}
+            busy["client's"] = used[2] / (ends - begins)
+            found.append({"phase": phase, "s": ends - begins, **busy, **_percentiles(answers, begins, ends)})
+        return found
+
+
+def _load_beside(folder: pathlib.Path, request: Request, share: float) -> dict:
     """One run: a second model gets a version of 2 GB while the first one answers."""
-    shutil.copytree(small, folder / "b" / "1")
-    shutil.copytree(large, folder / "new", copy_function=os.link)
+    import numpy as np
+
+    shutil.copytree(model("weights", 1), folder / "b" / "1")
+    shutil.copytree(model("weights", LARGE_MIB), folder / "new", copy_function=os.link)
     words = [f"mlp={model('mlp')}", folder / "b", *POLL_EACH]
-    with serving(folder / "server", cores(), *words) as server:
+    with serving.serving(folder / "server", cores(), *words) as server:
         load(server, request, cores(), CAPACITY_S)
-        capacity = per_second([load(server, request, cores(), CAPACITY_S)])[0]
+        rate = share * per_second([load(server, request, cores(), CAPACITY_S)])[0]
         program = build("headrace_bench_open_loop_client")
         answers, raw = folder / "answers", request.raw(folder / "raw")
-        command = [program, server.port, 64, capacity / 2, MOST_S, raw, answers]
+        command = [program, server.port, serving.CONNECTIONS, rate, MOST_S, raw, answers]
         load_average = os.getloadavg()[0]
         client = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, text=True)
+        watched = _Watched(server, client)
         try:
             time.sleep(SETTLE_S)
-            begins = time.monotonic()
+            watched.begin("before")
             time.sleep(BEFORE_S)
-            appears = time.monotonic()
+            watched.begin("not yet seen")
             (folder / "new").rename(folder / "b" / "2")
-            server.wait_until(lambda: _has_version(server, "b", 2, 2), "switched to version 2", 0.2)
-            switched = time.monotonic()
-            time.sleep(SETTLE_S + AFTER_S)
+            watched.follow("b", 2, 2)
+            time.sleep(SETTLE_S)
+            watched.begin("after")
+            time.sleep(AFTER_S)
+            watched.begin("end")
         finally:
             client.send_signal(signal.SIGTERM)
         output = client.communicate()[0]
     if client.returncode or output != '{"failures": 0}\n':
         raise SystemExit(f"bench: not all answers are good: {output}")
-    import numpy as np
-
     latencies = np.fromfile(answers, np.int64).reshape(-1, 2)
-    during_ends = switched + SETTLE_S
+    begins = [when for _, when in watched.begins]
     return {
-        "requests per second": capacity / 2,
-        "before": _percentiles(latencies, begins, appears),
-        "while it loads": _percentiles(latencies, appears, during_ends),
-        "after": _percentiles(latencies, during_ends, during_ends + AFTER_S),
-        "loading_s": switched - appears,
+        "requests per second": rate,
+        "before": _percentiles(latencies, begins[0], begins[1]),
+        "while it loads": _percentiles(latencies, begins[1], begins[-2]),
+        "phases": watched.phases(latencies),
         "load_average": [load_average, os.getloadavg()[0]],
     }
 
 
 def load_while_answering(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
     request = mlp_request(folder)
-    small, large = model("weights", 1), model("weights", LARGE_MIB)
-    runs = []
-    for number in range(max(repeats, 5)):
-        place = folder / f"load-{number}"
-        place.mkdir()
-        runs.append(_load_beside(place, request, small, large))
-        shutil.rmtree(place)
-        print(f"  {runs[-1]}", flush=True)
-    pairs = [(one["before"]["p99"], one["while it loads"]["p99"]) for one in runs]
-    ratios = [1.0 if after - before <= 2 else after / before for before, after in pairs]
-    summary = {
-        "load: p99 in ms before": median(before for before, _ in pairs),
-        "load: p99 in ms while another model of 2 GB loads": median(after for _, after in pairs),
-        "load: the latter over the former, median": median(after / before for before, after in pairs),
-        "load: the same, 1 if it is at most 2 ms more (must be <= 1.2)": median(ratios),
-        "load: the same in the worst of five runs": max(ratios),
-    }
-    return summary, {"runs": runs}
+    raw: dict = {}
+    summary = {}
+    for share, requirement in {"half": " (must be <= 1.2)", "a tenth": ""}.items():
+        runs = raw[share] = []
+        for number in range(max(repeats, 5)):
+            place = folder / f"load-{number}"
+            place.mkdir()
+            runs.append(_load_beside(place, request, SHARES[share]))
+            shutil.rmtree(place)
+            print(f"  {share}: {json.dumps(runs[-1])}", flush=True)
+        pairs = [(one["before"]["p99"], one["while it loads"]["p99"]) for one in runs]
+        ratios = [1.0 if after - before <= 2 else after / before for before, after in pairs]
+        name = f"load, at {share} of the capacity:"
+        summary |= {
+            f"{name} requests per second": median(one["requests per second"] for one in runs),
+            f"{name} p99 in ms before": median(before for before, _ in pairs),
+            f"{name} p99 in ms while 2 GB load": median(after for _, after in pairs),
+            f"{name} one over the other, median": median(after / before for before, after in pairs),
+            f"{name} the same, 1 if at most 2 ms more{requirement}": median(ratios),
+            f"{name} the same in the worst run": max(ratios),
+        }
+    return summary, raw
 
 
 # Memory
@@ -128,7 +168,7 @@ def memory_of_loads(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
     shutil.copytree(source, place / "1")
     request = Request("/v1/models/weights:predict", write_json(folder / "row", {"instances": [[1.0] * 8]}))
     resident = []
-    with serving(folder / "server", cores(), place, *POLL_EACH, "--cache-size", "1GiB") as server:
+    with serving.serving(folder / "server", cores(), place, *POLL_EACH, "--cache-size", "1GiB") as server:
 
         def look() -> None:
             for _ in range(50):
@@ -195,7 +235,7 @@ def idle_requests(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
         with FaultProxy(object_store.host(), Options(rate=0)) as proxy:
             env = {"AWS_ENDPOINT_URL_S3": proxy.url}
             words = [f"s3://{object_store.BUCKET}/models/idle"]
-            with serving(folder / "server", cores(), *words, env=env) as server:
+            with serving.serving(folder / "server", cores(), *words, env=env) as server:
                 server.wait_for_answers(text_request(folder, "idle"))
                 for _ in range(min(repeats, 2)):
                     before = len(proxy.account.exchanges)
@@ -219,7 +259,7 @@ def text_request(folder: pathlib.Path, name: str) -> Request:
 
 def _start(folder: pathlib.Path, place: pathlib.Path, request: Request) -> dict:
     start = time.monotonic()
-    with serving(folder, cores(), place, is_ready=False) as server:
+    with serving.serving(folder, cores(), place, is_ready=False) as server:
         listening_s = time.monotonic() - start
         server.wait_until(lambda: server.try_to_ask(request)[0] == 200, "answering", 0.005)
         wall_s = time.monotonic() - start
