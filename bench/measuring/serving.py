@@ -133,9 +133,9 @@ class Server:
         return _descendants(self.process.pid)
 
     def cpu_seconds(self) -> tuple[float, float]:
-        """User and system time of the first process, and of all others."""
-        first = cpu_seconds(self.process.pid, False)
-        return first, sum(cpu_seconds(pid, True) for pid in self.children())
+        """User and system time of the first process, and of all others, those that have ended, too."""
+        first, with_ended = (cpu_seconds(self.process.pid, ended) for ended in (False, True))
+        return first, with_ended - first + sum(cpu_seconds(pid, True) for pid in self.children())
 
     def resident_bytes(self) -> dict[str, int]:
         """Resident memory of the first process, and of all."""
