@@ -39,6 +39,8 @@ def _percentiles(answers, first: float, last: float) -> dict[str, float]:
     import numpy as np
 
     chosen = answers[(answers[:, 0] >= first * 1e9) & (answers[:, 0] < last * 1e9), 1] / 1e6
+    if not len(chosen):
+        return {"requests": 0}
     shares = {"p50": 50, "p99": 99, "p99.9": 99.9, "most": 100}
     found = {name: float(np.percentile(chosen, share)) for name, share in shares.items()}
     return {"requests": len(chosen), **found}
