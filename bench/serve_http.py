@@ -81,9 +81,9 @@ def main() -> None:
         try:
             nginx = subprocess.Popen([*pinned, "nginx", "-c", folder / "nginx.conf", "-e", folder / "errors"])
             started.append(nginx)
-            kinds = {"plain": ["here"], "tls": ["here", *files], "elsewhere": ["elsewhere"]}
+            kinds = {"plain": ["here"], "tls": ["here", 2, *files], "elsewhere": ["elsewhere"]}
             for kind, options in kinds.items():
-                command = [*pinned, program, "127.0.0.1:0", "1", *options]
+                command = [*pinned, program, "127.0.0.1:0", "1", *map(str, options)]
                 server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
                 started.append(server)
                 url = f"http{'s' * (kind == 'tls')}://127.0.0.1:{int(server.stdout.readline())}/"

@@ -23,6 +23,11 @@ def _requirements(environment: str) -> pathlib.Path:
     return PROGRAMS / f"requirements{environment and '-'}{environment}.txt"
 
 
+def python(environment: str = "") -> pathlib.Path:
+    """The interpreter of an environment that is installed."""
+    return _folder(environment) / "bin" / "python"
+
+
 @functools.cache
 def install(environment: str = "") -> dict[str, str]:
     """Why packages of its requirements are missing: name → reason. Made again when that file or the
@@ -67,7 +72,7 @@ def account(failed: dict[str, str], *environments: str) -> dict:
 def run_own(name: str, *arguments, on: list[int], environment: str = "") -> dict | str:
     """The JSON that bench/peers/<name>.py prints in the environment of the peers, or why it failed."""
     install(environment)
-    return _run(_folder(environment) / "bin" / "python", name, arguments, on)
+    return _run(python(environment), name, arguments, on)
 
 
 def run_project(name: str, *arguments, on: list[int]) -> dict | str:
