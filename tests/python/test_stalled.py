@@ -215,14 +215,16 @@ CASES = [  # store, loop, the moment at which the first is stopped, whether the 
 ]
 MORE_CASES = [
     ("file", "native", SECOND_CHECKPOINT, True),
+    ("s3", "native", "checkpoints/_headrace/manifest-00000002", True),
+    ("s3", "native", "export/_headrace/manifest-00000002", True),
+    ("s3", "keras", SECOND_CHECKPOINT, True),
+]
+ALL_OTHER_CASES = [  # tests/interleave stops everywhere; here are real processes
     ("file", "native", SECOND_CHECKPOINT, False),
     ("s3", "native", SECOND_CHECKPOINT, True),
-    ("s3", "native", "checkpoints/_headrace/manifest-00000002", True),
     ("file", "native", "model/_headrace/manifest-00000001", True),
-    ("s3", "native", "export/_headrace/manifest-00000002", True),
     ("s3", "native", "export/_headrace/manifest-00000002", False),
     ("file", "keras", SECOND_CHECKPOINT, True),
-    ("s3", "keras", SECOND_CHECKPOINT, True),
     ("s3", "keras", SECOND_CHECKPOINT, False),
 ]
 
@@ -230,7 +232,11 @@ MORE_CASES = [
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "loop", "moment", "overwrites"),
-    [*CASES, *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in MORE_CASES)],
+    [
+        *CASES,
+        *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in MORE_CASES),
+        *(pytest.param(*case, marks=pytest.mark.soak) for case in ALL_OTHER_CASES),
+    ],
     indirect=["place"],
 )
 def test_a_stalled_training_loses_its_run(headrace, dataset, place, stall, loop, moment, overwrites):
