@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <mutex>
 
 #include "headrace/base/text.h"
 #include "headrace/engine_process/raw_rows.h"

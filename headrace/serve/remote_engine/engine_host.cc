@@ -1,7 +1,6 @@
 #include "headrace/serve/remote_engine/engine_host.h"
 
 #include <algorithm>
-#include <bit>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -10,12 +9,13 @@
 
 #include "headrace/base/text.h"
 #include "headrace/serve/batch/row_layout.h"
+#include "headrace/serve/remote_engine/batch_memory_pool.h"
 
 namespace headrace {
 namespace {
 
 constexpr auto kForever = std::chrono::steady_clock::time_point::max();
-constexpr std::uint64_t kSmallestOutputBytes = 64 << 10;
+constexpr std::uint64_t kOutputBytes = std::uint64_t{64} << 30;  // the server takes no more
 constexpr std::uint64_t kIdleOutputBytes = 256 << 20;
 constexpr std::chrono::milliseconds kSendAgain{1};
 
@@ -88,7 +88,15 @@ Status check_outputs(const ServedSignature& signature, const std::vector<Tensor>
 
 class EngineHost {
  public:
-  explicit EngineHost(PacketSocket socket) : socket_(std::move(socket)) {}
+  explicit EngineHost(PacketSocket socket)
+      : socket_(std::move(socket)),
+        pool_(
+            {kOutputBytes, kIdleOutputBytes},
+            [this](const NumberedMemory& piece) {
+              return send(MemoryOffer{piece.number(), piece.shared().bytes().size()},
+                          &piece.shared().descriptor());
+            },
+            [this](std::uint32_t number) { static_cast<void>(send(MemoryEnd{number})); }) {}
   ~EngineHost() { end_lanes(); }
   EngineHost(const EngineHost&) = delete;
   EngineHost& operator=(const EngineHost&) = delete;
@@ -104,10 +112,6 @@ class EngineHost {
   struct Waiting {
     EngineRun run;
     Memory memory;
-  };
-  struct OutputMemory {
-    std::uint32_t number = 0;
-    SharedMemory memory;
   };
 
   // Never succeeds: says why it ended.
@@ -240,50 +244,25 @@ class EngineHost {
     return layout;
   }
 
+  void give_back(std::uint32_t number) {
+    const std::scoped_lock lock(in_use_mutex_);
+    in_use_.erase(number);
+  }
+
   Status send_outputs(std::uint64_t batch, const std::vector<Tensor>& tensors) {
     OutputPlan plan;
     for (const Tensor& tensor : tensors) plan.add(tensor.view());
     if (plan.size_bytes() >= std::uint64_t{1} << 32)
       return Error{Code::kResourceExhausted, "the model's outputs for a batch take 4 GiB or more"};
-    HEADRACE_TRY(OutputMemory memory, take_memory(plan.size_bytes()));
+    HEADRACE_TRY(std::shared_ptr<NumberedMemory> memory, pool_.take(plan.size_bytes()));
     for (std::size_t i = 0; i < tensors.size(); ++i)
-      OutputPlan::write(plan.outputs()[i], tensors[i].view(), memory.memory.bytes());
-    const std::uint32_t number = memory.number;
+      OutputPlan::write(plan.outputs()[i], tensors[i].view(), memory->bytes());
+    const std::uint32_t number = memory->number();
     {
-      const std::scoped_lock lock(memory_mutex_);
-      in_use_.emplace(number, std::move(memory.memory));
+      const std::scoped_lock lock(in_use_mutex_);
+      in_use_.emplace(number, std::move(memory));
     }
     return send(EngineRan{.batch = batch, .memory = number, .outputs = plan.outputs()});
-  }
-
-  Result<OutputMemory> take_memory(std::uint64_t size_bytes) {
-    const std::uint64_t size = std::bit_ceil(std::max(size_bytes, kSmallestOutputBytes));
-    const std::scoped_lock lock(memory_mutex_);
-    const auto found = std::ranges::find_if(
-        idle_, [&](const OutputMemory& each) { return each.memory.bytes().size() == size; });
-    if (found != idle_.end()) {
-      OutputMemory out = std::move(*found);
-      idle_.erase(found);
-      idle_bytes_ -= size;
-      return out;
-    }
-    OutputMemory out{.number = next_memory_++};
-    HEADRACE_TRY(out.memory, SharedMemory::create(size));
-    HEADRACE_CHECK(send(MemoryOffer{out.number, size}, &out.memory.descriptor()));
-    return out;
-  }
-
-  void give_back(std::uint32_t number) {
-    const std::scoped_lock lock(memory_mutex_);
-    auto found = in_use_.extract(number);
-    if (found.empty()) return;
-    idle_bytes_ += found.mapped().bytes().size();
-    idle_.push_back({number, std::move(found.mapped())});
-    while (idle_bytes_ > kIdleOutputBytes) {
-      idle_bytes_ -= idle_.front().memory.bytes().size();
-      static_cast<void>(send(MemoryEnd{idle_.front().number}));
-      idle_.pop_front();
-    }
   }
 
   PacketSocket socket_;
@@ -291,11 +270,9 @@ class EngineHost {
   std::unique_ptr<HostedModel> model_;
   std::map<std::uint32_t, Memory> memories_;  // of the server; the receiving thread's
 
-  std::mutex memory_mutex_;
-  std::map<std::uint32_t, SharedMemory> in_use_;  // outputs that the server has not read yet
-  std::deque<OutputMemory> idle_;                 // the one that was used longest ago first
-  std::uint64_t idle_bytes_ = 0;
-  std::uint32_t next_memory_ = 1;
+  BatchMemoryPool pool_;  // for outputs
+  std::mutex in_use_mutex_;
+  std::map<std::uint32_t, std::shared_ptr<NumberedMemory>> in_use_;  // outputs that the server has not read
 
   std::mutex mutex_;
   std::condition_variable has_come_;
