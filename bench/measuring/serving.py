@@ -205,12 +205,12 @@ def serving(folder: pathlib.Path, on: list[int], *words, env=None, is_ready: boo
     folder.mkdir(parents=True, exist_ok=True)
     ports = folder / "ports"
     ports.unlink(missing_ok=True)
-    command = [headrace(), "serve", *words, "--port", 0, "--admin-port", 0, "--port-file", ports]
+    command = [headrace(), "serve", *words, "--port", 0, "--admin-port", 0, "--grpc-port", 0, "--port-file", ports]
     command += ["--cache", folder / "cache"]
     with (folder / "errors").open("w") as errors, running(command, on, env, stderr=errors) as process:
         server = Server(process, 0)
         server.wait_until(ports.exists, "listening", 0.005)
-        server.port, server.admin_port = map(int, ports.read_text().split())
+        server.port, server.admin_port = map(int, ports.read_text().split()[:2])
         if is_ready:
             server.wait_until(lambda: server.admin("/readyz") is not None, "ready")
         yield server

@@ -1,7 +1,7 @@
 #include "headrace/os/packet_socket.h"
 
-#include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <array>
@@ -74,8 +74,18 @@ Status PacketSocket::send(BytesView packet, const FileDescriptor* descriptor) {
   return {};
 }
 
+// One call of the system waits and receives.
+void PacketSocket::set_patience(std::chrono::milliseconds patience) {
+  if (patience == patience_) return;
+  const timeval time{.tv_sec = patience.count() / 1000, .tv_usec = patience.count() % 1000 * 1000};
+  if (::setsockopt(end_.get(), SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time) == 0) patience_ = patience;
+}
+
 Result<Packet> PacketSocket::receive(Clock::time_point deadline, const std::stop_token& stop) {
   while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const bool may_wait = left.count() > 0 && !stop.stop_requested();
+    if (may_wait) set_patience(std::min(left, kStopCheckInterval));
     iovec data{.iov_base = packet_.data(), .iov_len = packet_.size()};
     ControlBuffer control;
     msghdr message{};
@@ -83,7 +93,8 @@ Result<Packet> PacketSocket::receive(Clock::time_point deadline, const std::stop
     message.msg_iovlen = 1;
     message.msg_control = control.bytes.data();
     message.msg_controllen = control.bytes.size();
-    const ssize_t size = recvmsg(end_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    const int how = may_wait ? MSG_CMSG_CLOEXEC : MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
+    const ssize_t size = recvmsg(end_.get(), &message, how);
     if (size > 0) {
       auto [descriptor, count] = take_descriptors(message);
       if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || count > 1)
@@ -92,11 +103,7 @@ Result<Packet> PacketSocket::receive(Clock::time_point deadline, const std::stop
     }
     if (size == 0 || (errno != EAGAIN && errno != EINTR)) return peer_has_gone();
     if (stop.stop_requested()) return Error{Code::kCancelled, "waiting for a process was stopped"};
-    const Clock::time_point now = Clock::now();
-    if (now >= deadline) return Error{Code::kDeadlineExceeded, "the process did not answer in time"};
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
-    pollfd polled{.fd = end_.get(), .events = POLLIN, .revents = 0};
-    poll(&polled, 1, static_cast<int>(std::min(left, kStopCheckInterval).count()));
+    if (left.count() <= 0) return Error{Code::kDeadlineExceeded, "the process did not answer in time"};
   }
 }
 

@@ -45,8 +45,11 @@ class PacketSocket {
   const FileDescriptor& descriptor() const { return end_; }
 
  private:
+  void set_patience(std::chrono::milliseconds patience);
+
   FileDescriptor end_;
   Bytes packet_;
+  std::chrono::milliseconds patience_{0};  // of the socket's own receiving; 0: for ever
 };
 
 struct PacketSocket::Ends {

@@ -71,13 +71,13 @@ struct GatheredBatch {
 // More shapes at a time close the batch that was begun first.
 constexpr std::size_t kOpenMax = 8;
 
-class Batcher::State : public std::enable_shared_from_this<State> {
+class BatcherState : public std::enable_shared_from_this<BatcherState> {
  public:
   using Request = BatchedRequest;
   using Piece = BatchedPiece;
   using Batch = std::shared_ptr<GatheredBatch>;
 
-  State(BatchRunner& runner, BatcherOptions options) : runner_(runner), options_(std::move(options)) {}
+  BatcherState(BatchRunner& runner, BatcherOptions options) : runner_(runner), options_(std::move(options)) {}
 
   Result<std::shared_ptr<Request>> reserve(std::uint64_t rows, const std::vector<RowTensor>& row,
                                            const RequestOptions& options) {
@@ -95,7 +95,7 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     return request;
   }
 
-  void commit(const std::shared_ptr<Request>& request, AnswerDone done) {
+  void commit(const std::shared_ptr<Request>& request, AnswerDone done, bool is_sent) {
     Actions actions;
     {
       const std::scoped_lock lock(mutex_);
@@ -109,7 +109,7 @@ class Batcher::State : public std::enable_shared_from_this<State> {
                                              : std::max(batch.priority, request->options.priority);
         batch.parts.emplace_back(request, i);
       }
-      send(actions);
+      if (is_sent) send(actions);
     }
     act(std::move(actions));
   }
@@ -120,6 +120,15 @@ class Batcher::State : public std::enable_shared_from_this<State> {
       const std::scoped_lock lock(mutex_);
       for (Piece& piece : request->pieces) give_up(piece);
       --in_flight_;
+      send(actions);
+    }
+    act(std::move(actions));
+  }
+
+  void send_waiting() {
+    Actions actions;
+    {
+      const std::scoped_lock lock(mutex_);
       send(actions);
     }
     act(std::move(actions));
@@ -147,7 +156,7 @@ class Batcher::State : public std::enable_shared_from_this<State> {
     refusal_ = std::move(error);
   }
 
-  Counts counts() const {
+  Batcher::Counts counts() const {
     const std::scoped_lock lock(mutex_);
     return {in_flight_, waiting_rows_, batches_, rows_};
   }
@@ -411,6 +420,28 @@ class Batcher::State : public std::enable_shared_from_this<State> {
   double mean_nanoseconds_ = 0;  // of a batch
 };
 
+namespace {
+
+// Few models are asked in one round.
+struct ThreadCommits {
+  bool is_in_round = false;
+  std::vector<std::shared_ptr<BatcherState>> states{};
+};
+
+ThreadCommits& this_thread_commits() {
+  thread_local ThreadCommits commits;
+  return commits;
+}
+
+}  // namespace
+
+CommitRound::CommitRound() { this_thread_commits().is_in_round = true; }
+CommitRound::~CommitRound() { this_thread_commits().is_in_round = false; }
+
+void CommitRound::send_committed() {
+  for (const auto& state : std::exchange(this_thread_commits().states, {})) state->send_waiting();
+}
+
 Status check_options(const BatcherOptions& options) {
   const auto& allowed = options.allowed_rows;
   if (options.rows_max == 0 || options.lanes == 0)
@@ -421,7 +452,7 @@ Status check_options(const BatcherOptions& options) {
 }
 
 Batcher::Batcher(BatchRunner& runner, BatcherOptions options)
-    : state_(std::make_shared<State>(runner, std::move(options))) {}
+    : state_(std::make_shared<BatcherState>(runner, std::move(options))) {}
 
 Batcher::~Batcher() = default;
 
@@ -436,7 +467,7 @@ void Batcher::expire() { state_->expire(); }
 void Batcher::refuse(Error error) { state_->refuse(std::move(error)); }
 Batcher::Counts Batcher::counts() const { return state_->counts(); }
 
-ReservedRows::ReservedRows(std::shared_ptr<Batcher::State> state, std::shared_ptr<BatchedRequest> request,
+ReservedRows::ReservedRows(std::shared_ptr<BatcherState> state, std::shared_ptr<BatchedRequest> request,
                            std::uint64_t rows)
     : state_(std::move(state)), request_(std::move(request)), rows_(rows) {}
 
@@ -486,8 +517,11 @@ Status ReservedRows::set_text(std::size_t input, std::uint64_t row, std::uint64_
 }
 
 void ReservedRows::commit(AnswerDone done) && {
-  const std::shared_ptr<Batcher::State> state = std::exchange(state_, nullptr);
-  state->commit(std::exchange(request_, nullptr), std::move(done));
+  const std::shared_ptr<BatcherState> state = std::exchange(state_, nullptr);
+  auto& committed = this_thread_commits();
+  state->commit(std::exchange(request_, nullptr), std::move(done), !committed.is_in_round);
+  const bool is_noted = std::ranges::find(committed.states, state) != committed.states.end();
+  if (committed.is_in_round && !is_noted) committed.states.push_back(state);
 }
 
 }  // namespace headrace

@@ -98,7 +98,22 @@ struct RequestOptions {
   int priority = 0;
 };
 
+/// Delays what its thread commits to batches, so that requests which have come together go together: a lane
+/// that is idle would otherwise take the first one alone. It is sent with the next batch that goes, or by
+/// `send_committed`, which the thread has to call soon. One for each thread, on its stack.
+class CommitRound {
+ public:
+  CommitRound();
+  ~CommitRound();
+  CommitRound(const CommitRound&) = delete;
+  CommitRound& operator=(const CommitRound&) = delete;
+
+  /// Sends what this thread has committed in rounds.
+  static void send_committed();
+};
+
 class ReservedRows;
+class BatcherState;
 struct BatchedPiece;  // of a request, in one batch
 struct BatchedRequest;
 
@@ -140,8 +155,7 @@ class Batcher {
 
  private:
   friend class ReservedRows;
-  class State;
-  const std::shared_ptr<State> state_;
+  const std::shared_ptr<BatcherState> state_;
 };
 
 /// Rows that one request fills, from one thread. Movable. If it is destroyed without `commit`, its rows are
@@ -165,15 +179,16 @@ class ReservedRows {
 
   /// Gives the rows to the batcher. `done` is called once: with the answers, or with the runner's error, or
   /// kDeadlineExceeded: see `expire`. It may be called before this returns.
+  /// Inside of a CommitRound the batch may wait until its end.
   void commit(AnswerDone done) &&;
 
  private:
   friend class Batcher;
-  ReservedRows(std::shared_ptr<Batcher::State> state, std::shared_ptr<BatchedRequest> request,
+  ReservedRows(std::shared_ptr<BatcherState> state, std::shared_ptr<BatchedRequest> request,
                std::uint64_t rows);
   BatchedPiece& piece_of(std::uint64_t row) const;
 
-  std::shared_ptr<Batcher::State> state_;  // null: moved from, or committed
+  std::shared_ptr<BatcherState> state_;  // null: moved from, or committed
   std::shared_ptr<BatchedRequest> request_;
   std::uint64_t rows_ = 0;
 };

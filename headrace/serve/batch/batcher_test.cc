@@ -121,6 +121,35 @@ class BatcherTest : public testing::Test {
   std::map<float, Error> errors;
 };
 
+TEST_F(BatcherTest, WhatIsCommittedInARoundGoesTogetherAtItsEnd) {
+  Batcher batcher(runner, {.rows_max = 8}), other(runner, {});
+  {
+    const CommitRound round;
+    send(batcher, {1});
+    send(other, {7});
+    send(batcher, {2});
+  }
+  EXPECT_THAT(runner.held, IsEmpty());
+  CommitRound::send_committed();
+  ASSERT_EQ(runner.held.size(), 2U);
+  EXPECT_THAT(runner.run_one(), ElementsAre(1, 2));
+  EXPECT_THAT(runner.run_one(), ElementsAre(7));
+  send(batcher, {3});
+  EXPECT_THAT(runner.run_one(), ElementsAre(3)) << "after the round";
+}
+
+TEST_F(BatcherTest, ALaneThatGetsIdleTakesWhatIsCommittedInARound) {
+  Batcher batcher(runner, {});
+  send(batcher, {1});
+  const CommitRound round;
+  send(batcher, {2});
+  EXPECT_THAT(runner.run_one(), ElementsAre(1));
+  ASSERT_EQ(runner.held.size(), 1U);
+  EXPECT_THAT(runner.run_one(), ElementsAre(2));
+  CommitRound::send_committed();
+  EXPECT_THAT(runner.held, IsEmpty());
+}
+
 TEST_F(BatcherTest, AnIdleLaneTakesWhatIsThereAndOthersGatherMeanwhile) {
   Batcher batcher(runner, {.rows_max = 8});
   send(batcher, {1});

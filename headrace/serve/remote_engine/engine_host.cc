@@ -173,8 +173,9 @@ class EngineHost {
       } else if (auto* const end = std::get_if<MemoryEnd>(&received.message)) {
         memories_.erase(end->number);
       } else if (auto* const was_read = std::get_if<MemoryRead>(&received.message)) {
-        give_back(was_read->number);
+        give_back(was_read->numbers);
       } else if (auto* const run = std::get_if<EngineRun>(&received.message)) {
+        give_back(run->were_read);
         enqueue(std::move(*run));
       } else {
         return Error{Code::kDataLoss, "the server sent a message out of turn"};
@@ -244,9 +245,9 @@ class EngineHost {
     return layout;
   }
 
-  void give_back(std::uint32_t number) {
+  void give_back(const std::vector<std::uint32_t>& numbers) {
     const std::scoped_lock lock(in_use_mutex_);
-    in_use_.erase(number);
+    for (const std::uint32_t number : numbers) in_use_.erase(number);
   }
 
   Status send_outputs(std::uint64_t batch, const std::vector<Tensor>& tensors) {

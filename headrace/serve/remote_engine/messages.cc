@@ -26,6 +26,10 @@ class MessageWriter {
     put(static_cast<std::uint32_t>(text.size()));
     append(bytes_, as_bytes(text));
   }
+  void put_numbers(const std::vector<std::uint32_t>& numbers) {
+    put(static_cast<std::uint32_t>(numbers.size()));
+    for (const std::uint32_t number : numbers) put(number);
+  }
   void put_shape(const Shape& shape) {
     put(static_cast<std::uint8_t>(shape.rank()));
     for (const std::int64_t size : shape.sizes()) put(size);
@@ -74,6 +78,11 @@ class MessageReader {
     const auto count = take<std::uint32_t>();
     if (count > left_.size()) return fail(), 0;
     return count;
+  }
+  std::vector<std::uint32_t> take_numbers() {
+    std::vector<std::uint32_t> numbers(take_count());
+    for (std::uint32_t& number : numbers) number = take<std::uint32_t>();
+    return numbers;
   }
   DataType take_type() {
     const auto type = take<std::uint8_t>();
@@ -150,7 +159,7 @@ void put_members(const MemoryOffer& offer, MessageWriter& out) {
   out.put(offer.size_bytes);
 }
 void put_members(const MemoryEnd& end, MessageWriter& out) { out.put(end.number); }
-void put_members(const MemoryRead& was_read, MessageWriter& out) { out.put(was_read.number); }
+void put_members(const MemoryRead& was_read, MessageWriter& out) { out.put_numbers(was_read.numbers); }
 void put_members(const EngineRun& run, MessageWriter& out) {
   out.put(run.batch);
   out.put(run.signature);
@@ -160,6 +169,7 @@ void put_members(const EngineRun& run, MessageWriter& out) {
   out.put(run.texts_bytes);
   out.put(static_cast<std::uint32_t>(run.row_shapes.size()));
   for (const Shape& shape : run.row_shapes) out.put_shape(shape);
+  out.put_numbers(run.were_read);
 }
 void put_members(const EngineRan& ran, MessageWriter& out) {
   out.put(ran.batch);
@@ -186,6 +196,7 @@ EngineRun take_run(MessageReader& in) {
   run.texts_bytes = in.take<std::uint64_t>();
   run.row_shapes.resize(in.take_count());
   for (Shape& shape : run.row_shapes) shape = in.take_shape();
+  run.were_read = in.take_numbers();
   return run;
 }
 
@@ -254,7 +265,7 @@ EngineMessage read_members(std::uint8_t kind, MessageReader& in) {
     case kind_of<MemoryEnd>():
       return MemoryEnd{in.take<std::uint32_t>()};
     case kind_of<MemoryRead>():
-      return MemoryRead{in.take<std::uint32_t>()};
+      return MemoryRead{in.take_numbers()};
     case kind_of<EngineRun>():
       return take_run(in);
     default:

@@ -55,9 +55,9 @@ struct MemoryOffer {
 struct MemoryEnd {
   std::uint32_t number = 0;
 };
-/// To the process: the outputs in this memory of its own were read.
+/// To the process: the outputs in these memories of its own were read.
 struct MemoryRead {
-  std::uint32_t number = 0;
+  std::vector<std::uint32_t> numbers;
 };
 
 /// To the process: run this batch.
@@ -69,6 +69,8 @@ struct EngineRun {
   std::uint64_t rows_max = 0;  // of the batch's layout
   std::uint64_t texts_bytes = 0;
   std::vector<Shape> row_shapes;  // of each input
+  /// As MemoryRead: what was read since the last message that said so.
+  std::vector<std::uint32_t> were_read{};
 };
 
 /// One output, in memory of the process. Where its type is kBytes, there is a TextPlace for each element, and

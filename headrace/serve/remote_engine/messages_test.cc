@@ -104,7 +104,7 @@ TEST(EngineMessages, AnOfferCarriesItsMemory) {
   EXPECT_EQ(std::get<MemoryOffer>(received->message).number, 7);
   EXPECT_TRUE(SharedMemory::map(std::move(received->descriptor), 100, true));
   EXPECT_EQ(passed(MemoryEnd{7}).number, 7);
-  EXPECT_EQ(passed(MemoryRead{8}).number, 8);
+  EXPECT_EQ(passed(MemoryRead{{8, 3}}).numbers, std::vector<std::uint32_t>({8, 3}));
   EXPECT_EQ(pass(ends, MemoryOffer{7, 100}).error().code, Code::kDataLoss) << "it carries none";
 }
 

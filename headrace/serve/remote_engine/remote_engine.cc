@@ -24,21 +24,31 @@ constexpr std::chrono::milliseconds kGrace{100};
 constexpr std::uint64_t kOfferedBytesMax = std::uint64_t{64} << 30;
 constexpr std::size_t kMemoriesMax = 4096;  // of the process, that are mapped here
 
-// Everything goes through it, so that messages keep their order.
+// To and from the process. Thread-safe, but for `receive`.
 class EngineLine {
  public:
   explicit EngineLine(PacketSocket socket) : socket_(std::move(socket)) {}
 
   Status send(const EngineMessage& message, const FileDescriptor* descriptor = nullptr) {
-    const std::scoped_lock lock(mutex_);
-    send_reads();
     return send_message(socket_, message, descriptor);
   }
-  // Goes with a later message if the process does not receive now.
-  void send_read(std::uint32_t memory) {
+  // Tells the process with it which outputs were read.
+  Status send_run(EngineRun run) {
+    run.were_read = take_reads();
+    return send_message(socket_, std::move(run));
+  }
+  // The process learns it with the next batch, or from send_reads: a packet for each would cost as much as a
+  // batch does.
+  void note_read(std::uint32_t memory) {
     const std::scoped_lock lock(mutex_);
     unsent_reads_.push_back(memory);
-    send_reads();
+  }
+  // If the process does not receive now, they go with a later message.
+  void send_reads() {
+    MemoryRead reads{take_reads()};
+    if (reads.numbers.empty() || send_message(socket_, reads)) return;
+    const std::scoped_lock lock(mutex_);
+    unsent_reads_.insert(unsent_reads_.end(), reads.numbers.begin(), reads.numbers.end());
   }
   // One thread.
   Result<ReceivedMessage> receive(Clock::time_point deadline, const std::stop_token& stop) {
@@ -47,22 +57,23 @@ class EngineLine {
   }
 
  private:
-  void send_reads() {
-    while (!unsent_reads_.empty() && send_message(socket_, MemoryRead{unsent_reads_.back()}))
-      unsent_reads_.pop_back();
+  std::vector<std::uint32_t> take_reads() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(unsent_reads_, {});
   }
-  std::mutex mutex_;
+
   PacketSocket socket_;
+  std::mutex mutex_;
   std::vector<std::uint32_t> unsent_reads_;
 };
 
-// Tells the process that its outputs were read.
+// Outputs of the process that are being read.
 class OutputsInUse {
  public:
   OutputsInUse(std::shared_ptr<EngineLine> line, std::shared_ptr<const SharedMemory> memory,
                std::uint32_t number)
       : line_(std::move(line)), memory_(std::move(memory)), number_(number) {}
-  ~OutputsInUse() { line_->send_read(number_); }
+  ~OutputsInUse() { line_->note_read(number_); }
   OutputsInUse(const OutputsInUse&) = delete;
   OutputsInUse& operator=(const OutputsInUse&) = delete;
 
@@ -190,7 +201,7 @@ class RemoteEngine::Core {
       running_.emplace(message.batch, Running{signature, std::move(batch), std::move(done), Clock::now()});
     }
     // The listener answers the batch then: it finds that the process has gone, or that it is to be ended.
-    if (!line_->send(message)) is_to_end_ = true;
+    if (!line_->send_run(std::move(message))) is_to_end_ = true;
     has_come_.notify_one();
   }
 
@@ -200,7 +211,9 @@ class RemoteEngine::Core {
     while (good) {
       auto received = line_->receive(Clock::now() + look_each, stop);
       good = received ? handle(std::move(*received)) : Status(received.error());
-      if (good || good.error().code == Code::kDeadlineExceeded) good = check_running();
+      const bool is_quiet = !good && good.error().code == Code::kDeadlineExceeded;
+      if (is_quiet) line_->send_reads();
+      if (good || is_quiet) good = check_running();
     }
     set_ended({Code::kUnavailable, concat("the engine of ", name_, " has ended")});
     Error error = lost(std::move(good).error(), "while it ran");

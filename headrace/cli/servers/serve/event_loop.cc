@@ -38,6 +38,7 @@ using SendBuffers = std::array<asio::const_buffer, 2>;
 
 constexpr std::chrono::milliseconds kAcceptPause{100};  // while the system has no descriptor left
 constexpr int kUnsentBytes = 128 << 10;
+constexpr std::chrono::microseconds kRoundMax{200};
 
 SendBuffers send_buffers(BytesView first, BytesView second) {
   return {asio::const_buffer(first.data(), first.size()), asio::const_buffer(second.data(), second.size())};
@@ -52,6 +53,18 @@ struct EventLoop::State : std::enable_shared_from_this<EventLoop::State> {
     std::function<EventLoop&()> choose;
   };
 
+  // Within one, users may be called.
+  class UserCalls {
+   public:
+    explicit UserCalls(State& loop) : loop_(loop) {}
+    ~UserCalls() { loop_.user_was_called(); }
+    UserCalls(const UserCalls&) = delete;
+    UserCalls& operator=(const UserCalls&) = delete;
+
+   private:
+    State& loop_;
+  };
+
   explicit State(EventLoopOptions with) : options(std::move(with)) {}
 
   void run();
@@ -62,6 +75,7 @@ struct EventLoop::State : std::enable_shared_from_this<EventLoop::State> {
   void hand_over(TcpSocket socket, State& target);
   void drain(Listener& listener);
   void take_woken();
+  void user_was_called();
 
   const EventLoopOptions options;
   asio::io_context context{1};
@@ -71,6 +85,7 @@ struct EventLoop::State : std::enable_shared_from_this<EventLoop::State> {
   std::vector<std::unique_ptr<Listener>> listeners;
   std::atomic<std::size_t> connections{0};
   bool is_ending = false;
+  std::optional<TransportUser::Clock::time_point> round_since;  // none: its end is not on its way
   std::thread thread;
 
   std::mutex mutex;
@@ -89,6 +104,7 @@ class AsioTransport final : public Transport {
   void open(const std::shared_ptr<SSL_CTX>& tls) {
     if (!tls) {
       asio::post(loop_->context, [this, user = user_.shared_from_this()] {
+        const EventLoop::State::UserCalls calls(*loop_);
         if (!is_closed_) user->opened("");
       });
       return;
@@ -98,6 +114,7 @@ class AsioTransport final : public Transport {
     tls_.emplace(socket_, *tls_context_);
     tls_->async_handshake(asio::ssl::stream_base::server,
                           [this, user = user_.shared_from_this()](error_code error) {
+                            const EventLoop::State::UserCalls calls(*loop_);
                             if (is_closed_) return;
                             if (error) return user->receive_ended(false);
                             user->opened(client_subject(tls_->native_handle()));
@@ -106,6 +123,7 @@ class AsioTransport final : public Transport {
 
   void receive(MutableBytesView target) override {
     auto done = [this, user = user_.shared_from_this()](error_code error, std::size_t bytes) {
+      const EventLoop::State::UserCalls calls(*loop_);
       if (is_closed_) return;
       if (bytes > 0) return user->received(bytes);
       user->receive_ended(error == asio::error::eof);
@@ -123,6 +141,7 @@ class AsioTransport final : public Transport {
 
   void send(BytesView first, BytesView second) override {
     auto done = [this, user = user_.shared_from_this()](error_code error, std::size_t bytes) {
+      const EventLoop::State::UserCalls calls(*loop_);
       if (is_closed_) return;
       if (bytes > 0) return user->sent(bytes);
       if (error) user->send_failed();
@@ -189,7 +208,28 @@ void EventLoop::State::take_woken() {
     const std::lock_guard lock(mutex);
     taken.swap(woken);
   }
+  const UserCalls calls(*this);
   for (const std::shared_ptr<TransportUser>& user : taken) user->woken();
+}
+
+// What is posted comes after everything that the system has reported already.
+void EventLoop::State::user_was_called() {
+  if (!options.on_round_end) return;
+  const auto now = TransportUser::Clock::now();
+  if (!round_since) {
+    try {
+      asio::post(context, [this] {
+        round_since.reset();
+        options.on_round_end();
+      });
+      round_since = now;
+    } catch (const std::bad_alloc&) {
+      options.on_round_end();
+    }
+  } else if (now - *round_since > kRoundMax) {
+    round_since = now;
+    options.on_round_end();
+  }
 }
 
 void EventLoop::State::tick() {
@@ -198,6 +238,7 @@ void EventLoop::State::tick() {
     if (error || is_ending) return;
     const auto now = TransportUser::Clock::now();
     std::vector<std::shared_ptr<TransportUser>> all;
+    const UserCalls calls(*this);
     all.reserve(users.size());
     for (const auto& [key, user] : users) all.push_back(user);
     for (const std::shared_ptr<TransportUser>& user : all) user->tick(now);

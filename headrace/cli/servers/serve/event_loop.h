@@ -31,6 +31,9 @@ struct EventLoopOptions {
   std::function<std::shared_ptr<ssl_ctx_st>()> tls{};
   std::function<NewUser(std::string remote_address)> make_user{};
   std::function<void()> on_refused{};
+  /// Called in the loop's thread soon after its users were called: once for all that the system reported
+  /// together, but at least every 200 µs while they take longer.
+  std::function<void()> on_round_end{};
 };
 
 /// Thread-safe. Destruction ends all connections and waits for the thread.

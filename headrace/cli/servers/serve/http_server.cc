@@ -74,6 +74,7 @@ Result<std::unique_ptr<EventLoop>> HttpServer::State::start_loop(const HttpServe
   no_place.headers.emplace_back("Retry-After", concat(options.limits.retry_after_s));
   write_answer_head(no_place, ConnectionField::kClose, loop.no_place_answer);
   loop.no_place_answer += no_place.body;
+  loop.on_round_end = options.on_round_end;
   if (tls) loop.tls = [this] { return tls->current(); };
   loop.make_user = [this](std::string remote_address) {
     auto connection = std::make_shared<ServedConnection>(shared, std::move(remote_address));

@@ -120,6 +120,9 @@ struct HttpServerOptions {
   std::optional<HttpServerTls> tls{};
   /// Something that the operator should know. Called in threads of the server, one at a time.
   std::function<void(std::string)> on_remark{};
+  /// Called in each of the server's threads, soon after OnRequest was: once for all requests that have come
+  /// together.
+  std::function<void()> on_round_end{};
 };
 
 struct HttpServerCounts {

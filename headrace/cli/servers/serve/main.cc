@@ -189,6 +189,7 @@ class Server {
     http.limits.body_bytes = options_.size_bytes("body-size");
     http.limits.bytes_in_flight = options_.size_bytes("memory");
     http.on_remark = [this](const std::string& text) { say(text); };
+    http.on_round_end = RequestRouter::end_round;
     if (options_.given("tls-certificate") || options_.given("tls-key")) {
       http.tls = HttpServerTls{.certificate_file = options_.text("tls-certificate"),
                                .key_file = options_.text("tls-key"),

@@ -93,7 +93,10 @@ HeadVerdict RequestRouter::judge(const RequestHead& head) const {
   return {.refusal = std::move(refusal)};
 }
 
+void RequestRouter::end_round() { CommitRound::send_committed(); }
+
 void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
+  const CommitRound round;
   const std::string_view target = request.head.target();
   const bool is_infer = target.starts_with("/v2");
   auto asked =

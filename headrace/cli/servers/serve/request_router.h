@@ -34,7 +34,10 @@ class RequestRouter {
   /// Decides by its head whether a request may go on: its token. Probes of health need none.
   HeadVerdict judge(const RequestHead& head) const;
   /// For clients. A deadline of its own may be in the header X-Request-Timeout-Ms.
+  /// Its rows may wait until this thread's `end_round`.
   void answer(ReceivedRequest request, Responder responder) const;
+  /// Lets the requests go that this thread was given: see CommitRound.
+  static void end_round();
   /// For operators: /livez, /readyz, /startupz, /metrics (also under TensorFlow Serving's path), /models.
   void answer_admin(const ReceivedRequest& request, Responder responder, const HttpServerCounts& http) const;
 
