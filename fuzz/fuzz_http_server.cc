@@ -36,7 +36,7 @@ class ScriptedTransport final : public headrace::Transport {
   }
   void end_sending() override { seen_.has_ended_sending = true; }
   void close() override { seen_.is_closed = true; }
-  void wake(std::shared_ptr<headrace::TransportUser>) override { std::abort(); }
+  bool wake(std::shared_ptr<headrace::TransportUser>) override { std::abort(); }
   bool is_own_thread() const override { return true; }
 
  private:

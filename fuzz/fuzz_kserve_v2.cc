@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if ((*bound)->rows() == 0) std::abort();
   const auto answers = run_request(**bound, rows_max);
   if (!answers) return 0;
-  const auto answer = infer_answer(*answers, signature, *request, "m", 1);
+  const auto answer = infer_answer(*answers, signature, request->answer_form(), "m", 1);
   if (!answer) {
     if (answer.error().code == Code::kInternal) std::abort();
     return 0;

@@ -2,12 +2,15 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
@@ -27,8 +30,34 @@ struct JsonAccess {
   }
 };
 
+namespace {
+
+// Most documents are small: a thread keeps the memory of its last one for the next.
+class PooledParser {
+ public:
+  PooledParser() : parser_(std::exchange(spare(), nullptr)) {
+    if (!parser_) parser_ = std::make_unique<simdjson::dom::parser>();
+  }
+  ~PooledParser() {
+    if (parser_->capacity() <= kSpareBytesMax) spare() = std::move(parser_);
+  }
+  PooledParser(const PooledParser&) = delete;
+  PooledParser& operator=(const PooledParser&) = delete;
+  simdjson::dom::parser& operator*() { return *parser_; }
+
+ private:
+  static constexpr std::size_t kSpareBytesMax = 64 << 10;
+  static std::unique_ptr<simdjson::dom::parser>& spare() {
+    thread_local std::unique_ptr<simdjson::dom::parser> parser;
+    return parser;
+  }
+  std::unique_ptr<simdjson::dom::parser> parser_;
+};
+
+}  // namespace
+
 struct JsonDocument::Tree {
-  simdjson::dom::parser parser{};
+  PooledParser parser{};
   Element root{};
   bool has_markers = false;
   std::size_t text_bytes = 0;
@@ -39,6 +68,7 @@ namespace {
 static_assert(kJsonPaddingBytes >= simdjson::SIMDJSON_PADDING);
 
 // In a text that was made strict, such a string stands for a number that JSON lacks.
+constexpr std::size_t kLeastCapacity = 4096;
 constexpr std::string_view kMarkerText = "\\u0000";
 struct Word {
   std::string_view word;
@@ -189,7 +219,10 @@ bool is_final(simdjson::error_code code) {
 
 simdjson::error_code parse_into(simdjson::dom::parser& parser, Element& root, std::string_view text,
                                 bool is_padded) {
-  if (const auto code = parser.allocate(text.size(), kJsonDepthLimit)) return code;
+  if (parser.capacity() < text.size() || parser.max_depth() != kJsonDepthLimit) {
+    if (const auto code = parser.allocate(std::max(text.size(), kLeastCapacity), kJsonDepthLimit))
+      return code;
+  }
   return parser.parse(text.data(), text.size(), !is_padded).get(root);
 }
 
@@ -369,7 +402,7 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, bool is_padded) 
   if (text.empty()) return Error{Code::kInvalidArgument, "the text is empty, not JSON"};
   const auto tree = std::make_shared<Tree>();
   tree->text_bytes = text.size();
-  const auto code = parse_into(tree->parser, tree->root, text, is_padded);
+  const auto code = parse_into(*tree->parser, tree->root, text, is_padded);
   if (code == simdjson::SUCCESS) return JsonDocument(tree);
   if (is_final(code)) return parse_error(code, text);
   const auto strict = make_strict(text);
@@ -378,7 +411,7 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, bool is_padded) 
     return Error{Code::kInvalidArgument,
                  "the text has NaN or Infinity, and a string that begins with \\u0000: "
                  "send such strings as base64"};
-  const auto strict_code = parse_into(tree->parser, tree->root, strict->text, false);
+  const auto strict_code = parse_into(*tree->parser, tree->root, strict->text, false);
   if (strict_code != simdjson::SUCCESS) return parse_error(strict_code, strict->text);
   tree->has_markers = strict->has_markers;
   return JsonDocument(tree);

@@ -57,17 +57,17 @@ std::optional<InferPath> match_path(std::span<const std::string_view> parts) {
 }  // namespace
 
 Result<InferRoute> parse_infer_route(std::string_view method, std::string_view path) {
-  const std::string quoted = printable_line(path, 200);
+  const auto quoted = [path] { return printable_line(path, 200); };
   auto parts = split_path(path);
   if (parts && parts->size() > 1 && parts->back().empty()) parts->pop_back();
-  if (!parts || (*parts)[0] != "v2") return Error{Code::kNotFound, concat("there is no path ", quoted)};
+  if (!parts || (*parts)[0] != "v2") return Error{Code::kNotFound, concat("there is no path ", quoted())};
   const std::span<const std::string_view> rest = std::span(*parts).subspan(1);
   const auto found = match_path(rest);
-  if (!found) return Error{Code::kNotFound, concat("there is no path ", quoted)};
+  if (!found) return Error{Code::kNotFound, concat("there is no path ", quoted())};
   const std::string_view wanted = found->verb == InferVerb::kInfer ? "POST" : "GET";
   if (method != wanted)
     return Error{Code::kInvalidArgument,
-                 concat(quoted, " takes ", wanted, ", not ", printable_line(method, 20))};
+                 concat(quoted(), " takes ", wanted, ", not ", printable_line(method, 20))};
   InferRoute out{found->verb};
   if (found->model_parts == 0) return out;
   out.model.name = decode_percent(rest[1]);

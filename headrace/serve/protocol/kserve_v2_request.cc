@@ -24,6 +24,7 @@ struct InferRequest::Data {
 namespace {
 
 constexpr std::size_t kQuotedWordBytes = 60;
+constexpr std::size_t kAnswerJsonBytes = 256;  // of most answers with binary data
 
 Error bad_request(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
@@ -244,12 +245,13 @@ Result<InferRequest> InferRequest::parse(std::string_view body, std::optional<st
   const auto data = std::make_shared<Data>(Data{*std::move(document)});
   InferRequest out(data);
   if (root.find("id")) {
-    HEADRACE_TRY(out.id_, text_member(root, "id"));
+    HEADRACE_TRY(out.answer_form_.id, text_member(root, "id"));
   }
   if (const auto name = parameter(root, "signature_name"); name && name->is_string() && !name->text().empty())
     out.signature_name_ = name->text();
-  HEADRACE_TRY(out.is_binary_by_default_, bool_parameter(root, "binary_data_output", false));
-  HEADRACE_TRY(out.outputs_, parse_outputs(root, out.is_binary_by_default_));
+  InferAnswerForm& form = out.answer_form_;
+  HEADRACE_TRY(form.is_binary_by_default, bool_parameter(root, "binary_data_output", false));
+  HEADRACE_TRY(form.outputs, parse_outputs(root, form.is_binary_by_default));
 
   const std::vector<JsonNode> nodes = inputs->elements();
   data->numbers.resize(nodes.size());
@@ -268,24 +270,27 @@ Result<InferRequest> InferRequest::parse(std::string_view body, std::optional<st
 }
 
 Result<std::unique_ptr<BoundRequest>> InferRequest::bind(const ServedSignature& signature) const {
-  for (const RequestedOutput& output : outputs_) HEADRACE_CHECK(check_has_output(signature, output.name));
+  for (const RequestedOutput& output : answer_form_.outputs)
+    HEADRACE_CHECK(check_has_output(signature, output.name));
   return bind_tensors(data_->tensors, data_, signature);
 }
 
 Result<InferAnswer> infer_answer(const BatchAnswers& answers, const ServedSignature& signature,
-                                 const InferRequest& request, std::string_view model, std::int64_t version) {
+                                 const InferAnswerForm& form, std::string_view model, std::int64_t version) {
   HEADRACE_TRY(const std::vector<AnswerOutput> outputs, join_answers(answers, signature, "row"));
-  std::vector<RequestedOutput> wanted = request.outputs();
+  std::vector<RequestedOutput> wanted = form.outputs;
   if (wanted.empty()) {
     for (const AnswerOutput& output : outputs)
-      wanted.push_back({std::string(output.name), request.is_binary_by_default()});
+      wanted.push_back({std::string(output.name), form.is_binary_by_default});
   }
-  std::string json = R"({"model_name":)";
+  std::string json;
+  json.reserve(kAnswerJsonBytes);
+  json += R"({"model_name":)";
   append_json_text(json, model);
   json += concat(R"(,"model_version":")", version, '"');
-  if (request.id()) {
+  if (form.id) {
     json += R"(,"id":)";
-    append_json_text(json, *request.id());
+    append_json_text(json, *form.id);
   }
   json += R"(,"outputs":[)";
   Bytes binary;
@@ -301,6 +306,7 @@ Result<InferAnswer> infer_answer(const BatchAnswers& answers, const ServedSignat
   InferAnswer out;
   if (has_binary) out.header_bytes = json.size();
   out.body = std::move(json);
+  out.body.reserve(out.body.size() + binary.size());
   out.body += as_text(binary);
   return out;
 }

@@ -7,7 +7,8 @@
 ///   const ServedSignature* const signature = model.find(request.signature_name());
 ///   HEADRACE_TRY(const auto bound, request.bind(*signature));
 ///   … rows of a batch, see bound_request.h …
-///   HEADRACE_TRY(const InferAnswer answer, infer_answer(answers, *signature, request, "model", 3));
+///   HEADRACE_TRY(const InferAnswer answer,
+///                infer_answer(answers, *signature, request.answer_form(), "model", 3));
 
 #include <cstdint>
 #include <memory>
@@ -30,6 +31,13 @@ struct RequestedOutput {
   bool is_binary = false;
 };
 
+/// How a request wants its answer.
+struct InferAnswerForm {
+  std::optional<std::string> id{};
+  std::vector<RequestedOutput> outputs{};  // empty: all
+  bool is_binary_by_default = false;       // the form of outputs that are not named
+};
+
 /// A body that is well-formed. A value; threads may read it together.
 class InferRequest {
  public:
@@ -46,11 +54,7 @@ class InferRequest {
 
   /// The request's parameter `signature_name`, which is an extension, else kDefaultSignature.
   const std::string& signature_name() const { return signature_name_; }
-  const std::optional<std::string>& id() const { return id_; }
-  /// Empty: all.
-  const std::vector<RequestedOutput>& outputs() const { return outputs_; }
-  /// The form of outputs that are not named.
-  bool is_binary_by_default() const { return is_binary_by_default_; }
+  const InferAnswerForm& answer_form() const { return answer_form_; }
 
   /// The first dimension of every tensor is the rows, if the signature is batched. Raw rows: see
   /// bind_tensors.
@@ -63,9 +67,7 @@ class InferRequest {
 
   std::shared_ptr<const Data> data_;  // of the tensors
   std::string signature_name_{kDefaultSignature};
-  std::optional<std::string> id_;
-  std::vector<RequestedOutput> outputs_;
-  bool is_binary_by_default_ = false;
+  InferAnswerForm answer_form_;
 };
 
 struct InferAnswer {
@@ -80,6 +82,6 @@ struct InferAnswer {
 /// \error kUnimplemented       a type that JSON or the protocol lacks; ask for FP16 and BF16 as binary data
 /// \error kFailedPrecondition  a byte string is no UTF-8, and was asked for as JSON; as AnswerOutput::shape
 Result<InferAnswer> infer_answer(const BatchAnswers& answers, const ServedSignature& signature,
-                                 const InferRequest& request, std::string_view model, std::int64_t version);
+                                 const InferAnswerForm& form, std::string_view model, std::int64_t version);
 
 }  // namespace headrace

@@ -35,7 +35,7 @@ Answered infer(std::string_view body, std::optional<std::uint64_t> header_bytes,
   if (!bound) return failed(bound.error());
   const auto answers = run_request(**bound, rows_max);
   if (!answers) return failed(answers.error());
-  const auto answer = infer_answer(*answers, signature, *request, "m", 3);
+  const auto answer = infer_answer(*answers, signature, request->answer_form(), "m", 3);
   return answer ? Answered{*answer, ""} : failed(answer.error());
 }
 

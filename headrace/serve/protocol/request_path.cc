@@ -5,11 +5,17 @@
 #include "headrace/base/text.h"
 
 namespace headrace {
+namespace {
+
+constexpr std::size_t kUsualParts = 8;
+
+}  // namespace
 
 std::optional<std::vector<std::string_view>> split_path(std::string_view path) {
   path = path.substr(0, path.find('?'));
   if (!path.starts_with('/')) return std::nullopt;
   std::vector<std::string_view> parts;
+  parts.reserve(kUsualParts);
   for (std::size_t begin = 1;;) {
     const std::size_t end = path.find('/', begin);
     parts.push_back(path.substr(begin, end - begin));

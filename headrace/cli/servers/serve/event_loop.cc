@@ -168,11 +168,12 @@ class AsioTransport final : public Transport {
     if (loop_->users.erase(&user_) > 0) --loop_->connections;
   }
 
-  void wake(std::shared_ptr<TransportUser> user) override {
+  bool wake(std::shared_ptr<TransportUser> user) override {
     const std::lock_guard lock(loop_->mutex);
-    if (loop_->has_ended) return;
+    if (loop_->has_ended) return false;
     loop_->woken.push_back(std::move(user));
     if (loop_->woken.size() == 1) asio::post(loop_->context, [loop = loop_.get()] { loop->take_woken(); });
+    return true;
   }
 
   bool is_own_thread() const override { return loop_->context.get_executor().running_in_this_thread(); }
@@ -197,9 +198,12 @@ void EventLoop::State::run() {
     }
   }
   std::vector<std::shared_ptr<TransportUser>> left;
-  const std::lock_guard lock(mutex);
-  has_ended = true;
-  left.swap(woken);
+  {
+    const std::lock_guard lock(mutex);
+    has_ended = true;
+    left.swap(woken);
+  }
+  for (const std::shared_ptr<TransportUser>& user : left) user->woken();
 }
 
 void EventLoop::State::take_woken() {

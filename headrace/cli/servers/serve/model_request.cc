@@ -54,11 +54,14 @@ void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
                               {.deadline = request->deadline(), .texts_bytes = bound.texts_bytes()});
   if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
   if (const Status filled = bound.fill(*rows); !filled) return request->send_error(filled.error());
-  std::move(*rows).commit(
-      [request = std::move(request), answer = std::move(answer)](Result<BatchAnswers> answers) {
-        if (!answers) return request->send_error(answers.error());
-        if (const Status sent = answer(*answers); !sent) request->send_error(sent.error());
-      });
+  std::move(*rows).commit([request = std::move(request),
+                           answer = std::move(answer)](Result<BatchAnswers> answers) mutable {
+    ModelRequest& resumed = *request;
+    resumed.resume([request = std::move(request), answer = std::move(answer), answers = std::move(answers)] {
+      if (!answers) return request->send_error(answers.error());
+      if (const Status sent = answer(*answers); !sent) request->send_error(sent.error());
+    });
+  });
 }
 
 Result<std::vector<RestVersionStatus>> version_statuses(const ServedModels& models,

@@ -38,6 +38,10 @@ class ModelRequest {
   /// kResourceExhausted and kUnavailable; 0: soon.
   virtual void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) = 0;
 
+  /// Calls `work` once, in the thread that sends answers of this request, so that the thread of an engine is
+  /// not held up: soon, or at once.
+  virtual void resume(std::function<void()> work) { work(); }
+
   std::string_view protocol() const { return protocol_; }
   Clock::time_point received() const { return received_; }
   Clock::time_point deadline() const { return deadline_; }
@@ -82,8 +86,8 @@ class ModelRequest {
 void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
                   const RequestedModel& requested, std::function<void()> next);
 
-/// Hands the rows to the batches of the chosen signature. When their answers come, from a thread of the
-/// engine, `answer` sends them, or returns an error, which is then sent; other errors are sent, too.
+/// Hands the rows to the batches of the chosen signature. When their answers come, `answer` sends them, or
+/// returns an error, which is then sent; other errors are sent, too: see ModelRequest::resume.
 /// REQUIRES: the signature is chosen, and `bound` fits it
 void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
               std::function<Status(const BatchAnswers&)> answer);

@@ -48,6 +48,7 @@ struct RequestRouter::Asked final : ModelRequest {
     count(answer.status);
     std::move(responder).send(std::move(answer));
   }
+  void resume(std::function<void()> work) override { responder.resume(std::move(work)); }
   void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) override {
     HttpAnswer answer{.status = http_status(error.code),
                       .body = protocol() == kInfer ? infer_error_body(error) : rest_error_body(error)};
@@ -205,9 +206,9 @@ void RequestRouter::infer(const std::shared_ptr<Asked>& asked) {
     return fail(known.error());
   const auto bound = request->bind(*asked->signature());
   if (!bound) return fail(bound.error());
-  run_rows(asked, **bound, [asked, request = *request](const BatchAnswers& answers) -> Status {
-    HEADRACE_TRY(InferAnswer answer, infer_answer(answers, *asked->signature(), request, asked->model(),
-                                                  asked->version_number()));
+  run_rows(asked, **bound, [asked, form = request->answer_form()](const BatchAnswers& answers) -> Status {
+    HEADRACE_TRY(InferAnswer answer,
+                 infer_answer(answers, *asked->signature(), form, asked->model(), asked->version_number()));
     HttpAnswer out{.body = std::move(answer.body)};
     if (answer.header_bytes) {
       out.content_type = "application/octet-stream";

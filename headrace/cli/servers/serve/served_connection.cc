@@ -518,15 +518,27 @@ void ServedConnection::answer(HttpAnswer answer) {
     incoming_ = std::move(answer);
     gone_callback_ = nullptr;
   }
-  transport_->wake(shared_from_this());
+  static_cast<void>(transport_->wake(shared_from_this()));
+}
+
+void ServedConnection::resume(std::function<void()> work) {
+  if (transport_->is_own_thread()) return work();
+  {
+    const std::lock_guard lock(mutex_);
+    work_ = std::move(work);
+  }
+  if (!transport_->wake(shared_from_this())) woken();
 }
 
 void ServedConnection::woken() {
   std::optional<HttpAnswer> answer;
+  std::function<void()> work;
   {
     const std::lock_guard lock(mutex_);
     answer = std::exchange(incoming_, std::nullopt);
+    work = std::exchange(work_, nullptr);
   }
+  if (work) work();
   if (!answer) return;
   if (state_ != State::kAnswering) return end_request();
   begin_answer(std::move(*answer));
@@ -560,6 +572,11 @@ Responder::~Responder() {
 }
 
 void Responder::send(HttpAnswer answer) && { std::exchange(connection_, nullptr)->answer(std::move(answer)); }
+
+void Responder::resume(std::function<void()> work) const {
+  const std::shared_ptr<ServedConnection> connection = connection_;
+  connection->resume(std::move(work));
+}
 
 bool Responder::is_gone() const { return connection_->is_gone(); }
 

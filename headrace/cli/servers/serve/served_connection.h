@@ -71,6 +71,7 @@ class ServedConnection final : public TransportUser {
 
   // For Responder, in any thread.
   void answer(HttpAnswer answer);
+  void resume(std::function<void()> work);
   bool is_gone() const { return is_gone_; }
   void on_gone(std::function<void()> callback);
 
@@ -148,6 +149,7 @@ class ServedConnection final : public TransportUser {
   std::atomic<bool> is_gone_{false};
   std::mutex mutex_;
   std::optional<HttpAnswer> incoming_;  // from another thread
+  std::function<void()> work_;          // so is this: for the own thread
   std::function<void()> gone_callback_;
   bool is_gone_told_ = false;
 };

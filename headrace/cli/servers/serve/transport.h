@@ -54,8 +54,8 @@ class Transport {
   virtual void end_sending() = 0;
   /// Ends all. The user is not called again. May be called twice.
   virtual void close() = 0;
-  /// Has `woken` called soon, unless the loop has ended. Any thread; `user` is this transport's.
-  virtual void wake(std::shared_ptr<TransportUser> user) = 0;
+  /// Has `woken` called soon. False: the loop has ended. Any thread; `user` is this transport's.
+  [[nodiscard]] virtual bool wake(std::shared_ptr<TransportUser> user) = 0;
   virtual bool is_own_thread() const = 0;
 };
 
