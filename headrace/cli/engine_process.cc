@@ -10,10 +10,12 @@
 #include "headrace/engine/tensorflow/tensorflow.h"
 #include "headrace/engine_process/confinement.h"
 #include "headrace/engine_process/hosted_export.h"
-#include "headrace/engine_process/low_priority.h"
+#include "headrace/os/low_priority.h"
 
 namespace headrace {
 namespace {
+
+constexpr std::chrono::seconds kLowPriorityMax{60};
 
 // A model that tells how this process is confined.
 class ConfinedModel final : public HostedModel {
@@ -38,7 +40,7 @@ Result<std::unique_ptr<HostedModel>> load_confined(const EngineLoad& load, const
                  concat("the server is of version ", load.build, ", and its engine process of ",
                         HEADRACE_VERSION, ": install them together, and start the server again")};
   }
-  const LowPriority while_loading;  // versions that are asked come first
+  const LowPriorityProcess while_loading(kLowPriorityMax);  // versions that are asked come first
   HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", environment));
   HEADRACE_TRY(std::shared_ptr<Engine> engine, open_tensorflow(library));
   std::string confinement;

@@ -6,18 +6,36 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
 #include "headrace/os/file_descriptor.h"
+#include "headrace/os/low_priority.h"
 #include "headrace/os/parallel.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::uint64_t kRangeBytes = 4 << 20;
+constexpr std::chrono::seconds kLowPriorityMax{60};
+
+// Versions that are asked come first, unless the work takes too long then.
+class PatientWork {
+ public:
+  template <typename Work>
+  auto step(const Work& work) const {
+    std::optional<LowPriorityThread> low;
+    if (std::chrono::steady_clock::now() - since_ < kLowPriorityMax) low.emplace();
+    return work();
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
 
 // A range of a file that one call reads.
 struct FileRange {
@@ -136,6 +154,7 @@ Result<std::vector<std::uint32_t>> fetch_files(const WantedVersion& version, con
   HEADRACE_CHECK(make_empty_files(version, folder));
   const std::vector<FileRange> ranges = ranges_of(version);
   std::vector<std::uint32_t> checksums(ranges.size());
+  const PatientWork patient;
   const auto fetch_range = [&](std::size_t i) -> Status {
     const FileRange& range = ranges[i];
     if (options.call.stop.stop_requested())
@@ -148,7 +167,8 @@ Result<std::vector<std::uint32_t>> fetch_files(const WantedVersion& version, con
     if (options.advance) options.advance(range.size_bytes);
     return {};
   };
-  HEADRACE_CHECK(parallel_for(options.threads, ranges.size(), fetch_range));
+  HEADRACE_CHECK(parallel_for(options.threads, ranges.size(),
+                              [&](std::size_t i) { return patient.step([&] { return fetch_range(i); }); }));
   return joined_checksums(version, ranges, checksums);
 }
 
@@ -162,9 +182,10 @@ bool has_sizes(const WantedVersion& version, const std::string& folder) {
 
 bool has_checksums(const WantedVersion& version, const std::vector<std::uint32_t>& checksums,
                    const std::string& folder, int threads) {
+  const PatientWork patient;
   const Status compared = parallel_for(threads, version.files.size(), [&](std::size_t i) -> Status {
     const std::string path = concat(folder, "/", version.files[i].name);
-    if (checksum_of_file(path) == checksums[i]) return {};
+    if (patient.step([&] { return checksum_of_file(path); }) == checksums[i]) return {};
     return Error{Code::kDataLoss, path};
   });
   return compared.has_value();
