@@ -29,7 +29,37 @@ Status check_piece(const AnswerPiece& piece, const ServedSignature& signature, s
   return {};
 }
 
+// A number as text, with its separator: "-2.2250738585072014e-308,".
+constexpr std::uint64_t kNumberTextBytes = 26;
+// One of a message of Protocol Buffers, the largest.
+constexpr std::uint64_t kVarintBytes = 10;
+// Of a byte of a string: "\\u0001".
+constexpr std::uint64_t kEscapedBytes = 6;
+
+std::uint64_t most_encoded_bytes(const TensorView& tensor, std::uint64_t first_row, std::uint64_t rows,
+                                 AnswerEncoding encoding) {
+  const std::uint64_t row_elements = Shape(tensor.shape.sizes().subspan(1)).elements();
+  const bool is_json = encoding == AnswerEncoding::kJson;
+  const std::uint64_t brackets = is_json ? 2 * tensor.shape.rank() : 0;
+  const std::uint64_t each = (is_json ? kNumberTextBytes : kVarintBytes) + brackets;
+  std::uint64_t bytes = rows * (row_elements * each + brackets);
+  if (tensor.type != DataType::kBytes) return bytes;
+  for (const std::string_view text : tensor.strings.subspan(first_row * row_elements, rows * row_elements))
+    bytes += (is_json ? kEscapedBytes : 1) * text.size();
+  return bytes;
+}
+
 }  // namespace
+
+std::uint64_t most_encoded_bytes(const BatchAnswers& answers, AnswerEncoding encoding) {
+  std::uint64_t bytes = 0;
+  for (const AnswerPiece& piece : answers) {
+    for (const TensorView& tensor : piece.outputs->tensors) {
+      if (tensor.shape.rank() > 0) bytes += most_encoded_bytes(tensor, piece.first_row, piece.rows, encoding);
+    }
+  }
+  return bytes;
+}
 
 Result<Shape> AnswerOutput::shape() const {
   std::uint64_t rows = 0;

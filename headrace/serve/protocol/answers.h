@@ -44,6 +44,10 @@ struct AnswerOutput {
 Result<std::vector<AnswerOutput>> join_answers(const BatchAnswers& answers, const ServedSignature& signature,
                                                std::string_view word);
 
+enum class AnswerEncoding : std::uint8_t { kJson, kBinary };
+/// An upper bound on the bytes that an encoding takes for all outputs, without their names.
+std::uint64_t most_encoded_bytes(const BatchAnswers& answers, AnswerEncoding encoding);
+
 /// \error kInvalidArgument  the signature lacks an output that a request asks for
 Status check_has_output(const ServedSignature& signature, std::string_view name);
 

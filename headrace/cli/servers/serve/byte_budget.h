@@ -7,6 +7,9 @@
 #include <memory>
 #include <utility>
 
+#include "headrace/base/result.h"
+#include "headrace/base/text.h"
+
 namespace headrace {
 
 /// Bytes in use, and how many may be. Thread-safe, without a lock.
@@ -26,6 +29,7 @@ class ByteBudget {
   void take(std::uint64_t bytes) { used_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void give_back(std::uint64_t bytes) { used_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
 
+  std::uint64_t limit_bytes() const { return limit_bytes_; }
   std::uint64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
   bool is_exhausted() const { return used_bytes() >= limit_bytes_; }
 
@@ -58,9 +62,24 @@ class ByteCharge {
     if (budget_) budget_->take(bytes);
     bytes_ += bytes;
   }
-  void clear() {
-    if (budget_) budget_->give_back(bytes_);
-    bytes_ = 0;
+  /// REQUIRES: it holds as many
+  void give_back(std::uint64_t bytes) {
+    if (budget_) budget_->give_back(bytes);
+    bytes_ -= bytes;
+  }
+  void clear() { give_back(bytes_); }
+
+  /// Takes as many for an answer that is about to be encoded, and may become so large.
+  /// \error kResourceExhausted  they are more than the budget has, now or ever
+  Status reserve_answer(std::uint64_t bytes) {
+    if (try_add(bytes)) return {};
+    if (bytes > budget_->limit_bytes()) {
+      return Error{Code::kResourceExhausted,
+                   concat("the answer may take ", bytes, " bytes, and all together may take ",
+                          budget_->limit_bytes(), " (--memory): ask for fewer rows or outputs")};
+    }
+    return Error{Code::kResourceExhausted,
+                 "the server holds as many bytes of requests as it may; try again later"};
   }
 
  private:

@@ -25,6 +25,7 @@ struct GrpcRouter::Asked final : ModelRequest {
                      its_call->received()),
         call(std::move(its_call)) {}
 
+  Status reserve_answer(std::uint64_t bytes) override { return call->reserve_answer(bytes); }
   void send(Bytes answer) {
     count(200);
     call->send(std::move(answer), {});
@@ -137,12 +138,13 @@ void run_call(const std::shared_ptr<Asked>& asked, const Request& request, Encod
     return asked->send_error(known.error());
   const auto bound = request.bind(*asked->signature());
   if (!bound) return asked->send_error(bound.error());
-  run_rows(asked, **bound, [asked, request, encode](const BatchAnswers& answers) -> Status {
-    HEADRACE_TRY(Bytes answer,
-                 encode(answers, *asked->signature(), request, asked->model(), asked->version_number()));
-    asked->send(std::move(answer));
-    return {};
-  });
+  run_rows(asked, **bound, AnswerEncoding::kBinary,
+           [asked, request, encode](const BatchAnswers& answers) -> Status {
+             HEADRACE_TRY(Bytes answer, encode(answers, *asked->signature(), request, asked->model(),
+                                               asked->version_number()));
+             asked->send(std::move(answer));
+             return {};
+           });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <fstream>
 #include <future>
 #include <thread>
@@ -82,7 +83,13 @@ class TestCall final : public GrpcCall {
   std::optional<std::string_view> authorization() const override { return authorization_; }
   steady_clock::time_point received() const override { return received_; }
   steady_clock::time_point deadline() const override { return deadline_; }
+  Status reserve_answer(std::uint64_t bytes) override {
+    if (bytes <= answer_bytes_max) return {};
+    return Error{Code::kResourceExhausted, concat("an answer of ", bytes, " bytes")};
+  }
   void send(Result<Bytes> answer, std::chrono::nanoseconds) override { answer_.set_value(std::move(answer)); }
+
+  static inline std::atomic<std::uint64_t> answer_bytes_max = 1 << 20;
 
  private:
   const std::string method_;
@@ -168,6 +175,15 @@ TEST_F(GrpcRouterTest, ADeadlineThatHasPassedEndsACall) {
   const GrpcRouter router(models_, metrics_, {});
   EXPECT_THAT(ask(router, kPredictPath, predict_message("m"), {}, steady_clock::now() - milliseconds(1)),
               StartsWith("<DEADLINE_EXCEEDED"));
+}
+
+TEST_F(GrpcRouterTest, AnAnswerForWhichThereIsNoMemoryIsNotMade) {
+  const GrpcRouter router(models_, metrics_, {});
+  TestCall::answer_bytes_max = 10;
+  EXPECT_THAT(ask(router, kPredictPath, predict_message("m")),
+              StartsWith("<RESOURCE_EXHAUSTED: an answer of "));
+  TestCall::answer_bytes_max = 1 << 20;
+  EXPECT_THAT(ask(router, kPredictPath, predict_message("m")), HasSubstr(floats_text()));
 }
 
 TEST_F(GrpcRouterTest, AnswersAreCountedByProtocolAndStatus) {

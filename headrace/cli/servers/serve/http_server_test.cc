@@ -601,6 +601,32 @@ TEST(HttpServer, TakesAnswersFromOtherThreads) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(HttpServer, WorkThatIsResumedRunsInTheConnectionsThreadAndReservesItsAnswer) {
+  std::mutex mutex;
+  std::vector<std::thread> threads;
+  const auto server = start_server(
+      {.limits = {.bytes_in_flight = 100'000}}, [&](ReceivedRequest request, Responder responder) {
+        const std::lock_guard lock(mutex);
+        threads.emplace_back([&, bytes = std::stoull(std::string(request.body.text())),
+                              own = std::this_thread::get_id(), responder = std::move(responder)]() mutable {
+          const auto kept = std::make_shared<Responder>(std::move(responder));
+          kept->resume([&, bytes, own, kept] {
+            const Status reserved = kept->reserve_answer(bytes);
+            const bool is_own = own == std::this_thread::get_id();
+            std::move(*kept).send(
+                {.body = concat(is_own, " ", reserved ? "reserved" : reserved.error().message)});
+          });
+        });
+      });
+  RawClient client(server->port());
+  EXPECT_THAT(body_of(client.ask(post("50000"))), StartsWith("true reserved"));
+  EXPECT_THAT(body_of(client.ask(post("200000"))),
+              StartsWith("true the answer may take 200000 bytes, and all together may take 100000"));
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(body_of(client.ask(post("90000"))), StartsWith("true reserved"));
+  for (std::thread& thread : threads) thread.join();
+  wait_until_bytes_are_free(*server);
+}
+
 TEST(HttpServer, ARequestWithoutAnAnswerGets500) {
   const auto server = start_server({}, [](ReceivedRequest, const Responder&) {});
   RawClient client(server->port());

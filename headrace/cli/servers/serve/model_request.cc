@@ -18,6 +18,13 @@ RestVersionState rest_state(VersionState state) {
   }
 }
 
+Status send_answers(ModelRequest& request, const Result<BatchAnswers>& answers, AnswerEncoding encoding,
+                    const std::function<Status(const BatchAnswers&)>& answer) {
+  if (!answers) return answers.error();
+  HEADRACE_CHECK(request.reserve_answer(most_encoded_bytes(*answers, encoding)));
+  return answer(*answers);
+}
+
 }  // namespace
 
 Status ModelRequest::choose_signature(std::string_view name) {
@@ -45,7 +52,7 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
                   });
 }
 
-void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
+void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound, AnswerEncoding encoding,
               std::function<Status(const BatchAnswers&)> answer) {
   ServedVersion& version = *request->version();
   Batcher& batcher =
@@ -54,13 +61,14 @@ void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
                               {.deadline = request->deadline(), .texts_bytes = bound.texts_bytes()});
   if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
   if (const Status filled = bound.fill(*rows); !filled) return request->send_error(filled.error());
-  std::move(*rows).commit([request = std::move(request),
-                           answer = std::move(answer)](Result<BatchAnswers> answers) mutable {
+  std::move(*rows).commit([request = std::move(request), answer = std::move(answer),
+                           encoding](Result<BatchAnswers> answers) mutable {
     ModelRequest& resumed = *request;
-    resumed.resume([request = std::move(request), answer = std::move(answer), answers = std::move(answers)] {
-      if (!answers) return request->send_error(answers.error());
-      if (const Status sent = answer(*answers); !sent) request->send_error(sent.error());
-    });
+    resumed.resume(
+        [request = std::move(request), answer = std::move(answer), answers = std::move(answers), encoding] {
+          const Status sent = send_answers(*request, answers, encoding, answer);
+          if (!sent) request->send_error(sent.error());
+        });
   });
 }
 

@@ -6,7 +6,7 @@
 ///   class Asked : public ModelRequest { … send_error … };
 ///   find_version(asked, models, {.name = "imdb"}, [asked] {
 ///     …
-///     run_rows(asked, *bound, [asked](const BatchAnswers& answers) -> Status { … send … });
+///     run_rows(asked, *bound, AnswerEncoding::kJson, [asked](const BatchAnswers& answers) -> Status { … send … });
 ///   });
 
 #include <chrono>
@@ -19,6 +19,7 @@
 #include "headrace/base/result.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
+#include "headrace/serve/protocol/answers.h"
 #include "headrace/serve/protocol/bound_request.h"
 #include "headrace/serve/protocol/rest_v1.h"
 
@@ -38,6 +39,9 @@ class ModelRequest {
   /// kResourceExhausted and kUnavailable; 0: soon.
   virtual void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) = 0;
 
+  /// Makes sure that there is memory for an answer of so many bytes, before it is made. Once, within `resume`.
+  /// \error kResourceExhausted  there is not, now or ever
+  virtual Status reserve_answer(std::uint64_t bytes) = 0;
   /// Calls `work` once, in the thread that sends answers of this request, so that the thread of an engine is
   /// not held up: soon, or at once.
   virtual void resume(std::function<void()> work) { work(); }
@@ -86,10 +90,10 @@ class ModelRequest {
 void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
                   const RequestedModel& requested, std::function<void()> next);
 
-/// Hands the rows to the batches of the chosen signature. When their answers come, `answer` sends them, or
-/// returns an error, which is then sent; other errors are sent, too: see ModelRequest::resume.
+/// Hands the rows to the batches of the chosen signature. When their answers come, `answer` sends them in this
+/// encoding, or returns an error, which is then sent; other errors are sent, too: see ModelRequest::resume.
 /// REQUIRES: the signature is chosen, and `bound` fits it
-void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
+void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound, AnswerEncoding encoding,
               std::function<Status(const BatchAnswers&)> answer);
 
 /// The states of a model's versions as TensorFlow Serving calls them; only that of `requested`, if it names a

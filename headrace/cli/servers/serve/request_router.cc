@@ -27,6 +27,13 @@ HttpAnswer text_answer(unsigned status, std::string text) {
   return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::move(text)};
 }
 
+AnswerEncoding encoding_of(const InferAnswerForm& form) {
+  const bool is_binary = form.outputs.empty()
+                             ? form.is_binary_by_default
+                             : std::ranges::all_of(form.outputs, &RequestedOutput::is_binary);
+  return is_binary ? AnswerEncoding::kBinary : AnswerEncoding::kJson;
+}
+
 std::string wait_seconds(std::chrono::nanoseconds wait) {
   return concat(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(wait).count()));
 }
@@ -48,6 +55,7 @@ struct RequestRouter::Asked final : ModelRequest {
     count(answer.status);
     std::move(responder).send(std::move(answer));
   }
+  Status reserve_answer(std::uint64_t bytes) override { return responder.reserve_answer(bytes); }
   void resume(std::function<void()> work) override { responder.resume(std::move(work)); }
   void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) override {
     HttpAnswer answer{.status = http_status(error.code),
@@ -151,11 +159,12 @@ void RequestRouter::predict_rest(const std::shared_ptr<Asked>& asked) {
     return fail(found.error());
   const auto bound = request->bind(*asked->signature());
   if (!bound) return fail(bound.error());
-  run_rows(asked, **bound, [asked, form = request->form()](const BatchAnswers& answers) -> Status {
-    HEADRACE_TRY(std::string body, rest_answer(answers, *asked->signature(), form));
-    asked->send({.body = std::move(body)});
-    return {};
-  });
+  run_rows(asked, **bound, AnswerEncoding::kJson,
+           [asked, form = request->form()](const BatchAnswers& answers) -> Status {
+             HEADRACE_TRY(std::string body, rest_answer(answers, *asked->signature(), form));
+             asked->send({.body = std::move(body)});
+             return {};
+           });
 }
 
 void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
@@ -206,7 +215,8 @@ void RequestRouter::infer(const std::shared_ptr<Asked>& asked) {
     return fail(known.error());
   const auto bound = request->bind(*asked->signature());
   if (!bound) return fail(bound.error());
-  run_rows(asked, **bound, [asked, form = request->answer_form()](const BatchAnswers& answers) -> Status {
+  const InferAnswerForm& form = request->answer_form();
+  run_rows(asked, **bound, encoding_of(form), [asked, form](const BatchAnswers& answers) -> Status {
     HEADRACE_TRY(InferAnswer answer,
                  infer_answer(answers, *asked->signature(), form, asked->model(), asked->version_number()));
     HttpAnswer out{.body = std::move(answer.body)};

@@ -395,6 +395,7 @@ void ServedConnection::begin_answer(HttpAnswer answer) {
   write_answer_head(answer, field, answer_head_);
   answer_body_ = std::move(answer.body);
   if (is_head_request_ || !status_has_body(answer.status)) answer_body_.clear();
+  answer_charge_.clear();  // what was reserved
   answer_charge_.add(answer_head_.size() + answer_body_.size());
   answer_sent_ = 0;
   state_ = State::kWriting;
@@ -572,6 +573,8 @@ Responder::~Responder() {
 }
 
 void Responder::send(HttpAnswer answer) && { std::exchange(connection_, nullptr)->answer(std::move(answer)); }
+
+Status Responder::reserve_answer(std::uint64_t bytes) const { return connection_->reserve_answer(bytes); }
 
 void Responder::resume(std::function<void()> work) const {
   const std::shared_ptr<ServedConnection> connection = connection_;

@@ -72,6 +72,7 @@ class ServedConnection final : public TransportUser {
   // For Responder, in any thread.
   void answer(HttpAnswer answer);
   void resume(std::function<void()> work);
+  Status reserve_answer(std::uint64_t bytes) { return answer_charge_.reserve_answer(bytes); }
   bool is_gone() const { return is_gone_; }
   void on_gone(std::function<void()> callback);
 

@@ -101,6 +101,12 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   void proceed(bool is_done);
   // Ends the call if its message takes too long. False: it has more time.
   bool expire(std::chrono::steady_clock::time_point now);
+  // Any thread, once, before the answer.
+  Status reserve_answer(std::uint64_t bytes) {
+    HEADRACE_CHECK(charge_.reserve_answer(bytes));
+    reserved_bytes_ = bytes;
+    return {};
+  }
   // Any thread, once.
   void answer(Result<Bytes> answer, std::chrono::nanoseconds retry_after);
 
@@ -128,6 +134,7 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   grpc::ByteBuffer buffer_;
   grpc::Slice slice_;
   ByteCharge charge_;
+  std::uint64_t reserved_bytes_ = 0;  // of them, for the answer
 };
 
 // A call as its handler has it.
@@ -143,6 +150,7 @@ class CallHandle final : public GrpcCall {
   std::optional<std::string_view> authorization() const override { return call_->authorization(); }
   Clock::time_point received() const override { return call_->received(); }
   Clock::time_point deadline() const override { return call_->deadline(); }
+  Status reserve_answer(std::uint64_t bytes) override { return call_->reserve_answer(bytes); }
   void send(Result<Bytes> answer, std::chrono::nanoseconds retry_after) override {
     if (std::exchange(is_answered_, true)) return;
     call_->answer(std::move(answer), retry_after);
@@ -230,6 +238,7 @@ void ServedCall::answer(Result<Bytes> answer, std::chrono::nanoseconds retry_aft
   step_ = Step::kAnswering;
   keep_ = shared_from_this();
   if (answer) {
+    charge_.give_back(std::exchange(reserved_bytes_, 0));
     charge_.add(answer->size());
     stream_.WriteAndFinish(to_buffer(*std::move(answer)), grpc::WriteOptions(), grpc::Status::OK, this);
     return;
