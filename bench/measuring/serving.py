@@ -205,7 +205,8 @@ def serving(folder: pathlib.Path, on: list[int], *words, env=None, is_ready: boo
     folder.mkdir(parents=True, exist_ok=True)
     ports = folder / "ports"
     ports.unlink(missing_ok=True)
-    command = [headrace(), "serve", *words, "--port", 0, "--admin-port", 0, "--grpc-port", 0, "--port-file", ports]
+    command = [headrace(), "serve", *words, "--port", 0, "--admin-port", 0, "--grpc-port", 0]
+    command += ["--port-file", ports]
     command += ["--cache", folder / "cache"]
     with (folder / "errors").open("w") as errors, running(command, on, env, stderr=errors) as process:
         server = Server(process, 0)

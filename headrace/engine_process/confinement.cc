@@ -94,8 +94,8 @@ constexpr int kRefusedCalls[] = {
     __NR_futimesat,
 #endif
 };
-// Their first argument names a process or a thread: only 0 and this process are right. Priorities and policies
-// are left out: threads of this process need them, and no filter knows their numbers.
+// Their first argument names a process or a thread: only 0 and this process are right. Priorities and
+// policies are left out: threads of this process need them, and no filter knows their numbers.
 constexpr int kOwnProcessCalls[] = {__NR_tgkill, __NR_prlimit64, __NR_sched_setaffinity, __NR_sched_setparam,
                                     __NR_sched_setattr};
 

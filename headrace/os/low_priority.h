@@ -8,11 +8,12 @@
 /// a limit RLIMIT_NICE of 20 or more.
 
 #include <chrono>
+#include <memory>
 #include <thread>
 
 namespace headrace {
 
-/// Of the thread that made it, while it lives.
+/// Lowers the thread that made it, while it lives.
 class LowPriorityThread {
  public:
   LowPriorityThread();
@@ -24,7 +25,21 @@ class LowPriorityThread {
   const bool is_in_force_;
 };
 
-/// Of the thread that made it, and of threads of this process that begin meanwhile, while it lives, but at
+/// Steps of work that several threads do.
+class LowPrioritySteps {
+ public:
+  explicit LowPrioritySteps(std::chrono::milliseconds longest)
+      : until_(std::chrono::steady_clock::now() + longest) {}
+  /// The thread that calls has a low priority until the result is gone. Null: the longest time is over.
+  std::unique_ptr<LowPriorityThread> begin() const {
+    return std::chrono::steady_clock::now() < until_ ? std::make_unique<LowPriorityThread>() : nullptr;
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point until_;
+};
+
+/// Lowers the thread that made it, and threads of this process that begin meanwhile, while it lives, but at
 /// most for `longest`. Afterwards all threads of this process have the usual priority.
 class LowPriorityProcess {
  public:

@@ -33,7 +33,7 @@ Status check_piece(const AnswerPiece& piece, const ServedSignature& signature, s
 constexpr std::uint64_t kNumberTextBytes = 26;
 // One of a message of Protocol Buffers, the largest.
 constexpr std::uint64_t kVarintBytes = 10;
-// Of a byte of a string: "\\u0001".
+// A byte of a string: "\\u0001".
 constexpr std::uint64_t kEscapedBytes = 6;
 
 std::uint64_t most_encoded_bytes(const TensorView& tensor, std::uint64_t first_row, std::uint64_t rows,

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
@@ -21,21 +20,7 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kRangeBytes = 4 << 20;
-constexpr std::chrono::seconds kLowPriorityMax{60};
-
-// Versions that are asked come first, unless the work takes too long then.
-class PatientWork {
- public:
-  template <typename Work>
-  auto step(const Work& work) const {
-    std::optional<LowPriorityThread> low;
-    if (std::chrono::steady_clock::now() - since_ < kLowPriorityMax) low.emplace();
-    return work();
-  }
-
- private:
-  const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
-};
+constexpr std::chrono::seconds kLowPriorityMax{60};  // versions that are asked come first
 
 // A range of a file that one call reads.
 struct FileRange {
@@ -154,9 +139,10 @@ Result<std::vector<std::uint32_t>> fetch_files(const WantedVersion& version, con
   HEADRACE_CHECK(make_empty_files(version, folder));
   const std::vector<FileRange> ranges = ranges_of(version);
   std::vector<std::uint32_t> checksums(ranges.size());
-  const PatientWork patient;
+  const LowPrioritySteps steps(kLowPriorityMax);
   const auto fetch_range = [&](std::size_t i) -> Status {
     const FileRange& range = ranges[i];
+    const auto low = steps.begin();
     if (options.call.stop.stop_requested())
       return Error{Code::kCancelled, concat("fetching ", version.folder.describe(), " was stopped")};
     Bytes data(range.size_bytes);
@@ -167,8 +153,7 @@ Result<std::vector<std::uint32_t>> fetch_files(const WantedVersion& version, con
     if (options.advance) options.advance(range.size_bytes);
     return {};
   };
-  HEADRACE_CHECK(parallel_for(options.threads, ranges.size(),
-                              [&](std::size_t i) { return patient.step([&] { return fetch_range(i); }); }));
+  HEADRACE_CHECK(parallel_for(options.threads, ranges.size(), fetch_range));
   return joined_checksums(version, ranges, checksums);
 }
 
@@ -182,10 +167,11 @@ bool has_sizes(const WantedVersion& version, const std::string& folder) {
 
 bool has_checksums(const WantedVersion& version, const std::vector<std::uint32_t>& checksums,
                    const std::string& folder, int threads) {
-  const PatientWork patient;
+  const LowPrioritySteps steps(kLowPriorityMax);
   const Status compared = parallel_for(threads, version.files.size(), [&](std::size_t i) -> Status {
+    const auto low = steps.begin();
     const std::string path = concat(folder, "/", version.files[i].name);
-    if (patient.step([&] { return checksum_of_file(path); }) == checksums[i]) return {};
+    if (checksum_of_file(path) == checksums[i]) return {};
     return Error{Code::kDataLoss, path};
   });
   return compared.has_value();

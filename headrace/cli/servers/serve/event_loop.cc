@@ -216,7 +216,7 @@ void EventLoop::State::take_woken() {
   for (const std::shared_ptr<TransportUser>& user : taken) user->woken();
 }
 
-// What is posted comes after everything that the system has reported already.
+// The loop comes to the end of the round after everything that the system has reported already.
 void EventLoop::State::user_was_called() {
   if (!options.on_round_end) return;
   const auto now = TransportUser::Clock::now();

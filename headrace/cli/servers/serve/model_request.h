@@ -6,7 +6,8 @@
 ///   class Asked : public ModelRequest { … send_error … };
 ///   find_version(asked, models, {.name = "imdb"}, [asked] {
 ///     …
-///     run_rows(asked, *bound, AnswerEncoding::kJson, [asked](const BatchAnswers& answers) -> Status { … send … });
+///     run_rows(asked, *bound, AnswerEncoding::kJson,
+///              [asked](const BatchAnswers& answers) -> Status { … send … });
 ///   });
 
 #include <chrono>
@@ -39,7 +40,8 @@ class ModelRequest {
   /// kResourceExhausted and kUnavailable; 0: soon.
   virtual void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) = 0;
 
-  /// Makes sure that there is memory for an answer of so many bytes, before it is made. Once, within `resume`.
+  /// Makes sure that there is memory for an answer of so many bytes, before it is made. Once, within
+  /// `resume`.
   /// \error kResourceExhausted  there is not, now or ever
   virtual Status reserve_answer(std::uint64_t bytes) = 0;
   /// Calls `work` once, in the thread that sends answers of this request, so that the thread of an engine is
@@ -90,8 +92,9 @@ class ModelRequest {
 void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
                   const RequestedModel& requested, std::function<void()> next);
 
-/// Hands the rows to the batches of the chosen signature. When their answers come, `answer` sends them in this
-/// encoding, or returns an error, which is then sent; other errors are sent, too: see ModelRequest::resume.
+/// Hands the rows to the batches of the chosen signature. When their answers come, `answer` sends them in
+/// this encoding, or returns an error, which is then sent; other errors are sent, too: see
+/// ModelRequest::resume.
 /// REQUIRES: the signature is chosen, and `bound` fits it
 void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound, AnswerEncoding encoding,
               std::function<Status(const BatchAnswers&)> answer);
