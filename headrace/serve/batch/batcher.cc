@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "headrace/base/text.h"
+#include "headrace/serve/batch/gathered_batch.h"
 
 namespace headrace {
 namespace {
@@ -20,6 +21,12 @@ bool has_texts(const std::vector<RowTensor>& row) {
   return std::ranges::any_of(row, [](const RowTensor& input) { return input.type == DataType::kBytes; });
 }
 
+// Whether a value of some row may be the cause.
+bool is_fault_of_rows(const Error& error) {
+  return error.code == Code::kInvalidArgument || error.code == Code::kOutOfRange ||
+         error.code == Code::kFailedPrecondition;
+}
+
 // The smallest allowed size that takes so many rows.
 std::uint64_t filled_size(std::uint64_t rows, const std::vector<std::uint64_t>& allowed) {
   const auto found = std::ranges::lower_bound(allowed, rows);
@@ -28,48 +35,10 @@ std::uint64_t filled_size(std::uint64_t rows, const std::vector<std::uint64_t>& 
 
 }  // namespace
 
-struct GatheredBatch;
-
-// A part of a request that lies in one batch.
-struct BatchedPiece {
-  std::shared_ptr<GatheredBatch> batch;
-  std::uint64_t first_in_request = 0;
-  std::uint64_t first_row = 0;  // in the batch
-  std::uint64_t rows = 0;
-  std::uint64_t texts_next = 0;  // where the next text goes, from the beginning of the batch's texts
-  std::uint64_t texts_end = 0;
-};
-
-struct BatchedRequest {
-  RequestOptions options;
-  std::vector<BatchedPiece> pieces{};
-  AnswerDone done{};
-  BatchAnswers answers{};      // one for each piece
-  std::size_t unanswered = 0;  // pieces; 0: it has ended
-};
-
-// Guarded by the state's mutex, but for the bytes of its memory: those of a row are its request's.
-struct GatheredBatch {
-  BatchLayout layout;
-  std::shared_ptr<BatchMemory> memory;
-  std::uint64_t rows = 0;  // reserved
-  std::uint64_t texts_used = 0;
-  std::uint64_t writers = 0;
-  int priority = 0;
-  std::uint64_t number = 0;  // in the order in which batches were begun
-  // Committed: the request, and which of its pieces lies here.
-  std::vector<std::pair<std::shared_ptr<BatchedRequest>, std::size_t>> parts{};
-
-  std::byte* row(std::size_t input, std::uint64_t at) const {
-    return memory->bytes().data() + layout.offset(input) + at * layout.row_bytes(input);
-  }
-  void clear(std::size_t input, std::uint64_t first, std::uint64_t count) const {
-    std::memset(row(input, first), 0, count * layout.row_bytes(input));
-  }
-};
-
 // More shapes at a time close the batch that was begun first.
 constexpr std::size_t kOpenMax = 8;
+// Memory for the rows of a batch; one row may take more.
+constexpr std::uint64_t kRowsBytes = 64 << 20;
 
 class BatcherState : public std::enable_shared_from_this<BatcherState> {
  public:
@@ -83,7 +52,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
                                            const RequestOptions& options) {
     const std::uint64_t texts = has_texts(row) ? std::max(options.texts_bytes, options_.texts_bytes) : 0;
     if (rows == 0) return Error{Code::kInvalidArgument, "a request without rows"};
-    HEADRACE_CHECK(check_layout(row, options_.rows_max, texts));
+    HEADRACE_CHECK(check_layout(row, rows_of_batch(row), texts));
     auto request = std::make_shared<Request>(Request{options});
     Actions actions;
     Status taken = [&] {
@@ -215,7 +184,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     GatheredBatch& batch = *open;
     Piece piece{.batch = open,
                 .first_row = batch.rows,
-                .rows = std::min(wanted, options_.rows_max - batch.rows),
+                .rows = std::min(wanted, batch.layout.rows_max() - batch.rows),
                 .texts_next = batch.texts_used};
     if (texts != 0) batch.texts_used += options.texts_bytes;
     piece.texts_end = batch.texts_used;
@@ -228,6 +197,16 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     return piece;
   }
 
+  // Fewer of large rows go into a batch.
+  std::uint64_t rows_of_batch(const std::vector<RowTensor>& row) const {
+    const std::uint64_t row_bytes = std::max<std::uint64_t>(row_bytes_of(row), 1);
+    const std::uint64_t rows = std::clamp<std::uint64_t>(kRowsBytes / row_bytes, 1, options_.rows_max);
+    const std::vector<std::uint64_t>& allowed = options_.allowed_rows;
+    if (allowed.empty()) return rows;
+    const auto above = std::ranges::upper_bound(allowed, rows);
+    return above == allowed.begin() ? allowed.front() : *std::prev(above);
+  }
+
   // The batch that takes rows of this shape, and has room for one and its texts.
   Result<Batch> open_batch(const std::vector<RowTensor>& row, std::uint64_t texts,
                            const RequestOptions& options) {
@@ -237,12 +216,12 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
       const GatheredBatch& batch = **found;
       const bool has_room =
           texts == 0 || options.texts_bytes <= batch.layout.texts_bytes() - batch.texts_used;
-      if (batch.rows < options_.rows_max && has_room) return *found;
+      if (batch.rows < batch.layout.rows_max() && has_room) return *found;
       closed_.push_back(take_out(open_, found));
     } else if (open_.size() == kOpenMax) {
       closed_.push_back(take_out(open_, open_.begin()));
     }
-    BatchLayout layout(row, options_.rows_max, texts);
+    BatchLayout layout(row, rows_of_batch(row), texts);
     HEADRACE_TRY(std::shared_ptr<BatchMemory> memory, runner_.allocate(layout.size_bytes()));
     auto made = std::make_shared<GatheredBatch>(GatheredBatch{std::move(layout), std::move(memory)});
     made->number = next_number_++;
@@ -325,19 +304,11 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     ClosedBatch closed{batch->memory, batch->layout, batch->rows};
     for (const auto& [request, index] : batch->parts)
       closed.deadline = std::max(closed.deadline, request->options.deadline);
-    closed.rows = std::min(filled_size(batch->rows, options_.allowed_rows), options_.rows_max);
+    closed.rows = filled_size(batch->rows, options_.allowed_rows);
     running_.push_back(batch);
     ++batches_;
     rows_ += batch->rows;
     actions.runs.emplace_back(std::move(closed), batch);
-  }
-
-  // With copies of the first row.
-  static void fill_up(const GatheredBatch& batch, std::uint64_t rows) {
-    for (std::size_t i = 0; i < batch.layout.inputs().size(); ++i) {
-      for (std::uint64_t row = batch.rows; row < rows; ++row)
-        std::memcpy(batch.row(i, row), batch.row(i, 0), batch.layout.row_bytes(i));
-    }
   }
 
   static void fail(Request& request, Error error, Actions& actions) {
@@ -349,7 +320,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
   void act(Actions actions) {
     for (auto& [closed, batch] : actions.runs) {
       const std::uint64_t rows = closed.rows;
-      fill_up(*batch, rows);
+      batch->fill_up(rows);
       const Clock::time_point begun = options_.now();
       runner_.run(std::move(closed),
                   [self = shared_from_this(), batch = batch, rows, begun](Result<BatchOutputs> outputs) {
@@ -380,17 +351,38 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
       const std::scoped_lock lock(mutex_);
       std::erase(running_, batch);
       if (shared) add_time(options_.now() - begun);
+      const bool is_somebodys = !shared && batch->parts.size() > 1 && is_fault_of_rows(outputs.error());
       for (const auto& [request, index] : std::exchange(batch->parts, {})) {
         if (request->unanswered == 0) continue;
         if (shared) {
           answer(*request, index, shared, actions);
-        } else {
+        } else if (!is_somebodys || !run_alone(*batch, request, index)) {
           fail(*request, outputs.error(), actions);
         }
       }
       send(actions);
     }
     act(std::move(actions));
+  }
+
+  // A value of one request has failed the batch: each gets a batch of its own, so that the others are answered.
+  // False: there is no memory for that.
+  bool run_alone(const GatheredBatch& failed, const std::shared_ptr<Request>& request, std::size_t index) {
+    Piece& piece = request->pieces[index];
+    const std::uint64_t rows = filled_size(piece.rows, options_.allowed_rows);
+    BatchLayout layout(failed.layout.inputs(), rows, failed.texts_used);
+    auto memory = runner_.allocate(layout.size_bytes());
+    if (!memory) return false;
+    auto alone = std::make_shared<GatheredBatch>(GatheredBatch{std::move(layout), *std::move(memory)});
+    alone->number = failed.number;
+    alone->priority = request->options.priority;
+    alone->copy_rows(failed, piece.first_row, piece.rows);
+    alone->parts.emplace_back(request, index);
+    waiting_rows_ += piece.rows;
+    piece.first_row = 0;
+    piece.batch = alone;
+    closed_.push_back(std::move(alone));
+    return true;
   }
 
   void add_time(std::chrono::duration<double, std::nano> took) {

@@ -74,7 +74,7 @@ using BatchAnswers = std::vector<AnswerPiece>;
 using AnswerDone = std::function<void(Result<BatchAnswers>)>;
 
 struct BatcherOptions {
-  /// The largest batch.
+  /// The largest batch. Batches of large rows have fewer: their memory is bounded.
   std::uint64_t rows_max = 64;
   /// Sizes that batches are filled up to, ascending, the last is rows_max; empty: any size.
   std::vector<std::uint64_t> allowed_rows{};
@@ -118,7 +118,8 @@ struct BatchedPiece;  // of a request, in one batch
 struct BatchedRequest;
 
 /// Batches of one signature of one version. Thread-safe. A batch is sent when a lane is idle and nobody
-/// writes to the batch any more; nobody waits for company. REQUIRES, at its end: no request is in flight
+/// writes to the batch any more; nobody waits for company. If the runner refuses a batch for its values, each
+/// request gets a batch of its own: one alone is at fault. REQUIRES, at its end: no request is in flight
 class Batcher {
  public:
   /// The runner must outlive it. REQUIRES: check_options(options)

@@ -430,6 +430,101 @@ TEST_F(BatcherTest, TextsLieInTheBatch) {
   EXPECT_THAT(texts_of_next(), ElementsAre("bcd", "", "ef"));
   EXPECT_THAT(texts_of_next(), ElementsAre("ghijkl"));
   EXPECT_THAT(texts_of_next(), ElementsAre("a text of 21 bytes …"));
+
+  send_texts({"first"}, 5);
+  send_texts({"one"}, 3);
+  send_texts({"two", "2"}, 4);
+  EXPECT_THAT(texts_of_next(), ElementsAre("first"));
+  const auto done = std::move(runner.held.front().second);
+  runner.held.pop_front();
+  done(Error{Code::kInvalidArgument, "one of the texts"});
+  EXPECT_THAT(texts_of_next(), ElementsAre("one")) << "alone";
+  EXPECT_THAT(texts_of_next(), ElementsAre("two", "2"));
+}
+
+// Refuses batches with a negative row.
+class ParticularRunner final : public BatchRunner {
+ public:
+  Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size_bytes) override {
+    return held.allocate(size_bytes);
+  }
+  void run(ClosedBatch batch, Done done) override { held.run(std::move(batch), std::move(done)); }
+  // Runs all; returns the rows of each batch.
+  std::vector<std::vector<float>> run_all(Code code) {
+    std::vector<std::vector<float>> out;
+    while (!held.held.empty()) {
+      const auto [batch, done] = std::move(held.held.front());
+      held.held.pop_front();
+      std::vector<float>& rows = out.emplace_back(batch.rows);
+      std::memcpy(rows.data(), batch.memory->bytes().data(), rows.size() * sizeof(float));
+      const bool is_bad = std::ranges::any_of(rows, [](float row) { return row < 0; });
+      if (is_bad) {
+        done(Error{code, "a negative row"});
+      } else {
+        done(HeldRunner::echo(batch));
+      }
+    }
+    return out;
+  }
+
+  HeldRunner held;
+};
+
+TEST_F(BatcherTest, ABadValueFailsItsOwnRequestAlone) {
+  ParticularRunner particular;
+  Batcher batcher(particular, {.rows_max = 4, .allowed_rows = {2, 4}});
+  send(batcher, {1});
+  send(batcher, {2, 3});
+  send(batcher, {-4});
+  send(batcher, {5, 6});  // in two batches
+  EXPECT_THAT(particular.run_all(Code::kInvalidArgument),
+              ElementsAre(ElementsAre(1, 1), ElementsAre(2, 3, -4, 5), ElementsAre(2, 3), ElementsAre(-4, -4),
+                          ElementsAre(5, 5), ElementsAre(6, 6)));
+  EXPECT_THAT(answers[1], ElementsAre(1));
+  EXPECT_THAT(answers[2], ElementsAre(2, 3));
+  EXPECT_THAT(answers[5], ElementsAre(5, 6));
+  EXPECT_EQ(errors[-4].message, "a negative row");
+  EXPECT_EQ(errors.size(), 1U);
+  EXPECT_EQ(batcher.counts().waiting_rows, 0U);
+  EXPECT_EQ(batcher.counts().requests_in_flight, 0U);
+}
+
+TEST_F(BatcherTest, AFaultOfTheModelFailsTheBatch) {
+  ParticularRunner particular;
+  Batcher batcher(particular, {});
+  send(batcher, {1});
+  send(batcher, {2});
+  send(batcher, {-3});
+  EXPECT_EQ(particular.run_all(Code::kUnavailable).size(), 2U);
+  EXPECT_EQ(errors.size(), 2U);
+}
+
+TEST_F(BatcherTest, WithoutMemoryABatchWithABadValueFails) {
+  ParticularRunner particular;
+  Batcher batcher(particular, {});
+  send(batcher, {1});
+  send(batcher, {2});
+  send(batcher, {-3});
+  particular.held.has_memory = false;
+  EXPECT_EQ(particular.run_all(Code::kOutOfRange).size(), 2U);
+  EXPECT_EQ(errors.size(), 2U);
+}
+
+TEST_F(BatcherTest, BatchesOfLargeRowsHaveFewer) {
+  const std::vector<RowTensor> large = {{DataType::kFloat32, {6 << 20}}};  // 24 MiB
+  Batcher any(runner, {.rows_max = 64}), chosen(runner, {.rows_max = 64, .allowed_rows = {4, 8, 64}});
+  for (Batcher* const batcher : {&any, &chosen}) {
+    for (int i = 0; i < 4; ++i) {
+      auto reserved = batcher->reserve(1, large);
+      ASSERT_TRUE(reserved) << reserved.error().message;
+      std::move(*reserved).commit(keep(static_cast<float>(i)));
+    }
+  }
+  ASSERT_EQ(runner.held.size(), 2U);
+  EXPECT_EQ(runner.held[0].first.layout.rows_max(), 2U);
+  EXPECT_EQ(runner.held[1].first.layout.rows_max(), 4U) << "an allowed size, though it is too large";
+  while (!runner.held.empty()) runner.run_one();
+  EXPECT_EQ(any.counts().batches, 3U) << "1, 2 and 1 rows";
 }
 
 TEST_F(BatcherTest, AfterARefusalWhatIsInFlightIsAnswered) {

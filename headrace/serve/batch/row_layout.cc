@@ -49,6 +49,12 @@ BatchLayout::BatchLayout(std::vector<RowTensor> inputs, std::uint64_t rows_max, 
   offsets_.push_back(offset);
 }
 
+std::uint64_t row_bytes_of(const std::vector<RowTensor>& inputs) {
+  std::uint64_t bytes = 0;
+  for (const RowTensor& input : inputs) bytes += row_bytes_of(input);
+  return bytes;
+}
+
 Status check_layout(const std::vector<RowTensor>& inputs, std::uint64_t rows_max, std::uint64_t texts_bytes) {
   if (texts_bytes >= kSizeLimitBytes)
     return Error{Code::kInvalidArgument,

@@ -48,6 +48,9 @@ class BatchLayout {
   std::vector<std::uint64_t> offsets_;  // of the inputs, then of the texts
 };
 
+/// Bytes of one row of all inputs, or a number above every limit.
+std::uint64_t row_bytes_of(const std::vector<RowTensor>& inputs);
+
 /// \error kInvalidArgument  such a batch would take 4 GiB or more, or a size overflows
 Status check_layout(const std::vector<RowTensor>& inputs, std::uint64_t rows_max, std::uint64_t texts_bytes);
 
