@@ -365,8 +365,8 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     act(std::move(actions));
   }
 
-  // A value of one request has failed the batch: each gets a batch of its own, so that the others are answered.
-  // False: there is no memory for that.
+  // A value of one request has failed the batch: each gets a batch of its own, so that the others are
+  // answered. False: there is no memory for that.
   bool run_alone(const GatheredBatch& failed, const std::shared_ptr<Request>& request, std::size_t index) {
     Piece& piece = request->pieces[index];
     const std::uint64_t rows = filled_size(piece.rows, options_.allowed_rows);
