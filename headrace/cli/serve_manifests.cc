@@ -9,8 +9,8 @@ namespace {
 // Options that manifests decide themselves, or that are for them alone.
 const std::set<std::string_view>& decided_options() {
   static const std::set<std::string_view> kDecided = {
-      "print-manifest", "image", "replicas",   "listen", "port",
-      "admin-listen",   "cache", "admin-port", "drain",  "port-file"};
+      "print-manifest", "image",      "replicas", "listen",    "port",     "admin-listen",
+      "cache",          "admin-port", "drain",    "port-file", "grpc-port"};
   return kDecided;
 }
 
@@ -33,13 +33,18 @@ std::string yaml_list(const std::vector<std::string>& texts, std::string_view in
   return out;
 }
 
-// The rest of the pod, behind its arguments.
-constexpr std::string_view kPod = R"(          ports:
+constexpr std::string_view kPodPorts = R"(          ports:
             - name: http
               containerPort: 8501
             - name: admin
               containerPort: 8502
-          envFrom:
+)";
+constexpr std::string_view kPodGrpcPort = R"(            - name: grpc
+              containerPort: 8500
+)";
+
+// The rest of the pod, behind its ports.
+constexpr std::string_view kPod = R"(          envFrom:
             # kubectl create secret generic headrace-store --from-literal=AWS_ACCESS_KEY_ID=… and so on
             - secretRef:
                 name: headrace-store
@@ -78,7 +83,7 @@ constexpr std::string_view kPod = R"(          ports:
           emptyDir: {}
 )";
 
-constexpr std::string_view kServiceAndBudget = R"(---
+constexpr std::string_view kService = R"(---
 apiVersion: v1
 kind: Service
 metadata:
@@ -90,7 +95,14 @@ spec:
     - name: http
       port: 8501
       targetPort: http
----
+)";
+constexpr std::string_view kServiceGrpcPort = R"(    - name: grpc
+      port: 8500
+      targetPort: grpc
+      # One connection carries many calls: a mesh, or a client that balances, spreads them over the pods.
+)";
+
+constexpr std::string_view kBudget = R"(---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
@@ -132,8 +144,10 @@ spec:
           averageValue: "64")");
 }
 
-std::string kubernetes_manifest(const std::vector<std::string>& arguments, std::int64_t replicas,
-                                const std::string& image) {
+std::string kubernetes_manifest(const std::vector<std::string>& arguments, const OptionValues& values) {
+  const std::int64_t replicas = values.integer("replicas");
+  const std::string& image = values.text("image");
+  const bool has_grpc = !values.flag("no-grpc");
   return concat(R"(apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -160,17 +174,20 @@ spec:
       containers:
         - name: headrace
           image: )",
-                quoted_for_yaml(image), "\n          args:\n", yaml_list(arguments, "            "), kPod,
-                kServiceAndBudget, autoscaler(replicas));
+                quoted_for_yaml(image), "\n          args:\n", yaml_list(arguments, "            "),
+                kPodPorts, has_grpc ? kPodGrpcPort : "", kPod, kService, has_grpc ? kServiceGrpcPort : "",
+                kBudget, autoscaler(replicas));
 }
 
-std::string compose_file(const std::vector<std::string>& arguments, const std::string& image) {
+std::string compose_file(const std::vector<std::string>& arguments, const OptionValues& values) {
   return concat(R"(services:
   headrace-serve:
     image: )",
-                quoted_for_yaml(image), "\n    command:\n", yaml_list(arguments, "      "), R"yaml(    ports:
+                quoted_for_yaml(values.text("image")), "\n    command:\n", yaml_list(arguments, "      "),
+                R"yaml(    ports:
       - "127.0.0.1:8501:8501"
-    environment:
+)yaml",
+                values.flag("no-grpc") ? "" : "      - \"127.0.0.1:8500:8500\"\n", R"yaml(    environment:
       - AWS_ACCESS_KEY_ID
       - AWS_SECRET_ACCESS_KEY
       - AWS_SESSION_TOKEN
@@ -202,10 +219,8 @@ Result<std::string> serve_manifest(const std::vector<std::string>& models, const
   }
   const std::vector<std::string> arguments = serve_arguments(models, values);
   HEADRACE_CHECK(check_manifest_texts(arguments, "rename it"));
-  const std::string& image = values.text("image");
-  HEADRACE_CHECK(check_manifest_texts({image}, "rename it"));
-  if (kind == "compose") return compose_file(arguments, image);
-  return kubernetes_manifest(arguments, values.integer("replicas"), image);
+  HEADRACE_CHECK(check_manifest_texts({values.text("image")}, "rename it"));
+  return kind == "compose" ? compose_file(arguments, values) : kubernetes_manifest(arguments, values);
 }
 
 }  // namespace headrace

@@ -3,8 +3,10 @@
 import json
 import math
 import os
+import pathlib
 import signal
 import subprocess
+import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -337,6 +339,17 @@ def test_an_engine_that_is_killed_costs_its_requests_and_comes_back(build, tmp_p
         assert clients.answers[-1] == (200, {"predictions": [3.0]})
 
 
+def test_engines_end_with_a_server_that_is_killed(build, tmp_path, foreign):
+    with serving(build, tmp_path, foreign) as server:
+        engines = server.wait_until_ready().engines()
+        assert engines
+        server.kill()
+        end = time.monotonic() + 60
+        while any(pathlib.Path(f"/proc/{engine}").exists() for engine in engines):
+            assert time.monotonic() < end, "an engine is left"
+            time.sleep(0.02)
+
+
 @pytest.mark.slow
 def test_sigterm_answers_all_that_was_accepted(build, tmp_path):
     folder = tmp_path / "half"
@@ -434,6 +447,9 @@ def test_the_manifest_for_kubernetes_fits_its_schemas(headrace, root):
         "spam=s3://m/it's",
         "--batch-rows=128",
     ]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports == {"http": 8501, "admin": 8502, "grpc": 8500}
+    assert [port["name"] for port in service["spec"]["ports"]] == ["http", "grpc"]
     assert "--listen=0.0.0.0" in container["args"] and container["image"] == "registry/headrace:1"
     assert [each["kind"] for each in (service, budget, scaler)] == [
         "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler",
@@ -443,7 +459,9 @@ def test_the_manifest_for_kubernetes_fits_its_schemas(headrace, root):
 
 def test_manifests_name_no_file_of_this_machine(headrace):
     words = ("serve", "s3://m/a", "--print-manifest", "compose")
-    assert "headrace-serve" in headrace(*words).stdout
+    printed = headrace(*words).stdout
+    assert "headrace-serve" in printed and "127.0.0.1:8500:8500" in printed
+    assert "8500" not in headrace(*words, "--no-grpc").stdout
     assert "[tensorflow]" in headrace("serve", "s3://m/a", "--print-manifest", "dockerfile").stdout
     done = headrace(*words, "--tokens", "tokens.txt", check=False)
     assert done.returncode == 1 and "--tokens names a file of this machine" in done.stderr
