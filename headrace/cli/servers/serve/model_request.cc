@@ -29,21 +29,63 @@ Status ModelRequest::choose_signature(std::string_view name) {
                                               printable_line(name, 128), "; it has ", join(names, ", "))};
 }
 
+void ModelRequest::count(unsigned status) {
+  metrics_.count(model_, protocol_, status, Clock::now() - received_);
+  if (is_version_to_blame_ || status >= 500) return canary_.finish(CanaryRequest::Outcome::kFailed);
+  canary_.finish(status < 400 ? CanaryRequest::Outcome::kAnswered : CanaryRequest::Outcome::kNotCounted);
+}
+
+namespace {
+
+// The canary's version, if the request goes to it and it is ready.
+std::shared_ptr<ServedVersion> canary_for(ModelRequest& request) {
+  Canary* const canary = request.entry().canary.get();
+  if (canary == nullptr) return nullptr;
+  const std::string& sticky = canary->options().sticky_header;
+  if (!canary->draws(sticky.empty() ? std::nullopt : request.header(sticky))) return nullptr;
+  auto version = request.live().find(canary->options().version);
+  if (!version) return nullptr;
+  request.set_canary(canary->begin((*version)->number()));
+  return *std::move(version);
+}
+
+}  // namespace
+
 void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
-                  const RequestedModel& requested, std::function<void()> next) {
-  const auto model = models.find(requested.name);
-  if (!model) return request->send_error(model.error());
-  request->set_model(requested.name, *model);
+                  const RequestedModel& requested, RequestPurpose purpose, std::function<void()> next) {
+  auto entry = models.find(requested.name);
+  if (!entry) return request->send_error(entry.error());
+  request->set_model(requested.name, *std::move(entry));
+  const bool may_be_canary = purpose == RequestPurpose::kInfer && !requested.version && !requested.label;
+  if (auto version = may_be_canary ? canary_for(*request) : nullptr) {
+    request->set_version(std::move(version));
+    return next();
+  }
   std::optional<std::uint64_t> number;
   if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
+  const auto besides = canary_version(request->entry());
+  const LiveModel& live = request->live();
   const ModelRequest::Clock::time_point deadline = request->deadline();
-  (*model)->await(number, requested.label, deadline,
-                  [request = std::move(request), next = std::move(next)](auto version) {
-                    if (!version) return request->send_error(version.error());
-                    request->set_version(*std::move(version));
-                    next();
-                  });
+  live.await(
+      number, requested.label, deadline,
+      [request = std::move(request), next = std::move(next)](auto version) {
+        if (!version) return request->send_error(version.error());
+        request->set_version(*std::move(version));
+        next();
+      },
+      besides);
 }
+
+namespace {
+
+// Whether an error of a batch tells something about the model: its engine reports values that it does not
+// like as the first two, and bounds of the server are others.
+bool is_of_version(Code code) {
+  return code != Code::kInvalidArgument && code != Code::kOutOfRange && code != Code::kResourceExhausted &&
+         code != Code::kCancelled;
+}
+
+}  // namespace
 
 void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
               std::function<Status(const BatchAnswers&)> answer) {
@@ -56,14 +98,18 @@ void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
   if (const Status filled = bound.fill(*rows); !filled) return request->send_error(filled.error());
   std::move(*rows).commit(
       [request = std::move(request), answer = std::move(answer)](Result<BatchAnswers> answers) {
-        if (!answers) return request->send_error(answers.error());
+        if (!answers) {
+          if (is_of_version(answers.error().code)) request->blame_version();
+          return request->send_error(answers.error());
+        }
         if (const Status sent = answer(*answers); !sent) request->send_error(sent.error());
       });
 }
 
 Result<std::vector<RestVersionStatus>> version_statuses(const ServedModels& models,
                                                         const RequestedModel& requested) {
-  HEADRACE_TRY(const LiveModel* const model, models.find(requested.name));
+  HEADRACE_TRY(const auto entry, models.find(requested.name));
+  const LiveModel* const model = entry->live.get();
   std::optional<std::int64_t> wanted = requested.version;
   if (requested.label) {
     const auto labels = model->labels();
