@@ -118,6 +118,7 @@ ALLOWED_CALLS = {
         "headrace/serve/batch/batcher.": "deadlines of requests; tests pass another clock",
         "headrace/serve/remote_engine/remote_engine.cc": "how long a process may take",
         "headrace/serve/release/canary.": "how long requests take; tests pass another clock",
+        "headrace/serve/release/shadow.cc": "deadlines of its requests",
         "headrace/serve/live_model/live_model.cc": "when to look again; deadlines of requests that wait",
     },
 }

@@ -88,6 +88,20 @@ Result<CanaryOptions> read_canary(const NamedTable& in, std::string_view source_
   return out;
 }
 
+Result<ShadowOptions> read_shadow(const NamedTable& in, std::string_view source_name) {
+  TomlKeys keys(in.table, in.name, source_name);
+  ShadowOptions out;
+  HEADRACE_CHECK(read_version(keys, in, out.version));
+  HEADRACE_CHECK(read_percent(keys, in, "fraction", out.fraction));
+  if (const TomlNode* const node = keys.find("tolerance")) {
+    const auto tolerance = node->number();
+    if (!tolerance || !(*tolerance >= 0)) return keys.error(*node, "tolerance", "must be a number from 0 on");
+    out.tolerance = *tolerance;
+  }
+  HEADRACE_CHECK(keys.finish());
+  return out;
+}
+
 Status read_sizes(TomlKeys& keys, std::vector<std::uint64_t>& sizes) {
   constexpr std::string_view kKey = "batch-sizes";
   const TomlNode* const node = keys.find(kKey);
@@ -133,10 +147,16 @@ Result<ModelConfiguration> read_model(const NamedTable& in, std::string_view sou
   HEADRACE_CHECK(read_limits(keys, out));
   if (const Status fits = check_options(out.batching()); !fits)
     return keys.error(in.node, "batch-sizes", concat("do not fit: ", fits.error().message));
+  const auto section = [&](const TomlNode& node, std::string_view key) {
+    return table_of(node, concat(in.name.substr(0, in.name.size() - 1), ".", key, "]"), source_name);
+  };
   if (const TomlNode* const node = keys.find("canary")) {
-    HEADRACE_TRY(const NamedTable table,
-                 table_of(*node, concat(in.name.substr(0, in.name.size() - 1), ".canary]"), source_name));
+    HEADRACE_TRY(const NamedTable table, section(*node, "canary"));
     HEADRACE_TRY(out.canary, read_canary(table, source_name));
+  }
+  if (const TomlNode* const node = keys.find("shadow")) {
+    HEADRACE_TRY(const NamedTable table, section(*node, "shadow"));
+    HEADRACE_TRY(out.shadow, read_shadow(table, source_name));
   }
   HEADRACE_CHECK(keys.finish());
   return out;
@@ -155,6 +175,7 @@ bool ModelConfiguration::loads_as(const ModelConfiguration& other) const {
   ModelConfiguration same = other;
   same.deadline = deadline;
   same.canary = canary;
+  same.shadow = shadow;
   return *this == same;
 }
 

@@ -15,6 +15,7 @@
 #include "headrace/base/result.h"
 #include "headrace/serve/batch/batcher.h"
 #include "headrace/serve/release/canary.h"
+#include "headrace/serve/release/shadow.h"
 #include "headrace/serve/version/wanted_version.h"
 
 namespace headrace {
@@ -30,6 +31,7 @@ struct ModelConfiguration {
   std::uint64_t queue_rows = 4096;
   std::chrono::milliseconds deadline{30'000};
   std::optional<CanaryOptions> canary{};
+  std::optional<ShadowOptions> shadow{};
 
   bool operator==(const ModelConfiguration&) const = default;
   BatcherOptions batching() const;

@@ -53,6 +53,10 @@ max-error-rate = 0.02
 max-latency = "200ms"
 window = "5m"
 min-requests = 50
+[models.imdb.shadow]
+version = 9
+fraction = 10
+tolerance = 1e-6
 
 [models."other one"]
 place = "s3://b/other"
@@ -74,6 +78,7 @@ canary = { version = "17", weight = 100 }
                                          .max_latency = milliseconds(200),
                                          .window = std::chrono::minutes(5),
                                          .min_requests = 50}));
+  EXPECT_EQ(*imdb.shadow, (ShadowOptions{.version = 9U, .fraction = 1'000, .tolerance = 1e-6}));
   const ModelConfiguration& other = parsed->models.at("other one");
   EXPECT_EQ(other.lanes, 2U) << "the default";
   EXPECT_EQ(other.canary->version, VersionName(17U));
@@ -120,6 +125,17 @@ TEST(ServingConfiguration, WhatIsWrongInACanaryIsNamed) {
               StartsWith(at + "wait is not known here"));
 }
 
+TEST(ServingConfiguration, WhatIsWrongInAShadowIsNamed) {
+  const auto problem = [](std::string_view lines) {
+    return problem_of(concat("[models.m]\nplace = \"s3://b/m\"\n[models.m.shadow]\n", lines));
+  };
+  EXPECT_THAT(problem("version = 5"), HasSubstr("line 3: [models.m.shadow]: fraction is missing"));
+  EXPECT_THAT(problem("tolerance = -1\nversion = 5\nfraction = 1"),
+              HasSubstr("tolerance must be a number from 0 on"));
+  EXPECT_THAT(problem("weight = 1\nversion = 5\nfraction = 1"),
+              HasSubstr("line 4: [models.m.shadow]: weight is not"));
+}
+
 TEST(ServingConfiguration, AFileWithoutModelsIsWrong) {
   for (const char* text : {"", "# nothing\n", "[models]\n", "models = 5"})
     EXPECT_THAT(problem_of(text), HasSubstr("no model")) << text;
@@ -130,6 +146,7 @@ TEST(ServingConfiguration, OnlyWhatIsLoadedOtherwiseIsLoadedAnew) {
   ModelConfiguration other = model;
   other.deadline = milliseconds(5);
   other.canary = CanaryOptions{.version = 3U, .weight = 5};
+  other.shadow = ShadowOptions{.version = 3U, .fraction = 5};
   EXPECT_NE(model, other);
   EXPECT_TRUE(other.loads_as(model));
   other.lanes = 2;

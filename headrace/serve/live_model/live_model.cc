@@ -95,26 +95,34 @@ Error not_ready(const std::string& name, const VersionStatus& status) {
                                      version_state_name(status.state), "; ask again")};
 }
 
-std::optional<std::uint64_t> number_of(const VersionTable& table, const VersionName& version) {
-  if (const auto* const number = std::get_if<std::uint64_t>(&version)) return *number;
-  const auto label = table.labels.find(std::get<std::string>(version));
-  if (label == table.labels.end()) return std::nullopt;
-  return label->second;
+std::set<std::uint64_t> numbers_of(const VersionTable& table, const std::vector<VersionName>& versions) {
+  std::set<std::uint64_t> out;
+  for (const VersionName& version : versions) {
+    if (const auto* const number = std::get_if<std::uint64_t>(&version)) {
+      out.insert(*number);
+    } else if (const auto label = table.labels.find(std::get<std::string>(version));
+               label != table.labels.end()) {
+      out.insert(label->second);
+    }
+  }
+  return out;
 }
 
 // The number that is meant where a request names none.
-std::optional<std::uint64_t> chosen_number(const VersionTable& table, std::optional<std::uint64_t> besides) {
+std::optional<std::uint64_t> chosen_number(const VersionTable& table,
+                                           const std::set<std::uint64_t>& besides) {
   const auto latest = table.labels.find(kLatestAlias);
-  if (latest != table.labels.end() && latest->second != besides && table.ready.contains(latest->second))
+  if (latest != table.labels.end() && !besides.contains(latest->second) &&
+      table.ready.contains(latest->second))
     return latest->second;
   for (auto at = table.ready.rbegin(); at != table.ready.rend(); ++at) {
-    if (at->first != besides) return at->first;
+    if (!besides.contains(at->first)) return at->first;
   }
   for (auto at = table.statuses.rbegin(); at != table.statuses.rend(); ++at) {
-    const bool may_come = !besides || at->second.state != VersionState::kDraining;
-    if (at->first != besides && may_come) return at->first;
+    const bool may_come = besides.empty() || at->second.state != VersionState::kDraining;
+    if (!besides.contains(at->first) && may_come) return at->first;
   }
-  return besides ? chosen_number(table, std::nullopt) : std::nullopt;
+  return besides.empty() ? std::nullopt : chosen_number(table, {});
 }
 
 }  // namespace
@@ -141,7 +149,7 @@ class LiveModel::Worker {
   }
 
   void await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,
-             const std::optional<VersionName>& besides, Clock::time_point deadline, Found found) {
+             const std::vector<VersionName>& besides, Clock::time_point deadline, Found found) {
     auto now = look_up(*table(), version, label, besides);
     const bool is_to_wait = !now.version && now.is_coming_back;
     if (!is_to_wait) return found(std::move(now.version));
@@ -160,14 +168,14 @@ class LiveModel::Worker {
     bool is_coming_back = false;
   };
   LookedUp look_up(const VersionTable& table, std::optional<std::uint64_t> version,
-                   std::optional<std::string_view> label, const std::optional<VersionName>& besides) const {
+                   std::optional<std::string_view> label, const std::vector<VersionName>& besides) const {
     if (label) {
       const auto found = table.labels.find(*label);
       if (found == table.labels.end())
         return {Error{Code::kNotFound, concat("the model ", name_, " has no label ", *label)}};
       version = found->second;
     }
-    if (!version) version = chosen_number(table, besides ? number_of(table, *besides) : std::nullopt);
+    if (!version) version = chosen_number(table, numbers_of(table, besides));
     if (!version) {
       return {Error{Code::kUnavailable, concat("no version of the model ", name_,
                                                " is there yet; the server looks for one every few seconds")}};
@@ -498,7 +506,7 @@ class LiveModel::Worker {
   struct Waiting {
     std::optional<std::uint64_t> version;
     std::optional<std::string> label;
-    std::optional<VersionName> besides;
+    std::vector<VersionName> besides;
     Clock::time_point deadline;
     Found found;
   };
@@ -546,7 +554,7 @@ const std::string& LiveModel::name() const { return worker_->name(); }
 
 Result<std::shared_ptr<ServedVersion>> LiveModel::find(std::optional<std::uint64_t> version,
                                                        std::optional<std::string_view> label,
-                                                       const std::optional<VersionName>& besides) const {
+                                                       const std::vector<VersionName>& besides) const {
   return worker_->look_up(*worker_->table(), version, label, besides).version;
 }
 
@@ -557,7 +565,7 @@ Result<std::shared_ptr<ServedVersion>> LiveModel::find(const VersionName& versio
 
 void LiveModel::await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,
                       std::chrono::steady_clock::time_point deadline, Found found,
-                      const std::optional<VersionName>& besides) const {
+                      const std::vector<VersionName>& besides) const {
   worker_->await(version, label, besides, deadline, std::move(found));
 }
 

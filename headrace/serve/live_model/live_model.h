@@ -82,13 +82,13 @@ class LiveModel {
   const std::string& name() const;
 
   /// The version with this number, or with this label, or the server's choice: label "latest", else the
-  /// highest that is ready. The server does not choose `besides`, unless the model has no other. Keep the
+  /// highest that is ready. The server chooses none of `besides`, unless the model has no other. Keep the
   /// version until the request is answered.
   /// \error kNotFound     there is no such version or label
   /// \error kUnavailable  it is not ready: says why
   Result<std::shared_ptr<ServedVersion>> find(std::optional<std::uint64_t> version,
                                               std::optional<std::string_view> label,
-                                              const std::optional<VersionName>& besides = {}) const;
+                                              const std::vector<VersionName>& besides = {}) const;
   Result<std::shared_ptr<ServedVersion>> find(const VersionName& version) const;
 
   using Found = std::function<void(Result<std::shared_ptr<ServedVersion>>)>;
@@ -98,7 +98,7 @@ class LiveModel {
   /// \error kResourceExhausted  too many requests wait already
   void await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,
              std::chrono::steady_clock::time_point deadline, Found found,
-             const std::optional<VersionName>& besides = {}) const;
+             const std::vector<VersionName>& besides = {}) const;
 
   /// Whether `find` of the server's choice gives a version.
   bool is_ready() const;

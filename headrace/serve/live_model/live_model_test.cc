@@ -266,7 +266,7 @@ TEST_F(LiveModelTest, TheServersChoiceLeavesOutAVersionIfThereIsAnother) {
   failing.insert("a");
   start();
   wait_for_version(2);
-  const auto chosen = [&](VersionName besides) { return live->find({}, {}, besides); };
+  const auto chosen = [&](VersionName besides) { return live->find({}, {}, {std::move(besides)}); };
   EXPECT_EQ((*chosen(1U))->number(), 2U);
   EXPECT_EQ((*chosen(std::string("nobody")))->number(), 2U);
   EXPECT_EQ(chosen(2U).error().code, Code::kUnavailable) << "version 1 is there, though not ready";

@@ -1,6 +1,7 @@
 #include "headrace/serve/release/canary.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
@@ -159,10 +160,8 @@ const CanaryOptions& Canary::options() const { return state_->options; }
 bool Canary::draws(std::optional<std::string_view> client) {
   if (state_->is_withdrawn) return false;
   const std::uint64_t weight = options().weight;
-  if (client) return siphash({.low = hash_salt_}, as_bytes(*client)) % kFullWeight < weight;
-  // Within each kFullWeight requests, so that nothing overflows.
-  const std::uint64_t before = drawn_.fetch_add(1) % kFullWeight;
-  return (before + 1) * weight / kFullWeight > before * weight / kFullWeight;
+  if (client) return siphash({.low = hash_salt_}, as_bytes(*client)) % kFullShare < weight;
+  return share_.next(weight);
 }
 
 CanaryRequest Canary::begin(std::uint64_t version) {

@@ -9,7 +9,6 @@
 ///     request.finish(CanaryRequest::Outcome::kAnswered);
 ///   }
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -22,12 +21,13 @@
 #include <string_view>
 
 #include "headrace/serve/live_model/live_model.h"
+#include "headrace/serve/release/exact_share.h"
 
 namespace headrace {
 
 struct CanaryOptions {
   VersionName version;
-  /// Hundredths of a percent, from 0 to 10,000, of the requests that name no version.
+  /// Hundredths of a percent, from 0 to kFullShare, of the requests that name no version.
   std::uint64_t weight = 0;
   /// Header whose value decides, or metadata of gRPC; empty: each request is drawn alone.
   std::string sticky_header{};
@@ -40,8 +40,6 @@ struct CanaryOptions {
   std::uint64_t min_requests = 20;
   bool operator==(const CanaryOptions&) const = default;
 };
-
-inline constexpr std::uint64_t kFullWeight = 10'000;
 
 class Canary;
 
@@ -102,7 +100,7 @@ class Canary {
  private:
   const std::uint64_t hash_salt_;
   const std::shared_ptr<CanaryRequest::State> state_;
-  std::atomic<std::uint64_t> drawn_ = 0;
+  ExactShare share_;
 };
 
 }  // namespace headrace

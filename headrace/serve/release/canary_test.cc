@@ -43,7 +43,7 @@ TEST_F(CanaryTest, NeverMoreThanItsWeightIsDrawn) {
     std::uint64_t drawn = 0;
     for (std::uint64_t n = 1; n <= 25'000; ++n) {
       drawn += canary.draws({}) ? 1 : 0;
-      ASSERT_EQ(drawn, n * weight / kFullWeight) << weight;
+      ASSERT_EQ(drawn, n * weight / kFullShare) << weight;
     }
   }
 }
@@ -64,7 +64,7 @@ TEST_F(CanaryTest, AClientStaysOnItsSideOnAllServersAndWithAHigherWeight) {
 }
 
 TEST_F(CanaryTest, ItIsWithdrawnWhenTooManyFail) {
-  Canary canary = make({.weight = kFullWeight, .max_error_rate = 0.1, .min_requests = 20});
+  Canary canary = make({.weight = kFullShare, .max_error_rate = 0.1, .min_requests = 20});
   ask(canary, 18, Outcome::kAnswered);
   ask(canary, 2, Outcome::kFailed);
   EXPECT_FALSE(canary.counts().withdrawn) << "the bound itself is allowed";

@@ -30,7 +30,7 @@ ConfiguredModels::~ConfiguredModels() {
   for (end_retired(); !retired_.empty(); end_retired()) std::this_thread::sleep_for(kLookEach);
 }
 
-// A canary that has not changed since `before`, the entry of the same model, goes on.
+// Releases that have not changed since `before`, an entry with the same model, go on.
 std::shared_ptr<const ServedEntry> ConfiguredModels::make_entry(const std::string& name,
                                                                 const ModelConfiguration& configuration,
                                                                 std::shared_ptr<LiveModel> live,
@@ -43,6 +43,11 @@ std::shared_ptr<const ServedEntry> ConfiguredModels::make_entry(const std::strin
     entry->canary = before->canary;
   else if (canary)
     entry->canary = std::make_shared<Canary>(name, *canary, parts_.remark);
+  const auto& shadow = configuration.shadow;
+  if (shadow && before != nullptr && before->shadow && before->shadow->options() == *shadow)
+    entry->shadow = before->shadow;
+  else if (shadow)
+    entry->shadow = std::make_shared<Shadow>(*entry->live, *shadow);
   return entry;
 }
 

@@ -6,7 +6,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/servers/serve/models_status.h"
-#include "headrace/cli/servers/serve/test_model_test.h"
+#include "headrace/serve/live_model/test_model_test.h"
 
 namespace headrace {
 namespace {

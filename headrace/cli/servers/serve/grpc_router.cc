@@ -29,6 +29,7 @@ struct GrpcRouter::Asked final : ModelRequest {
   std::optional<std::string_view> header(std::string_view name) const override {
     return call->metadata(name);
   }
+  std::uint64_t body_bytes() const override { return call->message().size(); }
   Clock::time_point deadline_within(std::chrono::milliseconds most) const override {
     return std::min(call->deadline(), received() + most);
   }
@@ -140,16 +141,14 @@ namespace {
 // infer_response.
 template <typename Asked, typename Request, typename Encode>
 void run_call(const std::shared_ptr<Asked>& asked, const Request& request, Encode encode) {
-  if (const Status known = asked->choose_signature(request.signature_name()); !known)
-    return asked->send_error(known.error());
-  const auto bound = request.bind(*asked->signature());
-  if (!bound) return asked->send_error(bound.error());
-  run_rows(asked, **bound, [asked, request, encode](const BatchAnswers& answers) -> Status {
-    HEADRACE_TRY(Bytes answer,
-                 encode(answers, *asked->signature(), request, asked->model(), asked->version_number()));
-    asked->send(std::move(answer));
-    return {};
-  });
+  const auto bind = [request](const ServedSignature& signature) { return request.bind(signature); };
+  run_rows(
+      asked, request.signature_name(), bind, [asked, request, encode](const BatchAnswers& answers) -> Status {
+        HEADRACE_TRY(Bytes answer,
+                     encode(answers, *asked->signature(), request, asked->model(), asked->version_number()));
+        asked->send(std::move(answer));
+        return {};
+      });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/base/wire.h"
-#include "headrace/cli/servers/serve/test_model_test.h"
+#include "headrace/serve/live_model/test_model_test.h"
 
 namespace headrace {
 namespace {
@@ -177,7 +177,7 @@ TEST_F(GrpcRouterTest, TokensAreAskedForExceptByProbes) {
 
 TEST_F(GrpcRouterTest, ClientsAreOnOneSideOfACanaryByTheirMetadata) {
   const auto canary = std::make_shared<Canary>(
-      "m", CanaryOptions{.version = 4U, .weight = kFullWeight / 2, .sticky_header = "X-User"},
+      "m", CanaryOptions{.version = 4U, .weight = kFullShare / 2, .sticky_header = "X-User"},
       [](const std::string&) {});
   serve({3, 4}, canary);
   const GrpcRouter router(models_, metrics_, {});

@@ -63,7 +63,7 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
   }
   std::optional<std::uint64_t> number;
   if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
-  const auto besides = canary_version(request->entry());
+  const auto besides = released_versions(request->entry());
   const LiveModel& live = request->live();
   const ModelRequest::Clock::time_point deadline = request->deadline();
   live.await(
@@ -87,23 +87,35 @@ bool is_of_version(Code code) {
 
 }  // namespace
 
-void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
+void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature, BindRequest bind,
               std::function<Status(const BatchAnswers&)> answer) {
+  if (const Status known = request->choose_signature(signature); !known)
+    return request->send_error(known.error());
+  const auto bound = bind(*request->signature());
+  if (!bound) return request->send_error(bound.error());
   ServedVersion& version = *request->version();
   Batcher& batcher =
       version.batcher(static_cast<std::size_t>(request->signature() - version.model().signatures.data()));
-  auto rows = batcher.reserve(bound.rows(), bound.row(),
-                              {.deadline = request->deadline(), .texts_bytes = bound.texts_bytes()});
+  auto rows = batcher.reserve((*bound)->rows(), (*bound)->row(),
+                              {.deadline = request->deadline(), .texts_bytes = (*bound)->texts_bytes()});
   if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
-  if (const Status filled = bound.fill(*rows); !filled) return request->send_error(filled.error());
-  std::move(*rows).commit(
-      [request = std::move(request), answer = std::move(answer)](Result<BatchAnswers> answers) {
-        if (!answers) {
-          if (is_of_version(answers.error().code)) request->blame_version();
-          return request->send_error(answers.error());
-        }
-        if (const Status sent = answer(*answers); !sent) request->send_error(sent.error());
-      });
+  if (const Status filled = (*bound)->fill(*rows); !filled) return request->send_error(filled.error());
+  Shadow* const shadow = request->entry().shadow.get();
+  if (shadow == nullptr || !shadow->draws(version)) bind = nullptr;
+  std::move(*rows).commit([request = std::move(request), bind = std::move(bind),
+                           answer = std::move(answer)](Result<BatchAnswers> answers) {
+    if (!answers) {
+      if (is_of_version(answers.error().code)) request->blame_version();
+      return request->send_error(answers.error());
+    }
+    if (const Status sent = answer(*answers); !sent) return request->send_error(sent.error());
+    if (!bind) return;
+    request->entry().shadow->ask({.bind = [request, bind](const ServedSignature& its) { return bind(its); },
+                                  .version = request->version(),
+                                  .signature = request->signature(),
+                                  .answers = *std::move(answers),
+                                  .body_bytes = request->body_bytes()});
+  });
 }
 
 Result<std::vector<RestVersionStatus>> version_statuses(const ServedModels& models,

@@ -6,7 +6,7 @@
 ///   class Asked : public ModelRequest { … send_error … };
 ///   find_version(asked, models, {.name = "imdb"}, [asked] {
 ///     …
-///     run_rows(asked, *bound, [asked](const BatchAnswers& answers) -> Status { … send … });
+///     run_rows(asked, name, bind, [asked](const BatchAnswers& answers) -> Status { … send … });
 ///   });
 
 #include <chrono>
@@ -44,6 +44,8 @@ class ModelRequest {
   virtual Clock::time_point deadline_within(std::chrono::milliseconds most) const = 0;
   /// The header of that name, in any case, or the metadata of gRPC.
   virtual std::optional<std::string_view> header(std::string_view name) const = 0;
+  /// Size of the body, or of the message.
+  virtual std::uint64_t body_bytes() const = 0;
 
   /// Empty until the model was found: a client's text is no label of metrics.
   const std::string& model() const { return model_; }
@@ -94,10 +96,11 @@ enum class RequestPurpose : std::uint8_t { kDescribe, kInfer };
 void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
                   const RequestedModel& requested, RequestPurpose purpose, std::function<void()> next);
 
-/// Hands the rows to the batches of the chosen signature. When their answers come, from a thread of the
-/// engine, `answer` sends them, or returns an error, which is then sent; other errors are sent, too.
-/// REQUIRES: the signature is chosen, and `bound` fits it
-void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
+/// Binds the request to the signature of this name, and hands its rows to the batches. When their answers
+/// come, from a thread of the engine, `answer` sends them, or returns an error, which is then sent; other
+/// errors are sent, too. A shadow may get a copy afterwards, and call `bind` again.
+/// REQUIRES: version() is there
+void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature, BindRequest bind,
               std::function<Status(const BatchAnswers&)> answer);
 
 /// The states of a model's versions as TensorFlow Serving calls them; only that of `requested`, if it names a

@@ -48,6 +48,7 @@ struct RequestRouter::Asked final : ModelRequest {
   std::optional<std::string_view> header(std::string_view name) const override {
     return request.head.header(name);
   }
+  std::uint64_t body_bytes() const override { return request.body.size(); }
   Clock::time_point deadline_within(std::chrono::milliseconds most) const override {
     return received() + given_time.value_or(most);
   }
@@ -151,15 +152,15 @@ void RequestRouter::predict_rest(const std::shared_ptr<Asked>& asked) {
   const auto fail = [&asked](const Error& error) { asked->send_error(error); };
   auto request = RestRequest::parse(asked->request.body.text(), true);
   if (!request) return fail(request.error());
-  if (const Status found = asked->choose_signature(request->signature_name()); !found)
-    return fail(found.error());
-  const auto bound = request->bind(*asked->signature());
-  if (!bound) return fail(bound.error());
-  run_rows(asked, **bound, [asked, form = request->form()](const BatchAnswers& answers) -> Status {
-    HEADRACE_TRY(std::string body, rest_answer(answers, *asked->signature(), form));
-    asked->send({.body = std::move(body)});
-    return {};
-  });
+  const auto bind = [request = *request](const ServedSignature& signature) {
+    return request.bind(signature);
+  };
+  run_rows(asked, request->signature_name(), bind,
+           [asked, form = request->form()](const BatchAnswers& answers) -> Status {
+             HEADRACE_TRY(std::string body, rest_answer(answers, *asked->signature(), form));
+             asked->send({.body = std::move(body)});
+             return {};
+           });
 }
 
 void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
@@ -206,21 +207,21 @@ void RequestRouter::infer(const std::shared_ptr<Asked>& asked) {
   }
   auto request = InferRequest::parse(asked->request.body.text(), header_bytes, true);
   if (!request) return fail(request.error());
-  if (const Status known = asked->choose_signature(request->signature_name()); !known)
-    return fail(known.error());
-  const auto bound = request->bind(*asked->signature());
-  if (!bound) return fail(bound.error());
-  run_rows(asked, **bound, [asked, request = *request](const BatchAnswers& answers) -> Status {
-    HEADRACE_TRY(InferAnswer answer, infer_answer(answers, *asked->signature(), request, asked->model(),
-                                                  asked->version_number()));
-    HttpAnswer out{.body = std::move(answer.body)};
-    if (answer.header_bytes) {
-      out.content_type = "application/octet-stream";
-      out.headers.emplace_back(kHeaderLength, concat(*answer.header_bytes));
-    }
-    asked->send(std::move(out));
-    return {};
-  });
+  const auto bind = [request = *request](const ServedSignature& signature) {
+    return request.bind(signature);
+  };
+  run_rows(asked, request->signature_name(), bind,
+           [asked, request = *request](const BatchAnswers& answers) -> Status {
+             HEADRACE_TRY(InferAnswer answer, infer_answer(answers, *asked->signature(), request,
+                                                           asked->model(), asked->version_number()));
+             HttpAnswer out{.body = std::move(answer.body)};
+             if (answer.header_bytes) {
+               out.content_type = "application/octet-stream";
+               out.headers.emplace_back(kHeaderLength, concat(*answer.header_bytes));
+             }
+             asked->send(std::move(out));
+             return {};
+           });
 }
 
 void RequestRouter::answer_admin(const ReceivedRequest& request, Responder responder,

@@ -31,7 +31,7 @@ Result<std::shared_ptr<ServedVersion>> ServedModels::find_version(const Requeste
   HEADRACE_TRY(const auto entry, find(requested.name));
   std::optional<std::uint64_t> number;
   if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
-  return entry->live->find(number, requested.label, canary_version(*entry));
+  return entry->live->find(number, requested.label, released_versions(*entry));
 }
 
 std::string ServedModels::first_name() const {
@@ -51,13 +51,15 @@ std::vector<std::pair<std::string, std::shared_ptr<LiveModel>>> ServedModels::al
   return out;
 }
 
-std::optional<VersionName> canary_version(const ServedEntry& entry) {
-  if (!entry.canary) return std::nullopt;
-  return entry.canary->options().version;
+std::vector<VersionName> released_versions(const ServedEntry& entry) {
+  std::vector<VersionName> out;
+  if (entry.canary) out.push_back(entry.canary->options().version);
+  if (entry.shadow) out.push_back(entry.shadow->options().version);
+  return out;
 }
 
 bool can_answer(const ServedEntry& entry) {
-  return entry.live->find({}, {}, canary_version(entry)).has_value();
+  return entry.live->find({}, {}, released_versions(entry)).has_value();
 }
 
 }  // namespace headrace

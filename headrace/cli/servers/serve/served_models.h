@@ -15,6 +15,7 @@
 #include "headrace/serve/live_model/live_model.h"
 #include "headrace/serve/protocol/request_path.h"
 #include "headrace/serve/release/canary.h"
+#include "headrace/serve/release/shadow.h"
 
 namespace headrace {
 
@@ -25,6 +26,7 @@ struct ServedEntry {
   std::chrono::milliseconds deadline{30'000};
   /// Null: there is none.
   std::shared_ptr<Canary> canary{};
+  std::shared_ptr<Shadow> shadow{};  // borrows `live`
 };
 
 /// The state of the configuration that a server follows.
@@ -70,9 +72,9 @@ class ServedModels {
   std::shared_ptr<const ModelTable> table_ = std::make_shared<ModelTable>();
 };
 
-/// The canary's version, which the server does not choose for others.
-std::optional<VersionName> canary_version(const ServedEntry& entry);
-/// Whether a version that is not the canary's is ready.
+/// The canary's version and the shadow's, which the server does not choose for others.
+std::vector<VersionName> released_versions(const ServedEntry& entry);
+/// Whether a version that the server may choose is ready.
 bool can_answer(const ServedEntry& entry);
 
 }  // namespace headrace

@@ -14,9 +14,14 @@
 
 namespace headrace {
 
-// Answers with its inputs, from a thread of its own.
+/// What a version answers to a batch.
+using VersionAnswer = std::function<Result<BatchOutputs>(
+    std::uint64_t version, std::vector<TensorView> inputs, std::shared_ptr<const void> owner)>;
+
+// Answers each batch from a thread of its own.
 class EchoingModel final : public LoadedModel, public BatchRunner {
  public:
+  EchoingModel(std::uint64_t version, VersionAnswer answer) : version_(version), answer_(std::move(answer)) {}
   const ServedModel& model() const override { return model_; }
   BatchRunner& runner(std::size_t) override { return *this; }
   void end() override {}
@@ -26,14 +31,16 @@ class EchoingModel final : public LoadedModel, public BatchRunner {
   }
   void run(ClosedBatch batch, Done done) override {
     const std::scoped_lock lock(mutex_);
-    threads_.emplace_back([batch = std::move(batch), done = std::move(done)] {
+    threads_.emplace_back([this, batch = std::move(batch), done = std::move(done)] {
       std::vector<std::vector<std::string_view>> texts;
       auto inputs = tensors_of(batch.layout, batch.memory->bytes(), batch.rows, texts);
-      done(echo_inputs(*std::move(inputs), batch.memory));
+      done(answer_(version_, *std::move(inputs), batch.memory));
     });
   }
 
  private:
+  const std::uint64_t version_;
+  const VersionAnswer answer_;
   const ServedModel model_{{{.name = "serving_default",
                              .inputs = {{"x", DataType::kFloat32, {-1}}},
                              .outputs = {{"x", DataType::kFloat32, {-1}}},
@@ -61,17 +68,25 @@ class FixedVersions final : public ModelSource {
   WantedVersions wanted_;
 };
 
-// `can_load`: until it is true, versions fail; null: they do not.
+/// `can_load`: until it is true, versions fail; null: they do not. Versions answer with their inputs, unless
+/// `answer` is given.
 inline std::shared_ptr<LiveModel> start_test_model(const std::string& name,
                                                    const std::vector<std::uint64_t>& versions,
-                                                   std::shared_ptr<std::atomic<bool>> can_load = nullptr) {
+                                                   std::shared_ptr<std::atomic<bool>> can_load = nullptr,
+                                                   VersionAnswer answer = nullptr) {
+  if (!answer) {
+    answer = [](std::uint64_t, std::vector<TensorView> inputs, std::shared_ptr<const void> owner) {
+      return Result<BatchOutputs>(echo_inputs(std::move(inputs), std::move(owner)));
+    };
+  }
   LiveModelParts parts;
   parts.open_source = [versions](const CallOptions&) {
     return Result<std::unique_ptr<ModelSource>>(std::make_unique<FixedVersions>(versions));
   };
-  parts.load = [can_load](const auto&...) -> Result<std::unique_ptr<LoadedModel>> {
+  parts.load = [can_load, answer](const WantedVersion& version,
+                                  const auto&...) -> Result<std::unique_ptr<LoadedModel>> {
     if (can_load && !*can_load) return Error{Code::kDataLoss, "it cannot be loaded yet"};
-    return std::unique_ptr<LoadedModel>(std::make_unique<EchoingModel>());
+    return std::unique_ptr<LoadedModel>(std::make_unique<EchoingModel>(version.number, answer));
   };
   parts.remark = [](const std::string&) {};
   return std::make_shared<LiveModel>(name, std::move(parts),
