@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// What a version answers to a batch.
+/// Answers a batch as the model of a version.
 using VersionAnswer = std::function<Result<BatchOutputs>(
     std::uint64_t version, std::vector<TensorView> inputs, std::shared_ptr<const void> owner)>;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "headrace/base/hash.h"
 #include "headrace/base/text.h"
@@ -20,11 +21,28 @@ struct Tally {
   std::uint64_t requests = 0;
   std::uint64_t failed = 0;
   std::uint64_t slow = 0;
+  std::uint64_t rejected = 0;  // in none of the above
+  // Requests that went elsewhere.
+  std::uint64_t others = 0;
+  std::uint64_t others_rejected = 0;
 
   void add(const Tally& other) {
     requests += other.requests;
     failed += other.failed;
     slow += other.slow;
+    rejected += other.rejected;
+    others += other.others;
+    others_rejected += other.others_rejected;
+  }
+
+  // Rejections beyond those that chance would explain if the canary rejected as many as the others: three
+  // standard deviations of a binomial distribution. The others have one rejection of two requests more, so
+  // that nothing is known where there are none.
+  std::uint64_t unexplained_rejections() const {
+    const double share = static_cast<double>(others_rejected + 1) / static_cast<double>(others + 2);
+    const auto all = static_cast<double>(requests + rejected);
+    const double explained = all * share + 3 * std::sqrt(all * share * (1 - share));
+    return static_cast<std::uint64_t>(std::max(static_cast<double>(rejected) - explained, 0.0));
   }
 };
 
@@ -93,6 +111,8 @@ std::optional<std::string> CanaryRequest::State::passed_bound() const {
     const auto overdue = static_cast<std::uint64_t>(std::distance(in_flight.begin(), end));
     window.add({.requests = overdue, .slow = overdue});
   }
+  const std::uint64_t unexplained = window.unexplained_rejections();
+  window.add({.requests = unexplained, .failed = unexplained});
   if (window.requests < options.min_requests || window.requests == 0) return std::nullopt;
   const auto share = [&](std::uint64_t count) {
     return static_cast<double>(count) / static_cast<double>(window.requests);
@@ -144,7 +164,11 @@ void CanaryRequest::finish(Outcome outcome) {
     state->in_flight.erase(start_);
     if (outcome == Outcome::kNotCounted) return;
     const bool is_slow = state->options.max_latency && took > *state->options.max_latency;
-    state->add({.requests = 1, .failed = outcome == Outcome::kFailed ? 1U : 0U, .slow = is_slow ? 1U : 0U});
+    if (outcome == Outcome::kRejected) {
+      state->add({.rejected = 1});
+    } else {
+      state->add({.requests = 1, .failed = outcome == Outcome::kFailed ? 1U : 0U, .slow = is_slow ? 1U : 0U});
+    }
   }
   state->judge();
 }
@@ -180,10 +204,18 @@ CanaryRequest Canary::begin(std::uint64_t version) {
   return out;
 }
 
+void Canary::count_other(CanaryRequest::Outcome outcome) {
+  if (outcome == CanaryRequest::Outcome::kNotCounted) return;
+  const std::scoped_lock lock(state_->mutex);
+  state_->add({.others = 1, .others_rejected = outcome == CanaryRequest::Outcome::kRejected ? 1U : 0U});
+}
+
 Canary::Counts Canary::counts() const {
   state_->judge();
   const std::scoped_lock lock(state_->mutex);
-  Counts out{.requests = state_->total.requests, .failed = state_->total.failed, .slow = state_->total.slow};
+  const Tally& total = state_->total;
+  Counts out{
+      .requests = total.requests, .failed = total.failed, .slow = total.slow, .rejected = total.rejected};
   if (state_->is_withdrawn) out.withdrawn = state_->reason;
   return out;
 }

@@ -50,6 +50,7 @@ class CanaryRequest {
   enum class Outcome : std::uint8_t {
     kAnswered,
     kFailed,      // the version's fault
+    kRejected,    // the version did not like the values: its fault, or the client's
     kNotCounted,  // the client's fault, or the server's
   };
   CanaryRequest() = default;
@@ -89,10 +90,14 @@ class Canary {
   /// than before, the window begins anew.
   CanaryRequest begin(std::uint64_t version);
 
+  /// A request that could have gone to the canary has ended elsewhere.
+  void count_other(CanaryRequest::Outcome outcome);
+
   struct Counts {
-    std::uint64_t requests = 0;  // that count, since it was made
+    std::uint64_t requests = 0;  // that were answered, or failed, since it was made
     std::uint64_t failed = 0;
-    std::uint64_t slow = 0;                  // slower than max_latency
+    std::uint64_t slow = 0;  // slower than max_latency
+    std::uint64_t rejected = 0;
     std::optional<std::string> withdrawn{};  // why
   };
   Counts counts() const;

@@ -90,6 +90,27 @@ TEST_F(CanaryTest, FewRequestsAndThoseOfClientsFaultsJudgeNothing) {
   EXPECT_TRUE(canary.counts().withdrawn);
 }
 
+TEST_F(CanaryTest, AVersionThatRejectsWhatOthersTakeIsWithdrawn) {
+  Canary canary = make({.weight = 1, .max_error_rate = 0.1, .min_requests = 20});
+  ask(canary, 20, Outcome::kRejected);
+  EXPECT_FALSE(canary.counts().withdrawn) << "clients may be at fault: nothing is known of others";
+  for (int i = 0; i < 400; ++i) canary.count_other(Outcome::kAnswered);
+  ask(canary, 3, Outcome::kRejected);
+  ASSERT_TRUE(canary.counts().withdrawn);
+  EXPECT_EQ(canary.counts().rejected, 23U);
+}
+
+TEST_F(CanaryTest, ValuesThatAllVersionsRejectWithdrawNothing) {
+  Canary canary = make({.weight = 1, .max_error_rate = 0, .min_requests = 20});
+  ask(canary, 1, Outcome::kAnswered);  // others are counted beside a version
+  for (int i = 0; i < 400; ++i) canary.count_other(i % 4 == 0 ? Outcome::kRejected : Outcome::kAnswered);
+  ask(canary, 60, Outcome::kAnswered);
+  ask(canary, 30, Outcome::kRejected);
+  EXPECT_FALSE(canary.counts().withdrawn) << "a third, where a quarter is usual";
+  ask(canary, 60, Outcome::kRejected);
+  EXPECT_TRUE(canary.counts().withdrawn);
+}
+
 TEST_F(CanaryTest, ItIsWithdrawnWhenMoreThanAHundredthIsSlow) {
   Canary canary =
       make({.weight = 1, .max_latency = milliseconds(200), .window = seconds(600), .min_requests = 20});

@@ -31,8 +31,19 @@ Status ModelRequest::choose_signature(std::string_view name) {
 
 void ModelRequest::count(unsigned status) {
   metrics_.count(model_, protocol_, status, Clock::now() - received_);
-  if (is_version_to_blame_ || status >= 500) return canary_.finish(CanaryRequest::Outcome::kFailed);
-  canary_.finish(status < 400 ? CanaryRequest::Outcome::kAnswered : CanaryRequest::Outcome::kNotCounted);
+  canary_request_.finish(outcome(status));
+  if (is_beside_canary_) entry_->canary->count_other(outcome(status));
+}
+
+CanaryRequest::Outcome ModelRequest::outcome(unsigned status) const {
+  using Outcome = CanaryRequest::Outcome;
+  if (status < 400) return Outcome::kAnswered;
+  if (engine_error_ == Code::kInvalidArgument || engine_error_ == Code::kOutOfRange)
+    return Outcome::kRejected;
+  // A model that misses a file says 404, which a client has not caused.
+  const bool is_engines_fault =
+      engine_error_ && engine_error_ != Code::kResourceExhausted && engine_error_ != Code::kCancelled;
+  return status >= 500 || is_engines_fault ? Outcome::kFailed : Outcome::kNotCounted;
 }
 
 namespace {
@@ -42,9 +53,11 @@ std::shared_ptr<ServedVersion> canary_for(ModelRequest& request) {
   Canary* const canary = request.entry().canary.get();
   if (canary == nullptr) return nullptr;
   const std::string& sticky = canary->options().sticky_header;
+  request.set_is_beside_canary(true);
   if (!canary->draws(sticky.empty() ? std::nullopt : request.header(sticky))) return nullptr;
   auto version = request.live().find(canary->options().version);
   if (!version) return nullptr;
+  request.set_is_beside_canary(false);
   request.set_canary(canary->begin((*version)->number()));
   return *std::move(version);
 }
@@ -76,17 +89,6 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
       besides);
 }
 
-namespace {
-
-// Whether an error of a batch tells something about the model: its engine reports values that it does not
-// like as the first two, and bounds of the server are others.
-bool is_of_version(Code code) {
-  return code != Code::kInvalidArgument && code != Code::kOutOfRange && code != Code::kResourceExhausted &&
-         code != Code::kCancelled;
-}
-
-}  // namespace
-
 void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature, BindRequest bind,
               std::function<Status(const BatchAnswers&)> answer) {
   if (const Status known = request->choose_signature(signature); !known)
@@ -105,7 +107,7 @@ void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature,
   std::move(*rows).commit([request = std::move(request), bind = std::move(bind),
                            answer = std::move(answer)](Result<BatchAnswers> answers) {
     if (!answers) {
-      if (is_of_version(answers.error().code)) request->blame_version();
+      request->set_engine_error(answers.error().code);
       return request->send_error(answers.error());
     }
     if (const Status sent = answer(*answers); !sent) return request->send_error(sent.error());

@@ -61,9 +61,11 @@ class ModelRequest {
   const std::shared_ptr<ServedVersion>& version() const { return version_; }
   void set_version(std::shared_ptr<ServedVersion> version) { version_ = std::move(version); }
   /// The version is the canary's, and its answer counts.
-  void set_canary(CanaryRequest canary) { canary_ = std::move(canary); }
-  /// The model failed, not the client.
-  void blame_version() { is_version_to_blame_ = true; }
+  void set_canary(CanaryRequest canary) { canary_request_ = std::move(canary); }
+  /// Whether the model has a canary, and the version is another one.
+  void set_is_beside_canary(bool is_beside) { is_beside_canary_ = is_beside; }
+  /// The engine has answered the batch with this error.
+  void set_engine_error(Code code) { engine_error_ = code; }
   std::int64_t version_number() const { return static_cast<std::int64_t>(version_->number()); }
   /// Null until choose_signature has found it.
   const ServedSignature* signature() const { return signature_; }
@@ -77,6 +79,8 @@ class ModelRequest {
   void count(unsigned status);
 
  private:
+  CanaryRequest::Outcome outcome(unsigned status) const;
+
   ServingMetrics& metrics_;
   const std::string_view protocol_;
   const Clock::time_point received_;
@@ -84,8 +88,9 @@ class ModelRequest {
   std::shared_ptr<const ServedEntry> entry_;
   std::shared_ptr<ServedVersion> version_;
   const ServedSignature* signature_ = nullptr;
-  CanaryRequest canary_;
-  bool is_version_to_blame_ = false;
+  CanaryRequest canary_request_;
+  bool is_beside_canary_ = false;
+  std::optional<Code> engine_error_;
 };
 
 enum class RequestPurpose : std::uint8_t { kDescribe, kInfer };

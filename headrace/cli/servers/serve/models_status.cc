@@ -48,7 +48,8 @@ Json canary_json(const Canary& canary, const LiveModel& model) {
               {"state", counts.withdrawn ? "withdrawn" : (is_ready ? "in force" : "not ready")},
               {"requests", counts.requests},
               {"failed", counts.failed},
-              {"slow", counts.slow}};
+              {"slow", counts.slow},
+              {"rejected", counts.rejected}};
   if (counts.withdrawn) out["reason"] = *counts.withdrawn;
   return out;
 }
@@ -65,6 +66,7 @@ std::string canary_metrics(const ModelTable& table) {
     };
     add("answered", counts.requests - counts.failed);
     add("failed", counts.failed);
+    add("rejected", counts.rejected);
     withdrawn += concat("headrace_serve_canary_withdrawn{", prometheus::label("model", name), "} ",
                         counts.withdrawn ? 1 : 0, "\n");
   }
