@@ -34,7 +34,16 @@ LAYERS = [
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
 # Folders within one of those, lowest first, likewise. A folder that is not listed includes no sibling.
 INNER_ORDER = {
-    "serve": ["signature", "batch", "protocol", "version", "remote_engine", "live_model"],
+    "serve": [
+        "signature",
+        "batch",
+        "protocol",
+        "version",
+        "remote_engine",
+        "live_model",
+        "release",
+        "configuration",
+    ],
     "prepare": [
         "row",
         "schema",
@@ -108,6 +117,8 @@ ALLOWED_CALLS = {
         "headrace/train/native_loop.cc": "statistics",
         "headrace/serve/batch/batcher.": "deadlines of requests; tests pass another clock",
         "headrace/serve/remote_engine/remote_engine.cc": "how long a process may take",
+        "headrace/serve/release/canary.": "how long requests take; tests pass another clock",
+        "headrace/serve/release/shadow.cc": "deadlines of its requests",
         "headrace/serve/live_model/live_model.cc": "when to look again; deadlines of requests that wait",
     },
 }
@@ -125,6 +136,7 @@ SYSTEM_HEADER = re.compile(
 # Headers of libraries that only these files include: begin of the header's name → (files, what others do).
 WRAPPED_HEADERS = {
     "nlohmann/": (["headrace/base/json.cc"], 'slow to compile: include "headrace/base/json.h"'),
+    "toml++/": (["headrace/base/toml.cc"], 'slow to compile: include "headrace/base/toml.h"'),
     "simdjson": (
         ["headrace/serve/protocol/json_document.cc"],
         'slow to compile: include "headrace/serve/protocol/json_document.h"',

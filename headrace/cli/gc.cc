@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "headrace/base/duration.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
-#include "headrace/cli/duration.h"
 #include "headrace/cli/objects.h"
 #include "headrace/prepare/write/leftovers.h"
 
@@ -27,7 +27,7 @@ constexpr Option kGcOptions[] = {
 };
 
 Result<seconds> older_than(const OptionValues& options) {
-  if (const auto age = parse_duration(options.text("older-than"))) return *age;
+  if (const auto age = parse_duration(options.text("older-than"))) return std::chrono::ceil<seconds>(*age);
   return Error{Code::kInvalidArgument,
                concat("--older-than ", options.text("older-than"), ": it is written as 90s, 15m, 12h or 7d")};
 }

@@ -1,7 +1,7 @@
+#include "headrace/base/duration.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
-#include "headrace/cli/duration.h"
 
 namespace headrace {
 namespace {
@@ -44,7 +44,7 @@ Status run_presign(CommandContext& context, const std::vector<std::string>& argu
     return Error{Code::kInvalidArgument,
                  concat(arguments[0], ": only objects at ", join(examples(), ", "), " have presigned URLs")};
   }
-  const auto lifetime = std::chrono::seconds(*parse_duration(options.text("expires")));
+  const auto lifetime = std::chrono::ceil<std::chrono::seconds>(*parse_duration(options.text("expires")));
   HEADRACE_TRY(const PresignedUrl made,
                driver->presign(url, context.environment, {options.text("method"), lifetime}, context.stop));
   const std::string end = format_time(made.usable_until);

@@ -15,6 +15,7 @@ namespace {
 
 Status serve(CommandContext& context, const std::vector<std::string>& arguments,
              const OptionValues& options) {
+  HEADRACE_CHECK(check_served(arguments, options));
   if (options.has("print-manifest")) {
     HEADRACE_TRY(const std::string manifest, serve_manifest(arguments, options));
     return context.console.result_bytes(as_bytes(manifest + "\n"));

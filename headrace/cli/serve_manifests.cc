@@ -2,6 +2,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/manifest_texts.h"
+#include "headrace/store/url.h"
 
 namespace headrace {
 namespace {
@@ -216,6 +217,11 @@ Result<std::string> serve_manifest(const std::vector<std::string>& models, const
                  concat("--", option,
                         " names a file of this machine, which a container does not have: leave it "
                         "out, and add the file to the manifest as a secret or a volume")};
+  }
+  if (values.given("config") && scheme_of(values.text("config")).empty()) {
+    return Error{
+        Code::kInvalidArgument,
+        "--config names a file of this machine, which a container does not have: put it into a store"};
   }
   const std::vector<std::string> arguments = serve_arguments(models, values);
   HEADRACE_CHECK(check_manifest_texts(arguments, "rename it"));

@@ -15,7 +15,17 @@ inline constexpr Positional kServePositionals[] = {
      .sentence =
          "A named model, a run, an export, a SavedModel, or a folder with numbered SavedModels; clients call "
          "it by the last part of its URL, or by NAME if it is given as NAME=URL.",
+     .required = false,
      .repeated = true}};
+
+/// \error kInvalidArgument  there are models and a configuration, or neither
+inline Status check_served(const std::vector<std::string>& models, const OptionValues& options) {
+  if (models.empty() == options.given("config")) return {};
+  return Error{Code::kInvalidArgument,
+               models.empty() ? "there is no model to serve: name one, or give --config with a file that does"
+                              : "models on the command line and --config exclude each other: put them all "
+                                "into the file"};
+}
 
 inline constexpr Option kServeOptions[] = {
     {.name = "listen",
@@ -50,6 +60,11 @@ inline constexpr Option kServeOptions[] = {
      .sentence = "Port for probes (/livez, /readyz, /startupz), /metrics and /models; 0: any free port.",
      .minimum = 0,
      .maximum = 65535},
+    {.name = "config",
+     .unit = "URL",
+     .sentence =
+         "File in TOML with the models, in place of MODEL; it is read again when it changes. Options of "
+         "models, such as --batch-rows, hold for those that say nothing themselves."},
     {.name = "versions",
      .default_value = "default",
      .unit = "WHICH",
@@ -177,6 +192,7 @@ inline constexpr std::string_view kServeDetails =
     "\n"
     "  headrace serve s3://models/models/imdb\n"
     "  curl -d '{\"instances\": [\"great acting\"]}' localhost:8501/v1/models/imdb:predict\n"
-    "  headrace serve imdb=s3://models/runs/17 gs://others/half_plus_two --batch-rows 128";
+    "  headrace serve imdb=s3://models/runs/17 gs://others/half_plus_two --batch-rows 128\n"
+    "  headrace serve --config s3://models/serving.toml";
 
 }  // namespace headrace

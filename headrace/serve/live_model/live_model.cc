@@ -95,13 +95,34 @@ Error not_ready(const std::string& name, const VersionStatus& status) {
                                      version_state_name(status.state), "; ask again")};
 }
 
+std::set<std::uint64_t> numbers_of(const VersionTable& table, const std::vector<VersionName>& versions) {
+  std::set<std::uint64_t> out;
+  for (const VersionName& version : versions) {
+    if (const auto* const number = std::get_if<std::uint64_t>(&version)) {
+      out.insert(*number);
+    } else if (const auto label = table.labels.find(std::get<std::string>(version));
+               label != table.labels.end()) {
+      out.insert(label->second);
+    }
+  }
+  return out;
+}
+
 // The number that is meant where a request names none.
-std::optional<std::uint64_t> chosen_number(const VersionTable& table) {
+std::optional<std::uint64_t> chosen_number(const VersionTable& table,
+                                           const std::set<std::uint64_t>& besides) {
   const auto latest = table.labels.find(kLatestAlias);
-  if (latest != table.labels.end() && table.ready.contains(latest->second)) return latest->second;
-  if (!table.ready.empty()) return table.ready.rbegin()->first;
-  if (!table.statuses.empty()) return table.statuses.rbegin()->first;
-  return std::nullopt;
+  if (latest != table.labels.end() && !besides.contains(latest->second) &&
+      table.ready.contains(latest->second))
+    return latest->second;
+  for (auto at = table.ready.rbegin(); at != table.ready.rend(); ++at) {
+    if (!besides.contains(at->first)) return at->first;
+  }
+  for (auto at = table.statuses.rbegin(); at != table.statuses.rend(); ++at) {
+    const bool may_come = besides.empty() || at->second.state != VersionState::kDraining;
+    if (!besides.contains(at->first) && may_come) return at->first;
+  }
+  return besides.empty() ? std::nullopt : chosen_number(table, {});
 }
 
 }  // namespace
@@ -128,14 +149,14 @@ class LiveModel::Worker {
   }
 
   void await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,
-             Clock::time_point deadline, Found found) {
-    auto now = look_up(*table(), version, label);
+             const std::vector<VersionName>& besides, Clock::time_point deadline, Found found) {
+    auto now = look_up(*table(), version, label, besides);
     const bool is_to_wait = !now.version && now.is_coming_back;
     if (!is_to_wait) return found(std::move(now.version));
     std::unique_lock lock(waiting_mutex_);
     if (waiting_.size() < kWaitingMax) {
-      waiting_.push_back(
-          {version, label ? std::optional(std::string(*label)) : std::nullopt, deadline, std::move(found)});
+      waiting_.push_back({version, label ? std::optional(std::string(*label)) : std::nullopt, besides,
+                          deadline, std::move(found)});
       return;
     }
     lock.unlock();
@@ -147,14 +168,14 @@ class LiveModel::Worker {
     bool is_coming_back = false;
   };
   LookedUp look_up(const VersionTable& table, std::optional<std::uint64_t> version,
-                   std::optional<std::string_view> label) const {
+                   std::optional<std::string_view> label, const std::vector<VersionName>& besides) const {
     if (label) {
       const auto found = table.labels.find(*label);
       if (found == table.labels.end())
         return {Error{Code::kNotFound, concat("the model ", name_, " has no label ", *label)}};
       version = found->second;
     }
-    if (!version) version = chosen_number(table);
+    if (!version) version = chosen_number(table, numbers_of(table, besides));
     if (!version) {
       return {Error{Code::kUnavailable, concat("no version of the model ", name_,
                                                " is there yet; the server looks for one every few seconds")}};
@@ -460,7 +481,7 @@ class LiveModel::Worker {
     }
     for (Waiting& each : waiting) {
       if (Clock::now() < each.deadline) {
-        await(each.version, each.label, each.deadline, std::move(each.found));
+        await(each.version, each.label, each.besides, each.deadline, std::move(each.found));
       } else {
         each.found(Error{Code::kDeadlineExceeded, concat("the engine of ", name_,
                                                          " has ended, and has not come "
@@ -485,6 +506,7 @@ class LiveModel::Worker {
   struct Waiting {
     std::optional<std::uint64_t> version;
     std::optional<std::string> label;
+    std::vector<VersionName> besides;
     Clock::time_point deadline;
     Found found;
   };
@@ -531,13 +553,20 @@ void LiveModel::stop() { worker_->stop(); }
 const std::string& LiveModel::name() const { return worker_->name(); }
 
 Result<std::shared_ptr<ServedVersion>> LiveModel::find(std::optional<std::uint64_t> version,
-                                                       std::optional<std::string_view> label) const {
-  return worker_->look_up(*worker_->table(), version, label).version;
+                                                       std::optional<std::string_view> label,
+                                                       const std::vector<VersionName>& besides) const {
+  return worker_->look_up(*worker_->table(), version, label, besides).version;
+}
+
+Result<std::shared_ptr<ServedVersion>> LiveModel::find(const VersionName& version) const {
+  if (const auto* const number = std::get_if<std::uint64_t>(&version)) return find(*number, {});
+  return find({}, std::get<std::string>(version));
 }
 
 void LiveModel::await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,
-                      std::chrono::steady_clock::time_point deadline, Found found) const {
-  worker_->await(version, label, deadline, std::move(found));
+                      std::chrono::steady_clock::time_point deadline, Found found,
+                      const std::vector<VersionName>& besides) const {
+  worker_->await(version, label, besides, deadline, std::move(found));
 }
 
 bool LiveModel::is_ready() const { return find({}, {}).has_value(); }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "headrace/serve/live_model/served_version.h"
@@ -29,6 +30,9 @@ struct VersionStatus {
   /// It was ready, and its engine has ended: it is being loaded for the first time since.
   bool is_coming_back = false;
 };
+
+/// A version by its number, or by a label that stands for one.
+using VersionName = std::variant<std::uint64_t, std::string>;
 
 /// Loads a version; runs in a thread of its own. `on_state` may be told kLoading once the files are there.
 /// `on_end` is called, from any thread, if the model ends by itself after it was loaded: see
@@ -78,11 +82,14 @@ class LiveModel {
   const std::string& name() const;
 
   /// The version with this number, or with this label, or the server's choice: label "latest", else the
-  /// highest that is ready. Keep it until the request is answered.
+  /// highest that is ready. The server chooses none of `besides`, unless the model has no other. Keep the
+  /// version until the request is answered.
   /// \error kNotFound     there is no such version or label
   /// \error kUnavailable  it is not ready: says why
   Result<std::shared_ptr<ServedVersion>> find(std::optional<std::uint64_t> version,
-                                              std::optional<std::string_view> label) const;
+                                              std::optional<std::string_view> label,
+                                              const std::vector<VersionName>& besides = {}) const;
+  Result<std::shared_ptr<ServedVersion>> find(const VersionName& version) const;
 
   using Found = std::function<void(Result<std::shared_ptr<ServedVersion>>)>;
   /// As `find`, but waits for a version that is coming back, until the deadline. Never blocks: `found` is
@@ -90,7 +97,8 @@ class LiveModel {
   /// \error kDeadlineExceeded   it has not come back in time
   /// \error kResourceExhausted  too many requests wait already
   void await(std::optional<std::uint64_t> version, std::optional<std::string_view> label,
-             std::chrono::steady_clock::time_point deadline, Found found) const;
+             std::chrono::steady_clock::time_point deadline, Found found,
+             const std::vector<VersionName>& besides = {}) const;
 
   /// Whether `find` of the server's choice gives a version.
   bool is_ready() const;

@@ -261,6 +261,26 @@ TEST_F(LiveModelTest, RequestsGoToTheVersionThatTheyName) {
   for (const VersionStatus& status : live->statuses()) EXPECT_EQ(status.state, VersionState::kReady);
 }
 
+TEST_F(LiveModelTest, TheServersChoiceLeavesOutAVersionIfThereIsAnother) {
+  want({{1, "a"}, {2, "b"}}, {{"latest", 2}, {"candidate", 2}});
+  failing.insert("a");
+  start();
+  wait_for_version(2);
+  const auto chosen = [&](VersionName besides) { return live->find({}, {}, {std::move(besides)}); };
+  EXPECT_EQ((*chosen(1U))->number(), 2U);
+  EXPECT_EQ((*chosen(std::string("nobody")))->number(), 2U);
+  EXPECT_EQ(chosen(2U).error().code, Code::kUnavailable) << "version 1 is there, though not ready";
+  {
+    const std::scoped_lock lock(mutex);
+    failing.clear();
+  }
+  wait_until([&] { return chosen(2U).has_value(); });
+  EXPECT_EQ((*chosen(2U))->number(), 1U);
+  EXPECT_EQ((*chosen(std::string("candidate")))->number(), 1U);
+  want({{2, "b"}}, {{"latest", 2}});
+  wait_until([&] { return (*chosen(2U))->number() == 2U; });
+}
+
 TEST_F(LiveModelTest, ANewVersionIsSwitchedToWithoutALostRequest) {
   want({{1, "a"}}, {{"latest", 1}});
   start();

@@ -78,6 +78,7 @@ struct VersionPolicy {
   Choice choice = Choice::kDefault;
   std::uint64_t latest = 1;
   std::vector<std::uint64_t> numbers{};
+  bool operator==(const VersionPolicy&) const = default;
 };
 /// \error kInvalidArgument  it wants no version, or more than kMostWantedVersions
 Status check_policy(const VersionPolicy& policy);

@@ -27,8 +27,8 @@ class GrpcCall {
   virtual std::string_view method() const = 0;
   /// The message, in one piece. Lives as long as this.
   virtual BytesView message() const = 0;
-  /// The metadata of that name; none: there is none.
-  virtual std::optional<std::string_view> authorization() const = 0;
+  /// The first metadata of that name, in any case; none: there is none.
+  virtual std::optional<std::string_view> metadata(std::string_view name) const = 0;
   virtual Clock::time_point received() const = 0;
   /// The client's; max() if there is none.
   virtual Clock::time_point deadline() const = 0;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kGrpcPredict = "grpc-predict";
 constexpr std::string_view kGrpcInfer = "kserve-v2-grpc";
+constexpr std::string_view kAuthorization = "authorization";
 
 }  // namespace
 
@@ -26,6 +27,14 @@ struct GrpcRouter::Asked final : ModelRequest {
         call(std::move(its_call)) {}
 
   Status reserve_answer(std::uint64_t bytes) override { return call->reserve_answer(bytes); }
+  std::optional<std::string_view> header(std::string_view name) const override {
+    return call->metadata(name);
+  }
+  std::uint64_t body_bytes() const override { return call->message().size(); }
+  Clock::time_point deadline_within(std::chrono::milliseconds most) const override {
+    return std::min(call->deadline(), received() + most);
+  }
+
   void send(Bytes answer) {
     count(200);
     call->send(std::move(answer), {});
@@ -48,12 +57,11 @@ Status GrpcRouter::judge(std::string_view method, std::optional<std::string_view
 // A token may be for other models than the one in the message.
 Status GrpcRouter::check_model(const Asked& asked, const RequestedModel& requested) const {
   if (options_.tokens == nullptr) return {};
-  return options_.tokens->check(asked.call->authorization(), requested.name);
+  return options_.tokens->check(asked.call->metadata(kAuthorization), requested.name);
 }
 
 void GrpcRouter::answer(std::unique_ptr<GrpcCall> call) const {
   const auto asked = std::make_shared<Asked>(std::move(call), metrics_);
-  asked->set_deadline(std::min(asked->call->deadline(), asked->received() + options_.deadline));
   const auto method = parse_grpc_method(asked->call->method());
   if (!method) return asked->send_error(method.error());
   switch (*method) {
@@ -79,8 +87,8 @@ Result<Bytes> GrpcRouter::describe(GrpcMethod method, Asked& asked) const {
       HEADRACE_TRY(const RequestedModel requested, parse_status_request(message));
       HEADRACE_CHECK(check_model(asked, requested));
       HEADRACE_TRY(const auto versions, version_statuses(models_, requested));
-      HEADRACE_TRY(const LiveModel* const model, models_.find(requested.name));
-      asked.set_model(requested.name, model);
+      HEADRACE_TRY(auto entry, models_.find(requested.name));
+      asked.set_model(requested.name, std::move(entry));
       return status_response(versions);
     }
     case GrpcMethod::kInferServerLive:
@@ -90,8 +98,8 @@ Result<Bytes> GrpcRouter::describe(GrpcMethod method, Asked& asked) const {
     case GrpcMethod::kInferModelReady: {
       HEADRACE_TRY(const RequestedModel requested, parse_model_request(message));
       HEADRACE_CHECK(check_model(asked, requested));
-      HEADRACE_TRY(const LiveModel* const model, models_.find(requested.name));
-      asked.set_model(requested.name, model);
+      HEADRACE_TRY(auto entry, models_.find(requested.name));
+      asked.set_model(requested.name, std::move(entry));
       const auto version = models_.find_version(requested);
       if (!version && version.error().code != Code::kUnavailable) return version.error();
       return boolean_response(version.has_value());
@@ -110,8 +118,8 @@ Result<Bytes> GrpcRouter::health_of(std::string_view service) const {
                                        "tensorflow.serving.ModelService", "inference.GRPCInferenceService"}) {
     if (service == known) return health_response(is_ready());
   }
-  HEADRACE_TRY(const LiveModel* const model, models_.find(service));
-  return health_response(!is_draining_ && model->is_ready());
+  HEADRACE_TRY(const auto entry, models_.find(service));
+  return health_response(!is_draining_ && can_answer(*entry));
 }
 
 void GrpcRouter::answer_metadata(std::shared_ptr<Asked> asked, GrpcMethod method) const {
@@ -121,9 +129,9 @@ void GrpcRouter::answer_metadata(std::shared_ptr<Asked> asked, GrpcMethod method
   if (!requested) return asked->send_error(requested.error());
   if (const Status allowed = check_model(*asked, *requested); !allowed)
     return asked->send_error(allowed.error());
-  find_version(asked, models_, *requested, [this, asked, is_infer] {
+  find_version(asked, models_, *requested, RequestPurpose::kDescribe, [this, asked, is_infer] {
     const ServedModel& served = asked->version()->model();
-    asked->send(is_infer ? model_metadata_response(asked->model(), ready_numbers(*asked->live()), served)
+    asked->send(is_infer ? model_metadata_response(asked->model(), ready_numbers(asked->live()), served)
                          : metadata_response(asked->model(), asked->version_number(), served));
   });
 }
@@ -134,11 +142,8 @@ namespace {
 // infer_response.
 template <typename Asked, typename Request, typename Encode>
 void run_call(const std::shared_ptr<Asked>& asked, const Request& request, Encode encode) {
-  if (const Status known = asked->choose_signature(request.signature_name()); !known)
-    return asked->send_error(known.error());
-  const auto bound = request.bind(*asked->signature());
-  if (!bound) return asked->send_error(bound.error());
-  run_rows(asked, **bound, AnswerEncoding::kBinary,
+  const auto bind = [request](const ServedSignature& signature) { return request.bind(signature); };
+  run_rows(asked, request.signature_name(), bind, AnswerEncoding::kBinary,
            [asked, request, encode](const BatchAnswers& answers) -> Status {
              HEADRACE_TRY(Bytes answer, encode(answers, *asked->signature(), request, asked->model(),
                                                asked->version_number()));
@@ -155,7 +160,7 @@ void GrpcRouter::predict(std::shared_ptr<Asked> asked) const {
   const RequestedModel requested = request->model();
   if (const Status allowed = check_model(*asked, requested); !allowed)
     return asked->send_error(allowed.error());
-  find_version(asked, models_, requested,
+  find_version(asked, models_, requested, RequestPurpose::kInfer,
                [asked, request = *std::move(request)] { run_call(asked, request, predict_response); });
 }
 
@@ -165,7 +170,7 @@ void GrpcRouter::infer(std::shared_ptr<Asked> asked) const {
   const RequestedModel requested = request->model();
   if (const Status allowed = check_model(*asked, requested); !allowed)
     return asked->send_error(allowed.error());
-  find_version(asked, models_, requested,
+  find_version(asked, models_, requested, RequestPurpose::kInfer,
                [asked, request = *std::move(request)] { run_call(asked, request, infer_response); });
 }
 

@@ -19,8 +19,6 @@
 namespace headrace {
 
 struct GrpcRouterOptions {
-  /// The most time that a request has, and what one that names none has.
-  std::chrono::milliseconds deadline{30'000};
   /// Memory for the values that the tensors of a request repeat: see PredictRequest.
   std::uint64_t repeated_bytes_max = 64 << 20;
   /// Borrowed. Null: anyone may ask.

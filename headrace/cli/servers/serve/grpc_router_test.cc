@@ -9,7 +9,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/base/wire.h"
-#include "headrace/serve/protocol/echo_test.h"
+#include "headrace/serve/live_model/test_model_test.h"
 
 namespace headrace {
 namespace {
@@ -24,63 +24,23 @@ constexpr std::string_view kPredictPath = "/tensorflow.serving.PredictionService
 constexpr std::string_view kInferPath = "/inference.GRPCInferenceService/ModelInfer";
 constexpr std::string_view kCheckPath = "/grpc.health.v1.Health/Check";
 
-// Answers with its inputs, from a thread of its own.
-class EchoingModel final : public LoadedModel, public BatchRunner {
- public:
-  const ServedModel& model() const override { return model_; }
-  BatchRunner& runner(std::size_t) override { return *this; }
-  void end() override {}
-  std::optional<Error> ended() const override { return std::nullopt; }
-  Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size_bytes) override {
-    return std::shared_ptr<BatchMemory>(std::make_shared<EchoMemory>(size_bytes));
-  }
-  void run(ClosedBatch batch, Done done) override {
-    const std::scoped_lock lock(mutex_);
-    threads_.emplace_back([batch = std::move(batch), done = std::move(done)] {
-      std::vector<std::vector<std::string_view>> texts;
-      auto inputs = tensors_of(batch.layout, batch.memory->bytes(), batch.rows, texts);
-      done(echo_inputs(*std::move(inputs), batch.memory));
-    });
-  }
-
- private:
-  const ServedModel model_{{{.name = "serving_default",
-                             .inputs = {{"x", DataType::kFloat32, {-1}}},
-                             .outputs = {{"x", DataType::kFloat32, {-1}}},
-                             .is_batched = true}}};
-  std::mutex mutex_;
-  std::vector<std::jthread> threads_;
-};
-
-// Version 3, and no other.
-class OneVersion final : public ModelSource {
- public:
-  OneVersion() {
-    auto version = std::make_shared<WantedVersion>();
-    version->number = 3;
-    version->digest = "digest";
-    wanted_.versions.push_back(std::move(version));
-  }
-  Result<bool> poll(const CallOptions&) override { return false; }
-  const WantedVersions& wanted() const override { return wanted_; }
-  std::string describe() const override { return "a test"; }
-
- private:
-  WantedVersions wanted_;
-};
-
 class TestCall final : public GrpcCall {
  public:
-  TestCall(std::string_view method, Bytes message, std::optional<std::string> authorization,
-           steady_clock::time_point deadline, std::promise<Result<Bytes>> answer)
+  using Metadata = std::map<std::string, std::string, std::less<>>;
+  TestCall(std::string_view method, Bytes message, Metadata metadata, steady_clock::time_point deadline,
+           std::promise<Result<Bytes>> answer)
       : method_(method),
         message_(std::move(message)),
-        authorization_(std::move(authorization)),
+        metadata_(std::move(metadata)),
         deadline_(deadline),
         answer_(std::move(answer)) {}
   std::string_view method() const override { return method_; }
   BytesView message() const override { return message_; }
-  std::optional<std::string_view> authorization() const override { return authorization_; }
+  std::optional<std::string_view> metadata(std::string_view name) const override {
+    const auto found = metadata_.find(name);
+    if (found == metadata_.end()) return std::nullopt;
+    return found->second;
+  }
   steady_clock::time_point received() const override { return received_; }
   steady_clock::time_point deadline() const override { return deadline_; }
   Status reserve_answer(std::uint64_t bytes) override {
@@ -94,7 +54,7 @@ class TestCall final : public GrpcCall {
  private:
   const std::string method_;
   const Bytes message_;
-  const std::optional<std::string> authorization_;
+  const Metadata metadata_;
   const steady_clock::time_point received_ = steady_clock::now();
   const steady_clock::time_point deadline_;
   std::promise<Result<Bytes>> answer_;
@@ -102,32 +62,38 @@ class TestCall final : public GrpcCall {
 
 class GrpcRouterTest : public testing::Test {
  protected:
-  GrpcRouterTest() {
-    LiveModelParts parts;
-    parts.open_source = [](const CallOptions&) {
-      return Result<std::unique_ptr<ModelSource>>(std::make_unique<OneVersion>());
-    };
-    parts.load = [](const auto&...) {
-      return Result<std::unique_ptr<LoadedModel>>(std::make_unique<EchoingModel>());
-    };
-    parts.remark = [](const std::string&) {};
-    models_.add(std::make_unique<LiveModel>("m", std::move(parts), LiveModelOptions{}));
-    while (!models_.are_ready()) std::this_thread::yield();
+  GrpcRouterTest() { serve({3}, nullptr); }
+  ~GrpcRouterTest() override { end(); }
+
+  // A model must not end in a thread that answers.
+  void end() {
+    models_.publish({});
+    while (entry_.use_count() > 1) std::this_thread::yield();
+    entry_ = nullptr;
+  }
+
+  void serve(const std::vector<std::uint64_t>& versions, std::shared_ptr<Canary> canary) {
+    end();
+    entry_ = std::make_shared<const ServedEntry>(
+        ServedEntry{.live = start_test_model("m", versions), .canary = std::move(canary)});
+    models_.publish({.models = {{"m", entry_}}});
+    while (entry_->live->ready_versions().size() < versions.size()) std::this_thread::yield();
   }
 
   // The answer in hexadecimal, or the error.
   std::string ask(const GrpcRouter& router, std::string_view method, Bytes message,
-                  std::optional<std::string> authorization = {},
+                  const TestCall::Metadata& metadata = {},
                   steady_clock::time_point deadline = steady_clock::time_point::max()) {
     std::promise<Result<Bytes>> promise;
     auto answer = promise.get_future();
-    router.answer(std::make_unique<TestCall>(method, std::move(message), std::move(authorization), deadline,
-                                             std::move(promise)));
+    router.answer(
+        std::make_unique<TestCall>(method, std::move(message), metadata, deadline, std::move(promise)));
     const Result<Bytes> got = answer.get();
     if (got) return std::string(as_text(*got));
     return concat('<', code_name(got.error().code), ": ", got.error().message, '>');
   }
 
+  std::shared_ptr<const ServedEntry> entry_;
   ServedModels models_;
   ServingMetrics metrics_;
 };
@@ -218,9 +184,29 @@ TEST_F(GrpcRouterTest, TokensAreAskedForExceptByProbes) {
   EXPECT_TRUE(router.judge(kPredictPath, good));
   EXPECT_TRUE(router.judge(kPredictPath, other));
   EXPECT_EQ(router.judge(kPredictPath, std::nullopt).error().code, Code::kUnauthenticated);
-  EXPECT_THAT(ask(router, kPredictPath, predict_message("m"), good), HasSubstr(floats_text()));
-  EXPECT_THAT(ask(router, kPredictPath, predict_message("m"), other), StartsWith("<PERMISSION_DENIED"));
+  EXPECT_THAT(ask(router, kPredictPath, predict_message("m"), {{"authorization", good}}),
+              HasSubstr(floats_text()));
+  EXPECT_THAT(ask(router, kPredictPath, predict_message("m"), {{"authorization", other}}),
+              StartsWith("<PERMISSION_DENIED"));
   EXPECT_THAT(ask(router, kPredictPath, predict_message("m")), StartsWith("<UNAUTHENTICATED"));
+}
+
+TEST_F(GrpcRouterTest, ClientsAreOnOneSideOfACanaryByTheirMetadata) {
+  const auto canary = std::make_shared<Canary>(
+      "m", CanaryOptions{.version = 4U, .weight = kFullShare / 2, .sticky_header = "X-User"},
+      [](const std::string&) {});
+  serve({3, 4}, canary);
+  const GrpcRouter router(models_, metrics_, {});
+  std::uint64_t drawn = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string user = concat("user ", i);
+    ask(router, kPredictPath, predict_message("m"), {{"X-User", user}});
+    drawn += canary->draws(user) ? 1 : 0;
+  }
+  while (entry_.use_count() > 2) std::this_thread::yield();
+  EXPECT_EQ(canary->counts().requests, drawn);
+  EXPECT_GT(drawn, 0U);
+  EXPECT_LT(drawn, 20U);
 }
 
 }  // namespace

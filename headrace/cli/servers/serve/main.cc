@@ -5,15 +5,18 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "headrace/base/text.h"
-#include "headrace/cli/duration.h"
 #include "headrace/cli/serve_options.h"
+#include "headrace/cli/servers/serve/configuration_thread.h"
+#include "headrace/cli/servers/serve/configured_models.h"
 #include "headrace/cli/servers/serve/engine_loader.h"
 #include "headrace/cli/servers/serve/example_request.h"
 #include "headrace/cli/servers/serve/grpc_front.h"
 #include "headrace/cli/servers/serve/grpc_router.h"
+#include "headrace/cli/servers/serve/model_arguments.h"
 #include "headrace/cli/servers/serve/request_router.h"
 #include "headrace/cli/sibling_program.h"
 #include "headrace/cli/stop_on_signal.h"
@@ -26,66 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEach{50};
 constexpr std::chrono::milliseconds kTokensLookEach{2'000};
-
-// A model as it is given on the command line.
-struct GivenModel {
-  std::string name;
-  Location place;
-};
-
-Result<GivenModel> parse_model(StoreRegistry& stores, const std::string& text) {
-  const std::size_t equals = text.find('=');
-  const bool has_name = equals != text.npos && equals < text.find("://") && equals < text.find('/');
-  GivenModel out;
-  HEADRACE_TRY(out.place, stores.open(has_name ? text.substr(equals + 1) : text));
-  std::string path = out.place.key;
-  while (path.ends_with('/')) path.pop_back();
-  if (path.ends_with("/export")) path.resize(path.size() - std::string_view("/export").size());
-  out.name = has_name ? text.substr(0, equals) : path.substr(path.rfind('/') + 1);
-  if (!out.name.empty() && out.name.find('/') == out.name.npos) return out;
-  return Error{Code::kInvalidArgument, concat("the model ", text, " has no name: give it as NAME=", text)};
-}
-
-Result<VersionPolicy> parse_policy(const std::string& text) {
-  constexpr std::string_view kLatestWord = "latest:";
-  if (text == "default") return VersionPolicy{};
-  if (text == "all") return VersionPolicy{.choice = VersionPolicy::Choice::kAll};
-  if (text.starts_with(kLatestWord)) {
-    const auto count = parse_number<std::uint64_t>(std::string_view(text).substr(kLatestWord.size()));
-    if (count && *count > 0) return VersionPolicy{.choice = VersionPolicy::Choice::kLatest, .latest = *count};
-  }
-  VersionPolicy policy{.choice = VersionPolicy::Choice::kNumbers};
-  for (const std::string& word : split(text, ',')) {
-    const auto number = parse_number<std::uint64_t>(word);
-    if (!number) {
-      return Error{
-          Code::kInvalidArgument,
-          concat("--versions is ", text, "; it must be default, latest:N, all, or numbers as in 3,5")};
-    }
-    policy.numbers.push_back(*number);
-  }
-  return policy;
-}
-
-Result<std::vector<std::uint64_t>> parse_sizes(const std::string& text, std::uint64_t rows_max) {
-  std::vector<std::uint64_t> sizes;
-  if (text.empty()) return sizes;
-  for (const std::string& word : split(text, ',')) {
-    const auto size = parse_number<std::uint64_t>(word);
-    if (!size)
-      return Error{Code::kInvalidArgument, concat("--batch-sizes is ", text, "; it must be as 1,8,64")};
-    sizes.push_back(*size);
-  }
-  if (sizes.back() != rows_max) sizes.push_back(rows_max);
-  return sizes;
-}
-
-Result<std::chrono::milliseconds> duration_option(const OptionValues& options, std::string_view name) {
-  const auto parsed = parse_duration(options.text(name));
-  if (parsed && parsed->count() > 0) return std::chrono::milliseconds(*parsed);
-  return Error{Code::kInvalidArgument,
-               concat("--", name, " is ", options.text(name), "; it must be a time as in 30s or 5m")};
-}
 
 int threads_option(const OptionValues& options, std::string_view name, int otherwise) {
   const auto given = static_cast<int>(options.integer(name));
@@ -124,63 +67,81 @@ class Server {
 
  private:
   Status open_models(const std::vector<std::string>& arguments) {
-    HEADRACE_TRY(const std::string program,
-                 find_sibling_program("headrace", "without its command", context_.environment));
+    HEADRACE_TRY(program_, find_sibling_program("headrace", "without its command", context_.environment));
     std::string folder = options_.text("cache");
     if (folder.empty()) folder = cache_folder(context_.environment).value_or("./.cache/headrace") + "/models";
     HEADRACE_TRY(cache_, ExportCache::open(folder, {.bound_bytes = options_.size_bytes("cache-size")}));
-    HEADRACE_TRY(const VersionPolicy policy, parse_policy(options_.text("versions")));
-    LiveModelOptions live;
-    live.batching.rows_max = static_cast<std::uint64_t>(options_.integer("batch-rows"));
-    live.batching.lanes = static_cast<std::uint64_t>(options_.integer("lanes"));
-    live.batching.waiting_rows_max = static_cast<std::uint64_t>(options_.integer("queue-rows"));
-    HEADRACE_TRY(live.batching.allowed_rows,
-                 parse_sizes(options_.text("batch-sizes"), live.batching.rows_max));
-    HEADRACE_CHECK(check_options(live.batching));
-    HEADRACE_TRY(live.poll_each, duration_option(options_, "poll-each"));
-    HEADRACE_TRY(live.drain_max, duration_option(options_, "drain"));
-    const EngineLoaderOptions loading{
-        .program = program,
-        .encoder_weights = options_.text("encoder-weights"),
-        .intra_op_threads = threads_option(options_, "threads", available_cores()),
-        .lanes = live.batching.lanes,
-        .rows_max = live.batching.rows_max};
-    const auto remark = [this](const std::string& text) { say(text); };
-    std::vector<GivenModel> given;
-    for (const std::string& text : arguments) {
-      HEADRACE_TRY(GivenModel model, parse_model(context_.stores, text));
-      for (const GivenModel& other : given) {
-        if (other.name != model.name) continue;
-        return Error{Code::kInvalidArgument, concat("two models are called ", model.name,
-                                                    ": give one another name, as in NAME=", text)};
-      }
-      given.push_back(std::move(model));
+    HEADRACE_TRY(poll_each_, duration_option(options_, "poll-each"));
+    HEADRACE_TRY(drain_max_, duration_option(options_, "drain"));
+    HEADRACE_TRY(const ModelConfiguration defaults, default_configuration(options_));
+    std::optional<FollowedConfiguration> followed;
+    ServingConfiguration first;
+    if (options_.given("config")) {
+      HEADRACE_TRY(followed, open_configuration(defaults));
+      first = followed->current();
+    } else {
+      HEADRACE_TRY(first, configuration_of(arguments, defaults, context_.stores));
     }
-    for (GivenModel& model : given) {
-      live.jitter_seed = random_name_bits();
-      const auto open_source = [place = model.place, policy](const CallOptions& call) {
-        return open_model_source(place, policy, call);
-      };
-      models_.add(std::make_unique<LiveModel>(
-          model.name,
-          LiveModelParts{open_source,
-                         make_engine_loader(model.name, *cache_, context_.environment, loading, remark),
-                         remark},
-          live));
+    configured_.emplace(
+        models_,
+        ConfiguredModelsParts{
+            .start = [this](const std::string& name,
+                            const ModelConfiguration& model) { return start_model(name, model); },
+            .remark = [this](const std::string& text) { say(text); },
+            .drain_max = drain_max_},
+        first);
+    if (followed) {
+      following_.emplace(*configured_, *std::move(followed), poll_each_,
+                         [this](const std::string& text) { say(text); });
     }
     return {};
   }
 
+  Result<FollowedConfiguration> open_configuration(const ModelConfiguration& defaults) {
+    HEADRACE_TRY(Location file, context_.stores.open(options_.text("config")));
+    return FollowedConfiguration::open(
+        std::move(file),
+        [this, defaults](std::string_view text, std::string_view source) {
+          return parse_serving_configuration(
+              text, source, defaults, [this](const std::string& place) -> Status {
+                HEADRACE_TRY(const Location opened, context_.stores.open(place));
+                return {};
+              });
+        },
+        context_.call());
+  }
+
+  // Any thread.
+  std::shared_ptr<LiveModel> start_model(const std::string& name, const ModelConfiguration& model) {
+    const auto remark = [this](const std::string& text) { say(text); };
+    const EngineLoaderOptions loading{
+        .program = program_,
+        .encoder_weights = options_.text("encoder-weights"),
+        .intra_op_threads = threads_option(options_, "threads", available_cores()),
+        .lanes = model.lanes,
+        .rows_max = model.batch_rows};
+    const auto open_source = [this, model](const CallOptions& call) -> Result<std::unique_ptr<ModelSource>> {
+      HEADRACE_TRY(const Location place, context_.stores.open(model.place));
+      return open_model_source(place, model.versions, call);
+    };
+    return std::make_shared<LiveModel>(
+        name,
+        LiveModelParts{open_source, make_engine_loader(name, *cache_, context_.environment, loading, remark),
+                       remark},
+        LiveModelOptions{.batching = model.batching(),
+                         .poll_each = poll_each_,
+                         .drain_max = drain_max_,
+                         .jitter_seed = random_name_bits()});
+  }
+
   Status listen() {
-    HEADRACE_TRY(const std::chrono::milliseconds deadline, duration_option(options_, "deadline"));
     const Environment& environment = context_.environment;
     if (options_.given("tokens")) {
       HEADRACE_TRY(tokens_, AccessTokens::open(options_.text("tokens"), kTokensLookEach,
                                                [this](const std::string& text) { say(text); }));
     }
     router_.emplace(models_, metrics_,
-                    RequestRouterOptions{.deadline = deadline,
-                                         .predict_route = environment.get("AIP_PREDICT_ROUTE").value_or(""),
+                    RequestRouterOptions{.predict_route = environment.get("AIP_PREDICT_ROUTE").value_or(""),
                                          .health_route = environment.get("AIP_HEALTH_ROUTE").value_or(""),
                                          .tokens = tokens_.get()});
     HttpServerOptions http;
@@ -209,13 +170,13 @@ class Server {
                              [this](ReceivedRequest request, Responder responder) {
                                router_->answer_admin(request, std::move(responder), http_->counts());
                              }));
-    HEADRACE_CHECK(listen_for_grpc(deadline));
+    HEADRACE_CHECK(listen_for_grpc());
     std::vector<std::uint16_t> ports = {http_->port(), admin_->port()};
     if (grpc_) ports.push_back(grpc_->port());
     return write_ports(options_.text("port-file"), ports);
   }
 
-  Status listen_for_grpc(std::chrono::milliseconds deadline) {
+  Status listen_for_grpc() {
     if (options_.flag("no-grpc")) return {};
     const GrpcFrontOptions grpc{.listen = address(options_.text("listen"), options_.integer("grpc-port")),
                                 .threads = http_threads(),
@@ -224,10 +185,8 @@ class Server {
                                 .certificate_file = options_.text("tls-certificate"),
                                 .key_file = options_.text("tls-key"),
                                 .client_ca_file = options_.text("tls-client-ca")};
-    grpc_router_.emplace(
-        models_, metrics_,
-        GrpcRouterOptions{
-            .deadline = deadline, .repeated_bytes_max = grpc.body_bytes, .tokens = tokens_.get()});
+    grpc_router_.emplace(models_, metrics_,
+                         GrpcRouterOptions{.repeated_bytes_max = grpc.body_bytes, .tokens = tokens_.get()});
     auto started = start_grpc_front(
         grpc, {.judge =
                    [this](std::string_view method, std::optional<std::string_view> authorization) {
@@ -268,16 +227,19 @@ class Server {
         concat("anyone who can reach ", host, " can use the models: give --tokens, or --tls-client-ca"));
   }
 
+  // Each model that is there at the beginning.
   void tell_when_ready(const std::stop_token& stop) {
-    std::map<std::string, bool> told;
-    while (!stop.stop_requested() && told.size() < models_.all().size()) {
+    std::set<std::string> told;
+    for (bool is_one_missing = true; is_one_missing && !stop.stop_requested();) {
+      is_one_missing = false;
       for (const auto& [name, model] : models_.all()) {
+        if (told.contains(name)) continue;
+        is_one_missing = true;
         const auto version = model->find({}, {});
-        if (!version || told[name]) continue;
-        told[name] = true;
+        if (!version) continue;
+        told.insert(name);
         say(example_request(base_url(), name, (*version)->model()));
       }
-      std::erase_if(told, [](const auto& each) { return !each.second; });
       std::this_thread::sleep_for(kLookEach);
     }
   }
@@ -285,14 +247,14 @@ class Server {
   // Readiness says no; requests that were accepted are answered.
   Status drain() {
     say("draining");
+    following_.reset();
     router_->begin_drain();
     if (grpc_) grpc_router_->begin_drain();
     http_->stop_accepting();
-    HEADRACE_TRY(const std::chrono::milliseconds drain, duration_option(options_, "drain"));
-    const Clock::time_point deadline = Clock::now() + drain;
+    const Clock::time_point deadline = Clock::now() + drain_max_;
     const bool is_grpc_idle = !grpc_ || grpc_->stop(deadline);
     const bool is_idle = http_->wait_until_idle(deadline) && is_grpc_idle;
-    for (const auto& [name, model] : models_.all()) model->stop();
+    configured_->stop();
     if (is_idle) return {};
     return Error{Code::kDeadlineExceeded,
                  "some requests were not answered before the time of --drain was over"};
@@ -305,20 +267,26 @@ class Server {
   std::unique_ptr<ExportCache> cache_;
   std::unique_ptr<AccessTokens> tokens_;
   ServingMetrics metrics_;
+  std::string program_;
+  std::chrono::milliseconds poll_each_{};
+  std::chrono::milliseconds drain_max_{};
   ServedModels models_;
+  std::optional<ConfiguredModels> configured_;
   std::optional<RequestRouter> router_;
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<HttpServer> admin_;
   std::optional<GrpcRouter> grpc_router_;
   std::unique_ptr<GrpcFront> grpc_;
+  std::optional<ConfigurationThread> following_;
 };
 
 Status serve_models(CommandContext& context, const std::vector<std::string>& arguments,
                     const OptionValues& options) {
+  HEADRACE_CHECK(check_served(arguments, options));
   return Server(context, options).run(arguments);
 }
 
-Status check_serve(const OptionValues& options) {
+Status check_server(const OptionValues& options) {
   if (options.given("tls-certificate") == options.given("tls-key")) return {};
   return Error{Code::kInvalidArgument, "--tls-certificate and --tls-key need each other"};
 }
@@ -329,7 +297,7 @@ const Command kServerCommand = {.name = "serve",
                                 .positionals = kServePositionals,
                                 .options = kServeOptions,
                                 .run = serve_models,
-                                .check = check_serve};
+                                .check = check_server};
 
 }  // namespace
 

@@ -18,12 +18,33 @@ RestVersionState rest_state(VersionState state) {
   }
 }
 
-Status send_answers(ModelRequest& request, const Result<BatchAnswers>& answers, AnswerEncoding encoding,
-                    const std::function<Status(const BatchAnswers&)>& answer) {
-  if (!answers) return answers.error();
-  HEADRACE_CHECK(request.reserve_answer(most_encoded_bytes(*answers, encoding)));
-  return answer(*answers);
-}
+// Rows that were committed, until their answers come.
+struct CommittedRows {
+  std::shared_ptr<ModelRequest> request;
+  BindRequest bind;  // empty: no shadow is asked
+  AnswerEncoding encoding;
+  std::function<Status(const BatchAnswers&)> answer;
+
+  void finish(const Result<BatchAnswers>& answers) const {
+    if (!answers) {
+      request->set_engine_error(answers.error().code);
+      return request->send_error(answers.error());
+    }
+    if (const Status sent = send(*answers); !sent) return request->send_error(sent.error());
+    if (!bind) return;
+    // The request has the bytes that `bind` reads.
+    auto bind_again = [request = request, bind = bind](const ServedSignature& its) { return bind(its); };
+    request->entry().shadow->ask({.bind = std::move(bind_again),
+                                  .version = request->version(),
+                                  .signature = request->signature(),
+                                  .answers = *answers,
+                                  .body_bytes = request->body_bytes()});
+  }
+  Status send(const BatchAnswers& answers) const {
+    HEADRACE_CHECK(request->reserve_answer(most_encoded_bytes(answers, encoding)));
+    return answer(answers);
+  }
+};
 
 }  // namespace
 
@@ -36,45 +57,92 @@ Status ModelRequest::choose_signature(std::string_view name) {
                                               printable_line(name, 128), "; it has ", join(names, ", "))};
 }
 
-void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
-                  const RequestedModel& requested, std::function<void()> next) {
-  const auto model = models.find(requested.name);
-  if (!model) return request->send_error(model.error());
-  request->set_model(requested.name, *model);
-  std::optional<std::uint64_t> number;
-  if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
-  const ModelRequest::Clock::time_point deadline = request->deadline();
-  (*model)->await(number, requested.label, deadline,
-                  [request = std::move(request), next = std::move(next)](auto version) {
-                    if (!version) return request->send_error(version.error());
-                    request->set_version(*std::move(version));
-                    next();
-                  });
+void ModelRequest::count(unsigned status) {
+  metrics_.count(model_, protocol_, status, Clock::now() - received_);
+  canary_request_.finish(outcome(status));
+  if (is_beside_canary_) entry_->canary->count_other(outcome(status));
 }
 
-void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound, AnswerEncoding encoding,
-              std::function<Status(const BatchAnswers&)> answer) {
+CanaryRequest::Outcome ModelRequest::outcome(unsigned status) const {
+  using Outcome = CanaryRequest::Outcome;
+  if (status < 400) return Outcome::kAnswered;
+  if (engine_error_ == Code::kInvalidArgument || engine_error_ == Code::kOutOfRange)
+    return Outcome::kRejected;
+  // A model that misses a file says 404, which a client has not caused.
+  const bool is_engines_fault =
+      engine_error_ && engine_error_ != Code::kResourceExhausted && engine_error_ != Code::kCancelled;
+  return status >= 500 || is_engines_fault ? Outcome::kFailed : Outcome::kNotCounted;
+}
+
+namespace {
+
+// The canary's version, if the request goes to it and it is ready.
+std::shared_ptr<ServedVersion> canary_for(ModelRequest& request) {
+  Canary* const canary = request.entry().canary.get();
+  if (canary == nullptr) return nullptr;
+  const std::string& sticky = canary->options().sticky_header;
+  request.set_is_beside_canary(true);
+  if (!canary->draws(sticky.empty() ? std::nullopt : request.header(sticky))) return nullptr;
+  auto version = request.live().find(canary->options().version);
+  if (!version) return nullptr;
+  request.set_is_beside_canary(false);
+  request.set_canary(canary->begin((*version)->number()));
+  return *std::move(version);
+}
+
+}  // namespace
+
+void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
+                  const RequestedModel& requested, RequestPurpose purpose, std::function<void()> next) {
+  auto entry = models.find(requested.name);
+  if (!entry) return request->send_error(entry.error());
+  request->set_model(requested.name, *std::move(entry));
+  const bool may_be_canary = purpose == RequestPurpose::kInfer && !requested.version && !requested.label;
+  if (auto version = may_be_canary ? canary_for(*request) : nullptr) {
+    request->set_version(std::move(version));
+    return next();
+  }
+  std::optional<std::uint64_t> number;
+  if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
+  const auto besides = released_versions(request->entry());
+  const LiveModel& live = request->live();
+  const ModelRequest::Clock::time_point deadline = request->deadline();
+  live.await(
+      number, requested.label, deadline,
+      [request = std::move(request), next = std::move(next)](auto version) {
+        if (!version) return request->send_error(version.error());
+        request->set_version(*std::move(version));
+        next();
+      },
+      besides);
+}
+
+void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature, BindRequest bind,
+              AnswerEncoding encoding, std::function<Status(const BatchAnswers&)> answer) {
+  if (const Status known = request->choose_signature(signature); !known)
+    return request->send_error(known.error());
+  const auto bound = bind(*request->signature());
+  if (!bound) return request->send_error(bound.error());
   ServedVersion& version = *request->version();
   Batcher& batcher =
       version.batcher(static_cast<std::size_t>(request->signature() - version.model().signatures.data()));
-  auto rows = batcher.reserve(bound.rows(), bound.row(),
-                              {.deadline = request->deadline(), .texts_bytes = bound.texts_bytes()});
+  auto rows = batcher.reserve((*bound)->rows(), (*bound)->row(),
+                              {.deadline = request->deadline(), .texts_bytes = (*bound)->texts_bytes()});
   if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
-  if (const Status filled = bound.fill(*rows); !filled) return request->send_error(filled.error());
-  std::move(*rows).commit([request = std::move(request), answer = std::move(answer),
-                           encoding](Result<BatchAnswers> answers) mutable {
-    ModelRequest& resumed = *request;
-    resumed.resume(
-        [request = std::move(request), answer = std::move(answer), answers = std::move(answers), encoding] {
-          const Status sent = send_answers(*request, answers, encoding, answer);
-          if (!sent) request->send_error(sent.error());
-        });
+  if (const Status filled = (*bound)->fill(*rows); !filled) return request->send_error(filled.error());
+  Shadow* const shadow = request->entry().shadow.get();
+  if (shadow == nullptr || !shadow->draws(version)) bind = nullptr;
+  const auto committed = std::make_shared<const CommittedRows>(
+      CommittedRows{std::move(request), std::move(bind), encoding, std::move(answer)});
+  std::move(*rows).commit([committed](Result<BatchAnswers> answers) {
+    committed->request->resume([committed, answers = std::move(answers)] { committed->finish(answers); });
   });
 }
 
 Result<std::vector<RestVersionStatus>> version_statuses(const ServedModels& models,
                                                         const RequestedModel& requested) {
-  HEADRACE_TRY(const LiveModel* const model, models.find(requested.name));
+  HEADRACE_TRY(const auto entry, models.find(requested.name));
+  const LiveModel* const model = entry->live.get();
   std::optional<std::int64_t> wanted = requested.version;
   if (requested.label) {
     const auto labels = model->labels();

@@ -6,7 +6,7 @@
 ///   class Asked : public ModelRequest { … send_error … };
 ///   find_version(asked, models, {.name = "imdb"}, [asked] {
 ///     …
-///     run_rows(asked, *bound, AnswerEncoding::kJson,
+///     run_rows(asked, name, bind, AnswerEncoding::kJson,
 ///              [asked](const BatchAnswers& answers) -> Status { … send … });
 ///   });
 
@@ -50,20 +50,32 @@ class ModelRequest {
 
   std::string_view protocol() const { return protocol_; }
   Clock::time_point received() const { return received_; }
-  Clock::time_point deadline() const { return deadline_; }
-  void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
+  /// When the request has to be answered, if the model gives it `most` time. The client may say otherwise.
+  virtual Clock::time_point deadline_within(std::chrono::milliseconds most) const = 0;
+  /// The header of that name, in any case, or the metadata of gRPC.
+  virtual std::optional<std::string_view> header(std::string_view name) const = 0;
+  /// Size of the body, or of the message.
+  virtual std::uint64_t body_bytes() const = 0;
 
   /// Empty until the model was found: a client's text is no label of metrics.
   const std::string& model() const { return model_; }
-  void set_model(std::string_view name, const LiveModel* live) {
+  void set_model(std::string_view name, std::shared_ptr<const ServedEntry> entry) {
     model_ = name;
-    live_ = live;
+    entry_ = std::move(entry);
   }
-  /// Null until the model was found.
-  const LiveModel* live() const { return live_; }
+  /// REQUIRES: the model was found
+  const ServedEntry& entry() const { return *entry_; }
+  const LiveModel& live() const { return *entry_->live; }
+  Clock::time_point deadline() const { return deadline_within(entry_->deadline); }
   /// Null until find_version has found it.
   const std::shared_ptr<ServedVersion>& version() const { return version_; }
   void set_version(std::shared_ptr<ServedVersion> version) { version_ = std::move(version); }
+  /// The version is the canary's, and its answer counts.
+  void set_canary(CanaryRequest canary) { canary_request_ = std::move(canary); }
+  /// Whether the model has a canary, and the version is another one.
+  void set_is_beside_canary(bool is_beside) { is_beside_canary_ = is_beside; }
+  /// The engine has answered the batch with this error.
+  void set_engine_error(Code code) { engine_error_ = code; }
   std::int64_t version_number() const { return static_cast<std::int64_t>(version_->number()); }
   /// Null until choose_signature has found it.
   const ServedSignature* signature() const { return signature_; }
@@ -74,30 +86,37 @@ class ModelRequest {
 
  protected:
   /// Counts the answer. `status`: of HTTP.
-  void count(unsigned status) const { metrics_.count(model_, protocol_, status, Clock::now() - received_); }
+  void count(unsigned status);
 
  private:
+  CanaryRequest::Outcome outcome(unsigned status) const;
+
   ServingMetrics& metrics_;
   const std::string_view protocol_;
   const Clock::time_point received_;
-  Clock::time_point deadline_ = Clock::time_point::max();
   std::string model_;
-  const LiveModel* live_ = nullptr;
+  std::shared_ptr<const ServedEntry> entry_;
   std::shared_ptr<ServedVersion> version_;
   const ServedSignature* signature_ = nullptr;
+  CanaryRequest canary_request_;
+  bool is_beside_canary_ = false;
+  std::optional<Code> engine_error_;
 };
 
-/// Calls `next` when the version is there, at once or from a thread of the model; otherwise answers with the
-/// error: as ServedModels::find and LiveModel::await.
-void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
-                  const RequestedModel& requested, std::function<void()> next);
+enum class RequestPurpose : std::uint8_t { kDescribe, kInfer };
 
-/// Hands the rows to the batches of the chosen signature. When their answers come, `answer` sends them in
-/// this encoding, or returns an error, which is then sent; other errors are sent, too: see
-/// ModelRequest::resume.
-/// REQUIRES: the signature is chosen, and `bound` fits it
-void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound, AnswerEncoding encoding,
-              std::function<Status(const BatchAnswers&)> answer);
+/// Calls `next` when the version is there, at once or from a thread of the model; otherwise answers with the
+/// error: as ServedModels::find and LiveModel::await. Requests to infer that name no version may go to the
+/// model's canary.
+void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
+                  const RequestedModel& requested, RequestPurpose purpose, std::function<void()> next);
+
+/// Binds the request to the signature of this name, and hands its rows to the batches. When their answers
+/// come, `answer` sends them in this encoding, or returns an error, which is then sent; other errors are sent,
+/// too: see ModelRequest::resume. A shadow may get a copy afterwards, and call `bind` again.
+/// REQUIRES: version() is there
+void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature, BindRequest bind,
+              AnswerEncoding encoding, std::function<Status(const BatchAnswers&)> answer);
 
 /// The states of a model's versions as TensorFlow Serving calls them; only that of `requested`, if it names a
 /// version or a label. The reason of a failure is for operators: it may name places.

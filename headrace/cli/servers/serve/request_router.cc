@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/servers/serve/model_request.h"
+#include "headrace/cli/servers/serve/models_status.h"
 #include "headrace/serve/protocol/kserve_v2.h"
 #include "headrace/serve/protocol/kserve_v2_request.h"
 #include "headrace/serve/protocol/rest_v1.h"
@@ -44,12 +44,21 @@ std::string wait_seconds(std::chrono::nanoseconds wait) {
 struct RequestRouter::Asked final : ModelRequest {
   ReceivedRequest request;
   Responder responder;
+  std::optional<std::chrono::milliseconds> given_time{};  // by the client
 
   Asked(ReceivedRequest received_request, Responder its_responder, ServingMetrics& its_metrics,
         std::string_view its_protocol)
       : ModelRequest(its_metrics, its_protocol, received_request.head.received()),
         request(std::move(received_request)),
         responder(std::move(its_responder)) {}
+
+  std::optional<std::string_view> header(std::string_view name) const override {
+    return request.head.header(name);
+  }
+  std::uint64_t body_bytes() const override { return request.body.size(); }
+  Clock::time_point deadline_within(std::chrono::milliseconds most) const override {
+    return received() + given_time.value_or(most);
+  }
 
   void send(HttpAnswer answer) {
     count(answer.status);
@@ -93,7 +102,7 @@ HeadVerdict RequestRouter::judge(const RequestHead& head) const {
   if (options_.tokens == nullptr || is_probe(head, options_.health_route)) return {};
   auto model = named_model(head);
   if (!options_.predict_route.empty() && path_of(head.target()) == options_.predict_route)
-    model = models_.first().name();
+    model = models_.first_name();
   const Status allowed = options_.tokens->check(head.header("Authorization"), model);
   if (allowed) return {};
   HttpAnswer refusal = error_answer(http_status(allowed.error().code), allowed.error().message);
@@ -111,7 +120,6 @@ void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
   auto asked =
       std::make_shared<Asked>(std::move(request), std::move(responder), metrics_, is_infer ? kInfer : kRest);
   const RequestHead& head = asked->request.head;
-  asked->set_deadline(head.received() + options_.deadline);
   if (const auto wanted = head.header(kTimeoutHeader)) {
     const auto milliseconds = parse_number<std::int64_t>(*wanted);
     if (!milliseconds || *milliseconds < 1 || *milliseconds > kTimeoutMaxMs) {
@@ -119,7 +127,7 @@ void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
           {Code::kInvalidArgument, concat("the header ", kTimeoutHeader,
                                           " must be a number of milliseconds from 1 to ", kTimeoutMaxMs)});
     }
-    asked->set_deadline(head.received() + std::chrono::milliseconds(*milliseconds));
+    asked->given_time = std::chrono::milliseconds(*milliseconds);
   }
   if (is_infer) return answer_infer(std::move(asked));
   const std::string_view path = path_of(head.target());
@@ -133,17 +141,18 @@ void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
   const RequestHead& head = asked->request.head;
   const bool is_given_route =
       !options_.predict_route.empty() && path_of(head.target()) == options_.predict_route;
-  auto route = is_given_route ? Result<RestRoute>(RestRoute{.model = {.name = models_.first().name()}})
+  auto route = is_given_route ? Result<RestRoute>(RestRoute{.model = {.name = models_.first_name()}})
                               : parse_rest_route(head.method(), head.target());
   if (!route) return fail(route.error());
   if (const Status known = check_rest_verb(route->verb); !known) return fail(known.error());
   if (route->verb == RestVerb::kStatus) {
     const auto versions = version_statuses(models_, route->model);
-    if (const auto model = models_.find(route->model.name)) asked->set_model(route->model.name, *model);
+    if (auto entry = models_.find(route->model.name)) asked->set_model(route->model.name, *std::move(entry));
     return versions ? asked->send({.body = rest_status_body(*versions)}) : fail(versions.error());
   }
-  const auto next = route->verb == RestVerb::kMetadata ? describe_rest : predict_rest;
-  find_version(asked, models_, route->model, [asked, next] { next(asked); });
+  const bool is_metadata = route->verb == RestVerb::kMetadata;
+  find_version(asked, models_, route->model, is_metadata ? RequestPurpose::kDescribe : RequestPurpose::kInfer,
+               [asked, is_metadata] { is_metadata ? describe_rest(asked) : predict_rest(asked); });
 }
 
 void RequestRouter::describe_rest(const std::shared_ptr<Asked>& asked) {
@@ -155,11 +164,10 @@ void RequestRouter::predict_rest(const std::shared_ptr<Asked>& asked) {
   const auto fail = [&asked](const Error& error) { asked->send_error(error); };
   auto request = RestRequest::parse(asked->request.body.text(), true);
   if (!request) return fail(request.error());
-  if (const Status found = asked->choose_signature(request->signature_name()); !found)
-    return fail(found.error());
-  const auto bound = request->bind(*asked->signature());
-  if (!bound) return fail(bound.error());
-  run_rows(asked, **bound, AnswerEncoding::kJson,
+  const auto bind = [request = *request](const ServedSignature& signature) {
+    return request.bind(signature);
+  };
+  run_rows(asked, request->signature_name(), bind, AnswerEncoding::kJson,
            [asked, form = request->form()](const BatchAnswers& answers) -> Status {
              HEADRACE_TRY(std::string body, rest_answer(answers, *asked->signature(), form));
              asked->send({.body = std::move(body)});
@@ -191,12 +199,12 @@ void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
                         .body = infer_model_ready_body(route->model.name, version.has_value())});
   }
   const bool is_metadata = route->verb == InferVerb::kModel;
-  find_version(asked, models_, route->model,
+  find_version(asked, models_, route->model, is_metadata ? RequestPurpose::kDescribe : RequestPurpose::kInfer,
                [asked, is_metadata] { is_metadata ? describe_infer(*asked) : infer(asked); });
 }
 
 void RequestRouter::describe_infer(Asked& asked) {
-  const auto versions = ready_numbers(*asked.live());
+  const auto versions = ready_numbers(asked.live());
   asked.send({.body = infer_model_body(asked.model(), versions, asked.version()->model())});
 }
 
@@ -211,41 +219,23 @@ void RequestRouter::infer(const std::shared_ptr<Asked>& asked) {
   }
   auto request = InferRequest::parse(asked->request.body.text(), header_bytes, true);
   if (!request) return fail(request.error());
-  if (const Status known = asked->choose_signature(request->signature_name()); !known)
-    return fail(known.error());
-  const auto bound = request->bind(*asked->signature());
-  if (!bound) return fail(bound.error());
+  const auto bind = [request = *request](const ServedSignature& signature) {
+    return request.bind(signature);
+  };
   const InferAnswerForm& form = request->answer_form();
-  run_rows(asked, **bound, encoding_of(form), [asked, form](const BatchAnswers& answers) -> Status {
-    HEADRACE_TRY(InferAnswer answer,
-                 infer_answer(answers, *asked->signature(), form, asked->model(), asked->version_number()));
-    HttpAnswer out{.body = std::move(answer.body)};
-    if (answer.header_bytes) {
-      out.content_type = "application/octet-stream";
-      out.headers.emplace_back(kHeaderLength, concat(*answer.header_bytes));
-    }
-    asked->send(std::move(out));
-    return {};
-  });
+  run_rows(asked, request->signature_name(), bind, encoding_of(form),
+           [asked, form](const BatchAnswers& answers) -> Status {
+             HEADRACE_TRY(InferAnswer answer, infer_answer(answers, *asked->signature(), form, asked->model(),
+                                                           asked->version_number()));
+             HttpAnswer out{.body = std::move(answer.body)};
+             if (answer.header_bytes) {
+               out.content_type = "application/octet-stream";
+               out.headers.emplace_back(kHeaderLength, concat(*answer.header_bytes));
+             }
+             asked->send(std::move(out));
+             return {};
+           });
 }
-
-namespace {
-
-Json models_json(const ServedModels& models) {
-  Json out = Json::object();
-  for (const auto& [name, model] : models.all()) {
-    Json versions = Json::array();
-    for (const VersionStatus& status : model->statuses()) {
-      Json version = {{"number", status.number}, {"state", version_state_name(status.state)}};
-      if (status.error) version["error"] = status.error->message;
-      versions.push_back(std::move(version));
-    }
-    out[name] = {{"versions", std::move(versions)}, {"labels", model->labels()}};
-  }
-  return out;
-}
-
-}  // namespace
 
 void RequestRouter::answer_admin(const ReceivedRequest& request, Responder responder,
                                  const HttpServerCounts& http) const {

@@ -16,8 +16,6 @@
 namespace headrace {
 
 struct RequestRouterOptions {
-  /// A request that names none has this much time.
-  std::chrono::milliseconds deadline{30'000};
   /// Paths that mean the first model, as Vertex AI names them by AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE.
   std::string predict_route{};
   std::string health_route{};

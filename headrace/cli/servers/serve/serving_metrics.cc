@@ -4,23 +4,19 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/servers/serve/models_status.h"
+#include "headrace/cli/servers/serve/prometheus_text.h"
 
 namespace headrace {
 namespace {
+
+using prometheus::add_type;
+using prometheus::label;
 
 constexpr double kFirstBucketS = 10e-6;
 constexpr double kBucketGrowth = 1.8;
 
 std::string number(double value) { return Json(value).dump(); }
-
-// A label's value: backslashes, quotes and line ends are escaped, as in JSON.
-std::string label(std::string_view name, std::string_view value) {
-  return concat(name, "=", Json(value).dump());
-}
-
-void add_type(std::string_view name, std::string_view type, std::string_view help, std::string& out) {
-  out += concat("# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
-}
 
 // TensorFlow Serving's word for the way in.
 std::string_view entry_point(std::string_view protocol) {
@@ -108,7 +104,7 @@ std::string ServingMetrics::text(const ServedModels& models, const HttpServerCou
   out += concat("headrace_serve_bytes_in_flight ", http.bytes_in_flight, "\n");
   add_type("headrace_serve_refused_requests_total", "counter", "requests that passed a bound", out);
   out += concat("headrace_serve_refused_requests_total ", http.refused_requests, "\n");
-  return out;
+  return out + release_metrics(models);
 }
 
 }  // namespace headrace

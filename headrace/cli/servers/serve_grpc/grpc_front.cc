@@ -113,7 +113,7 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   std::string_view method() const { return method_; }
   BytesView message() const { return {reinterpret_cast<const std::byte*>(slice_.begin()), slice_.size()}; }
   std::chrono::steady_clock::time_point received() const { return received_; }
-  std::optional<std::string_view> authorization() const;
+  std::optional<std::string_view> metadata(std::string_view name) const;
   std::chrono::steady_clock::time_point deadline() const;
 
  private:
@@ -147,7 +147,9 @@ class CallHandle final : public GrpcCall {
   ~CallHandle() override { send(Error{Code::kInternal, "the server has lost the request"}, {}); }
   std::string_view method() const override { return call_->method(); }
   BytesView message() const override { return call_->message(); }
-  std::optional<std::string_view> authorization() const override { return call_->authorization(); }
+  std::optional<std::string_view> metadata(std::string_view name) const override {
+    return call_->metadata(name);
+  }
   Clock::time_point received() const override { return call_->received(); }
   Clock::time_point deadline() const override { return call_->deadline(); }
   Status reserve_answer(std::uint64_t bytes) override { return call_->reserve_answer(bytes); }
@@ -204,7 +206,7 @@ void ServedCall::begin() {
     return answer(Error{Code::kResourceExhausted, "the server has too many calls at once: come again"},
                   std::chrono::seconds(1));
   const auto& judge = shared_->handlers.judge;
-  if (const Status allowed = judge ? judge(method_, authorization()) : Status(); !allowed)
+  if (const Status allowed = judge ? judge(method_, metadata("authorization")) : Status(); !allowed)
     return answer(allowed.error(), {});
   step_ = Step::kReceiving;
   const std::shared_lock open(shared_->gate);
@@ -250,9 +252,10 @@ void ServedCall::answer(Result<Bytes> answer, std::chrono::nanoseconds retry_aft
   stream_.Finish(to_grpc_status(answer.error()), this);
 }
 
-std::optional<std::string_view> ServedCall::authorization() const {
+std::optional<std::string_view> ServedCall::metadata(std::string_view name) const {
   const auto& metadata = context_.client_metadata();
-  const auto found = metadata.find("authorization");
+  const std::string lower = to_lower(name);
+  const auto found = metadata.find(lower);
   if (found == metadata.end()) return std::nullopt;
   return std::string_view(found->second.data(), found->second.size());
 }

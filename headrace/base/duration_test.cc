@@ -1,4 +1,4 @@
-#include "headrace/cli/duration.h"
+#include "headrace/base/duration.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@ namespace headrace {
 namespace {
 
 TEST(Duration, HasAUnit) {
+  EXPECT_EQ(parse_duration("250ms"), std::chrono::milliseconds(250));
   EXPECT_EQ(parse_duration("90s"), std::chrono::seconds(90));
   EXPECT_EQ(parse_duration("15m"), std::chrono::minutes(15));
   EXPECT_EQ(parse_duration("1h"), std::chrono::hours(1));
@@ -13,7 +14,8 @@ TEST(Duration, HasAUnit) {
 }
 
 TEST(Duration, OfAnotherFormIsNone) {
-  for (const char* text : {"", "s", "1", "-1s", "1.5h", "1w", "1 h", "4294967295d", "4294967296s"})
+  for (const char* text :
+       {"", "s", "1", "-1s", "1.5h", "1w", "1 h", "ms", "1.5ms", "4294967295d", "4294967296s"})
     EXPECT_FALSE(parse_duration(text)) << text;
 }
 

@@ -1,0 +1,69 @@
+#include "headrace/cli/servers/serve/configuration_thread.h"
+
+#include <algorithm>
+#include <random>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kAttendEach{50};
+constexpr std::chrono::milliseconds kSettle{1'000};  // until a change is looked at a second time
+
+}  // namespace
+
+ConfigurationThread::ConfigurationThread(ConfiguredModels& models, FollowedConfiguration followed,
+                                         std::chrono::milliseconds poll_each,
+                                         std::function<void(const std::string&)> remark)
+    : models_(models),
+      followed_(std::move(followed)),
+      poll_each_(poll_each),
+      remark_(std::move(remark)),
+      status_{.place = followed_.describe()} {
+  models_.set_status(status_);
+  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+}
+
+void ConfigurationThread::work(const std::stop_token& stop) {
+  std::mt19937_64 jitter(random_name_bits());
+  std::uniform_int_distribution<std::int64_t> later(0, poll_each_.count() / 4);
+  const auto next_poll = [&] { return Clock::now() + poll_each_ + std::chrono::milliseconds(later(jitter)); };
+  Clock::time_point poll_at = next_poll();
+  while (!stop.stop_requested()) {
+    models_.attend();
+    if (Clock::now() >= poll_at) {
+      poll(stop);
+      poll_at = followed_.is_settling() ? Clock::now() + std::min(kSettle, poll_each_) : next_poll();
+    }
+    std::this_thread::sleep_for(kAttendEach);
+  }
+}
+
+void ConfigurationThread::poll(const std::stop_token& stop) {
+  const auto has_changed = followed_.poll({.stop = stop});
+  if (stop.stop_requested()) return;
+  if (!has_changed) return tell(has_changed.error());
+  if (*has_changed) {
+    remark_(concat("the configuration ", status_.place, " has changed"));
+    models_.change_to(followed_.current());
+    ++status_.changes;
+    status_.problem.reset();
+    models_.set_status(status_);
+  }
+  tell(std::nullopt);
+}
+
+void ConfigurationThread::tell(const std::optional<Error>& problem) {
+  const auto text = problem ? std::optional(problem->message) : std::nullopt;
+  if (text == status_.problem) return;
+  status_.problem = text;
+  models_.set_status(status_);
+  remark_(text ? concat("the configuration stays as it was: ", *text)
+               : concat("the configuration ", status_.place, " is in order again"));
+}
+
+}  // namespace headrace

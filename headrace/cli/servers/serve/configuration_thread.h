@@ -1,0 +1,35 @@
+#pragma once
+
+/// \file Keeps the models of a server as its configuration file says, while the file changes.
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "headrace/cli/servers/serve/configured_models.h"
+#include "headrace/serve/configuration/followed_configuration.h"
+
+namespace headrace {
+
+class ConfigurationThread {
+ public:
+  /// Borrows the models, which nobody else uses until this ends. `poll_each`: between two looks at the file;
+  /// each is up to a quarter later, so that servers do not ask together.
+  ConfigurationThread(ConfiguredModels& models, FollowedConfiguration followed,
+                      std::chrono::milliseconds poll_each, std::function<void(const std::string&)> remark);
+
+ private:
+  void work(const std::stop_token& stop);
+  void poll(const std::stop_token& stop);
+  void tell(const std::optional<Error>& problem);
+
+  ConfiguredModels& models_;
+  FollowedConfiguration followed_;
+  const std::chrono::milliseconds poll_each_;
+  const std::function<void(const std::string&)> remark_;
+  ConfigurationStatus status_;
+  std::jthread thread_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,158 @@
+#include "headrace/cli/servers/serve/configured_models.h"
+
+#include <thread>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookEach{5};
+
+}  // namespace
+
+ConfiguredModels::ConfiguredModels(ServedModels& served, ConfiguredModelsParts parts,
+                                   const ServingConfiguration& first)
+    : served_models_(served), parts_(std::move(parts)) {
+  for (const auto& [name, model] : first.models)
+    served_[name] = {model, make_entry(name, model, parts_.start(name, model), nullptr)};
+  publish();
+}
+
+ConfiguredModels::~ConfiguredModels() {
+  stop();
+  for (auto& [name, served] : served_) retire(std::move(served.entry), true, {});
+  served_.clear();
+  while (!coming_.empty()) retire_coming(coming_.begin()->first);
+  publish();
+  for (end_retired(); !retired_.empty(); end_retired()) std::this_thread::sleep_for(kLookEach);
+}
+
+// Releases that have not changed since `before`, an entry with the same model, go on.
+std::shared_ptr<const ServedEntry> ConfiguredModels::make_entry(const std::string& name,
+                                                                const ModelConfiguration& configuration,
+                                                                std::shared_ptr<LiveModel> live,
+                                                                const ServedEntry* before) const {
+  auto entry = std::make_shared<ServedEntry>();
+  entry->live = std::move(live);
+  entry->deadline = configuration.deadline;
+  const auto& canary = configuration.canary;
+  if (canary && before != nullptr && before->canary && before->canary->options() == *canary)
+    entry->canary = before->canary;
+  else if (canary)
+    entry->canary = std::make_shared<Canary>(name, *canary, parts_.remark);
+  const auto& shadow = configuration.shadow;
+  if (shadow && before != nullptr && before->shadow && before->shadow->options() == *shadow)
+    entry->shadow = before->shadow;
+  else if (shadow)
+    entry->shadow = std::make_shared<Shadow>(*entry->live, *shadow);
+  return entry;
+}
+
+void ConfiguredModels::change_to(const ServingConfiguration& configuration) {
+  const auto is_gone = [&](const auto& each) { return !configuration.models.contains(each.first); };
+  std::vector<std::string> not_awaited;
+  for (const auto& each : coming_) {
+    if (is_gone(each)) not_awaited.push_back(each.first);
+  }
+  for (const std::string& name : not_awaited) retire_coming(name);
+  std::erase_if(served_, [&](auto& each) {
+    if (!is_gone(each)) return false;
+    parts_.remark(concat(each.first, ": the model is not served any more"));
+    retire(std::move(each.second.entry), true, parts_.drain_max);
+    return true;
+  });
+  for (const auto& [name, model] : configuration.models) change_model(name, model);
+  publish();
+}
+
+void ConfiguredModels::change_model(const std::string& name, const ModelConfiguration& configuration) {
+  const auto served = served_.find(name);
+  if (served != served_.end() && configuration.loads_as(served->second.configuration)) {
+    retire_coming(name);
+    if (configuration == served->second.configuration) return;
+    served->second.configuration = configuration;
+    auto entry = make_entry(name, configuration, served->second.entry->live, served->second.entry.get());
+    served->second.entry.swap(entry);
+    retire(std::move(entry), false, {});
+    parts_.remark(concat(name, ": the configuration has changed"));
+    return;
+  }
+  const auto coming = coming_.find(name);
+  if (coming != coming_.end() && configuration.loads_as(coming->second.configuration)) {
+    coming->second.configuration = configuration;
+    return;
+  }
+  retire_coming(name);
+  coming_[name] = {configuration, parts_.start(name, configuration)};
+}
+
+void ConfiguredModels::retire(std::shared_ptr<const ServedEntry> entry, bool ends_model,
+                              std::chrono::milliseconds time) {
+  retired_.push_back({std::move(entry), ends_model, Clock::now() + time});
+}
+
+void ConfiguredModels::retire_coming(const std::string& name) {
+  const auto coming = coming_.extract(name);
+  if (coming.empty()) return;
+  auto entry = std::make_shared<ServedEntry>();
+  entry->live = std::move(coming.mapped().live);
+  retire(std::move(entry), true, {});
+}
+
+void ConfiguredModels::set_status(ConfigurationStatus status) {
+  status_ = std::move(status);
+  publish();
+}
+
+void ConfiguredModels::attend() {
+  bool has_changed = false;
+  for (auto at = coming_.begin(); at != coming_.end();) {
+    const std::string& name = at->first;
+    const ModelConfiguration& configuration = at->second.configuration;
+    auto entry = make_entry(name, configuration, at->second.live, nullptr);
+    if (!can_answer(*entry)) {
+      ++at;
+      continue;
+    }
+    Served& served = served_[name];
+    if (served.entry) retire(std::move(served.entry), true, parts_.drain_max);
+    served = {configuration, std::move(entry)};
+    parts_.remark(concat(name, ": the model is served as it is configured now"));
+    at = coming_.erase(at);
+    has_changed = true;
+  }
+  if (has_changed) publish();
+  end_retired();
+}
+
+// A model ends in this thread: no request holds its entry any more, and nobody can find it.
+void ConfiguredModels::end_retired() {
+  std::erase_if(retired_, [](Retired& each) {
+    const bool is_held = each.entry.use_count() > 1 || (each.ends_model && each.entry->live.use_count() > 1);
+    if (is_held && each.ends_model && !each.is_stopped && Clock::now() >= each.drain_until) {
+      each.entry->live->stop();
+      each.is_stopped = true;
+    }
+    return !is_held;
+  });
+}
+
+void ConfiguredModels::publish() {
+  ModelTable table{.configuration = status_};
+  for (const auto& [name, served] : served_) table.models[name] = served.entry;
+  for (const auto& [name, coming] : coming_) table.coming[name] = coming.live;
+  served_models_.publish(std::move(table));
+}
+
+void ConfiguredModels::stop() {
+  for (const auto& [name, served] : served_) served.entry->live->stop();
+  for (const auto& [name, coming] : coming_) coming.live->stop();
+  for (const Retired& retired : retired_) {
+    if (retired.ends_model) retired.entry->live->stop();
+  }
+}
+
+}  // namespace headrace
