@@ -34,7 +34,7 @@ LAYERS = [
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
 # Folders within one of those, lowest first, likewise. A folder that is not listed includes no sibling.
 INNER_ORDER = {
-    "serve": ["signature", "batch", "protocol", "version", "remote_engine", "live_model"],
+    "serve": ["signature", "batch", "protocol", "request_log", "version", "remote_engine", "live_model"],
     "prepare": [
         "row",
         "schema",
@@ -107,7 +107,10 @@ ALLOWED_CALLS = {
         "headrace/stream/loader_trace.": "statistics",
         "headrace/train/native_loop.cc": "statistics",
         "headrace/serve/batch/batcher.": "deadlines of requests; tests pass another clock",
+        "headrace/serve/request_log/request_log.": "when a log that closes has had its time",
+        "headrace/serve/request_log/model_log.cc": "when to write what waits",
         "headrace/serve/remote_engine/remote_engine.cc": "how long a process may take",
+        "headrace/serve/live_model/warm_up.cc": "how long a warm-up may take",
         "headrace/serve/live_model/live_model.cc": "when to look again; deadlines of requests that wait",
     },
 }

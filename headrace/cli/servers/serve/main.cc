@@ -2,6 +2,7 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -113,6 +114,7 @@ class Server {
   Server(CommandContext& context, const OptionValues& options) : context_(context), options_(options) {}
 
   Status run(const std::vector<std::string>& arguments) {
+    HEADRACE_CHECK(open_request_log());
     HEADRACE_CHECK(open_models(arguments));
     HEADRACE_CHECK(listen());
     tell_addresses();
@@ -123,6 +125,22 @@ class Server {
   }
 
  private:
+  Status open_request_log() {
+    if (!options_.given("log-requests")) return {};
+    HEADRACE_TRY(Location folder, context_.stores.open(options_.text("log-requests")));
+    const Environment& environment = context_.environment;
+    std::string start = format_time(environment.now());
+    std::ranges::replace(start, ':', '-');
+    request_log_.emplace(std::move(folder),
+                         RequestLogOptions{.writer = concat(start, "-", hex64(random_name_bits())),
+                                           .fraction = options_.number("log-fraction"),
+                                           .seed = {random_name_bits(), random_name_bits()},
+                                           .now = environment.now,
+                                           .remark = [this](const std::string& text) { say(text); }});
+    models_.set_request_log(&*request_log_);
+    return {};
+  }
+
   Status open_models(const std::vector<std::string>& arguments) {
     HEADRACE_TRY(const std::string program,
                  find_sibling_program("headrace", "without its command", context_.environment));
@@ -139,9 +157,14 @@ class Server {
     HEADRACE_CHECK(check_options(live.batching));
     HEADRACE_TRY(live.poll_each, duration_option(options_, "poll-each"));
     HEADRACE_TRY(live.drain_max, duration_option(options_, "drain"));
+    std::optional<Location> warm_up;
+    if (options_.given("warm-up")) {
+      HEADRACE_TRY(warm_up, context_.stores.open(options_.text("warm-up")));
+    }
     const EngineLoaderOptions loading{
         .program = program,
         .encoder_weights = options_.text("encoder-weights"),
+        .warm_up = std::move(warm_up),
         .intra_op_threads = threads_option(options_, "threads", available_cores()),
         .lanes = live.batching.lanes,
         .rows_max = live.batching.rows_max};
@@ -291,6 +314,7 @@ class Server {
     const Clock::time_point deadline = Clock::now() + drain;
     const bool is_grpc_idle = !grpc_ || grpc_->stop(deadline);
     const bool is_idle = http_->wait_until_idle(deadline) && is_grpc_idle;
+    if (request_log_) request_log_->close(deadline);
     for (const auto& [name, model] : models_.all()) model->stop();
     if (is_idle) return {};
     return Error{Code::kDeadlineExceeded,
@@ -304,6 +328,7 @@ class Server {
   std::unique_ptr<ExportCache> cache_;
   std::unique_ptr<AccessTokens> tokens_;
   ServingMetrics metrics_;
+  std::optional<RequestLog> request_log_;
   ServedModels models_;
   std::optional<RequestRouter> router_;
   std::unique_ptr<HttpServer> http_;
@@ -318,8 +343,11 @@ Status serve_models(CommandContext& context, const std::vector<std::string>& arg
 }
 
 Status check_serve(const OptionValues& options) {
-  if (options.given("tls-certificate") == options.given("tls-key")) return {};
-  return Error{Code::kInvalidArgument, "--tls-certificate and --tls-key need each other"};
+  if (options.given("tls-certificate") != options.given("tls-key"))
+    return Error{Code::kInvalidArgument, "--tls-certificate and --tls-key need each other"};
+  if (options.given("log-fraction") && !options.given("log-requests"))
+    return Error{Code::kInvalidArgument, "--log-fraction needs --log-requests"};
+  return {};
 }
 
 const Command kServerCommand = {.name = "serve",

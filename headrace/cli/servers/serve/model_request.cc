@@ -34,6 +34,7 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
   const auto model = models.find(requested.name);
   if (!model) return request->send_error(model.error());
   request->set_model(requested.name, *model);
+  request->set_log(models.request_log());
   std::optional<std::uint64_t> number;
   if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
   const ModelRequest::Clock::time_point deadline = request->deadline();
@@ -54,11 +55,15 @@ void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
                               {.deadline = request->deadline(), .texts_bytes = bound.texts_bytes()});
   if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
   if (const Status filled = bound.fill(*rows); !filled) return request->send_error(filled.error());
-  std::move(*rows).commit(
-      [request = std::move(request), answer = std::move(answer)](Result<BatchAnswers> answers) {
-        if (!answers) return request->send_error(answers.error());
-        if (const Status sent = answer(*answers); !sent) request->send_error(sent.error());
-      });
+  std::shared_ptr<LoggedRequest> logged;
+  if (request->log() != nullptr)
+    logged = request->log()->draw(request->model(), request->version_number(), *request->signature(), *rows);
+  std::move(*rows).commit([request = std::move(request), answer = std::move(answer),
+                           logged = std::move(logged)](Result<BatchAnswers> answers) {
+    if (!answers) return request->send_error(answers.error());
+    if (const Status sent = answer(*answers); !sent) return request->send_error(sent.error());
+    if (logged) logged->add(*answers);
+  });
 }
 
 Result<std::vector<RestVersionStatus>> version_statuses(const ServedModels& models,

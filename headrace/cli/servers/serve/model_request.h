@@ -55,6 +55,9 @@ class ModelRequest {
   const std::shared_ptr<ServedVersion>& version() const { return version_; }
   void set_version(std::shared_ptr<ServedVersion> version) { version_ = std::move(version); }
   std::int64_t version_number() const { return static_cast<std::int64_t>(version_->number()); }
+  /// Null: the request is not logged.
+  RequestLog* log() const { return log_; }
+  void set_log(RequestLog* log) { log_ = log; }
   /// Null until choose_signature has found it.
   const ServedSignature* signature() const { return signature_; }
 
@@ -75,6 +78,7 @@ class ModelRequest {
   const LiveModel* live_ = nullptr;
   std::shared_ptr<ServedVersion> version_;
   const ServedSignature* signature_ = nullptr;
+  RequestLog* log_ = nullptr;
 };
 
 /// Calls `next` when the version is there, at once or from a thread of the model; otherwise answers with the
@@ -83,7 +87,8 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
                   const RequestedModel& requested, std::function<void()> next);
 
 /// Hands the rows to the batches of the chosen signature. When their answers come, from a thread of the
-/// engine, `answer` sends them, or returns an error, which is then sent; other errors are sent, too.
+/// engine, `answer` sends them, or returns an error, which is then sent; other errors are sent, too. A request
+/// that was answered is logged, if it is in the sample.
 /// REQUIRES: the signature is chosen, and `bound` fits it
 void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
               std::function<Status(const BatchAnswers&)> answer);

@@ -10,6 +10,7 @@
 
 #include "headrace/serve/live_model/live_model.h"
 #include "headrace/serve/protocol/request_path.h"
+#include "headrace/serve/request_log/request_log.h"
 
 namespace headrace {
 
@@ -27,12 +28,17 @@ class ServedModels {
   /// The only model, or the first by name: for protocols that name none. REQUIRES: there is one
   const LiveModel& first() const { return *models_.begin()->second; }
 
+  /// Where requests are logged; null: nowhere. It must outlive this.
+  void set_request_log(RequestLog* log) { request_log_ = log; }
+  RequestLog* request_log() const { return request_log_; }
+
   /// Whether every model has a version that is ready.
   bool are_ready() const;
   const std::map<std::string, std::unique_ptr<LiveModel>, std::less<>>& all() const { return models_; }
 
  private:
   std::map<std::string, std::unique_ptr<LiveModel>, std::less<>> models_;
+  RequestLog* request_log_ = nullptr;
 };
 
 }  // namespace headrace
