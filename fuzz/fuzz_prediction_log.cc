@@ -1,4 +1,5 @@
 #include "fuzz/serve_script.h"
+#include "headrace/record/logged_request.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/serve/protocol/tensorflow_predict.h"
 #include "headrace/serve/request_log/prediction_log.h"

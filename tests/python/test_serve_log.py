@@ -154,3 +154,35 @@ def test_a_log_that_is_not_there_yet_keeps_no_version_from_being_ready(build, fo
     with serving(build, tmp_path / "server", foreign, "--warm-up", f"{s3_url}/logs") as server:
         server.wait_until_ready()
         assert f"warms up without requests: {s3_url}/logs is no log of requests" in server.errors.read_text()
+
+
+# The log as data
+
+
+def test_logged_requests_are_compared_with_the_data_and_prepared(build, headrace, place, tmp_path):
+    words = [place / "models/people", "--log-requests", tmp_path / "logs", "--log-fraction", "1"]
+    rows = [{**row, "age": None if number % 3 else 95} for number, row in enumerate(rows_of(place, 120))]
+    with serving(build, tmp_path / "server", *words) as server:
+        server.wait_until_ready()
+        for begin in range(0, 120, 40):
+            instances = [instance_of(row) for row in rows[begin : begin + 40]]
+            assert server.predict("people", {"instances": instances})[0] == 200
+        assert server.stop() == 0
+
+    log = tmp_path / "logs/people"
+    shown = json.loads(headrace("inspect", log, "--against", place / "data", "--json").stdout)
+    assert (shown["rows"], shown["records"], shown["split"]) == (120, 200, "train")
+    features = {feature["feature"]: feature for feature in shown["features"]}
+    assert shown["features"][0]["feature"] == "age"
+    assert features["age"]["has_moved"] and features["age"]["missing"]["requests"] == 2 / 3
+    assert not features["city"]["has_moved"] and features["city"]["compared"] == "values"
+    assert features["photo"]["not_compared"] == "an image"
+    assert features["income"]["not_compared"] == "not in the requests"
+    assert "float32 in the dataset, bytes" in features["about"]["not_compared"]
+    table = headrace("inspect", log, "--against", place / "data").stdout.splitlines()
+    assert "1 feature has moved" in table[0] and table[2].split()[0] == "age"
+
+    headrace("prepare", log, tmp_path / "data", "--layout", "request-log")
+    prepared = json.loads(headrace("inspect", tmp_path / "data", "--json").stdout)
+    assert sum(split["records"] for split in prepared["splits"].values()) == 120
+    assert {"age", "city", "about", "photo"} <= prepared["features"].keys()

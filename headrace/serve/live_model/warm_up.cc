@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "headrace/base/text.h"
+#include "headrace/record/logged_request.h"
 #include "headrace/serve/protocol/tensorflow_predict.h"
-#include "headrace/serve/request_log/prediction_log.h"
 
 namespace headrace {
 namespace {

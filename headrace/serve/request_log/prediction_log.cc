@@ -54,17 +54,6 @@ Bytes encode_metadata(const ServedSignature& signature, const LoggedFacts& facts
   return out;
 }
 
-// The last field of this number in a message.
-Result<std::optional<BytesView>> last_message(BytesView message, std::uint32_t number) {
-  std::optional<BytesView> found;
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    if (field.number == number && field.type == WireType::kBytes) found = field.bytes;
-  }
-  if (reader.malformed()) return Error{Code::kInvalidArgument, "the record is no well-formed PredictionLog"};
-  return found;
-}
-
 }  // namespace
 
 Result<Bytes> encode_predict_request(const ReservedRows& rows, const ServedSignature& signature,
@@ -94,12 +83,6 @@ Result<Bytes> encode_prediction_log(BytesView predict_request, const BatchAnswer
     log.bytes(log_field::kResponse, response);
   });
   return out;
-}
-
-Result<std::optional<BytesView>> logged_predict_request(BytesView prediction_log) {
-  HEADRACE_TRY(const auto log, last_message(prediction_log, log_field::kPredictLog));
-  if (!log) return log;
-  return last_message(*log, log_field::kRequest);
 }
 
 }  // namespace headrace

@@ -1,10 +1,10 @@
 #pragma once
 
-/// \file Requests with their answers as PredictionLog messages. Source: tensorflow/serving, apis/
-/// (prediction_log.proto, logging.proto, predict.proto) and config/logging_config.proto.
+/// \file Requests with their answers, written as PredictionLog messages. Reading: record/logged_request.h.
+/// Source: tensorflow/serving, apis/ (prediction_log.proto, logging.proto, predict.proto) and
+/// config/logging_config.proto.
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "headrace/base/bytes.h"
@@ -34,9 +34,5 @@ Result<Bytes> encode_predict_request(const ReservedRows& rows, const ServedSigna
 /// \error as join_answers and AnswerOutput::shape
 Result<Bytes> encode_prediction_log(BytesView predict_request, const BatchAnswers& answers,
                                     const ServedSignature& signature, const LoggedFacts& facts);
-
-/// The PredictRequest in a PredictionLog. None: it logs a request of another kind, or nothing.
-/// \error kInvalidArgument  no well-formed message
-Result<std::optional<BytesView>> logged_predict_request(BytesView prediction_log);
 
 }  // namespace headrace

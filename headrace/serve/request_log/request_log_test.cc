@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "headrace/base/text.h"
+#include "headrace/record/logged_request.h"
 #include "headrace/serve/protocol/echo_test.h"
 #include "headrace/serve/protocol/tensorflow_predict.h"
 #include "headrace/serve/request_log/logged_records.h"

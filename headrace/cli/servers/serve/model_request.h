@@ -87,8 +87,8 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
                   const RequestedModel& requested, std::function<void()> next);
 
 /// Hands the rows to the batches of the chosen signature. When their answers come, from a thread of the
-/// engine, `answer` sends them, or returns an error, which is then sent; other errors are sent, too. A request
-/// that was answered is logged, if it is in the sample.
+/// engine, `answer` sends them, or returns an error, which is then sent; other errors are sent, too. A
+/// request that was answered is logged, if it is in the sample.
 /// REQUIRES: the signature is chosen, and `bound` fits it
 void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
               std::function<Status(const BatchAnswers&)> answer);
