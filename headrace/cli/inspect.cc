@@ -133,6 +133,14 @@ Status run_inspect(CommandContext& context, const std::vector<std::string>& argu
                concat(bad, " objects at ", location.describe(), " are bad; they are named above")};
 }
 
+Status check_inspect(const OptionValues& values) {
+  for (const std::string_view other : {"html", "parquet"}) {
+    if (values.has("against") && values.has(other))
+      return Error{Code::kInvalidArgument, concat("--against shows drift; it has no --", other)};
+  }
+  return {};
+}
+
 }  // namespace
 
 extern const Command kInspectCommand;
@@ -152,6 +160,7 @@ const Command kInspectCommand = {
         "  headrace inspect s3://logs/requests/imdb --against s3://datasets/preprocessed-data",
     .positionals = kInspectPositionals,
     .options = kInspectOptions,
-    .run = run_inspect};
+    .run = run_inspect,
+    .check = check_inspect};
 
 }  // namespace headrace

@@ -110,6 +110,20 @@ def test_raw_rows_are_logged_as_they_came_and_can_be_asked_again(build, headrace
         assert server.predict("people", body)[1] == expected
 
 
+def test_a_store_that_takes_nothing_costs_no_request(build, foreign, s3_url, tmp_path):
+    nowhere = s3_url.replace("headrace-test", "headrace-nowhere")
+    words = [foreign, "--log-requests", nowhere, "--log-fraction", "1"]
+    with serving(build, tmp_path / "server", *words) as server:
+        server.wait_until_ready()
+        for _ in range(3):
+            assert server.predict("half_plus_two", {"instances": [1.0]}) == (200, {"predictions": [2.5]})
+        server.wait_until(lambda: metric(server, "headrace_serve_logged_requests_total{") == 3)
+        assert metric(server, "headrace_serve_request_log_waiting_bytes") > 0
+        assert server.stop() == 0
+        text = server.errors.read_text()
+    assert "the log of requests of half_plus_two loses" in text and "headrace-nowhere" in text
+
+
 # Warm-up
 
 

@@ -89,7 +89,7 @@ class RequestLogTest : public testing::Test {
   std::shared_ptr<WeakStore> store = std::make_shared<WeakStore>(make_memory_store("test"));
   const Location place{store, "logs", {"memory", "test", "logs"}};
   EchoBatches batches{echo_inputs};
-  Batcher batcher{batches, {.rows_max = 4, .waiting_rows_max = 1'000}};
+  Batcher batcher{batches, {.rows_max = 4, .waiting_rows_max = 1'000, .texts_bytes = 1 << 10}};
   std::mutex mutex;
   std::vector<std::string> remarks;
 };
