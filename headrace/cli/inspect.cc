@@ -2,6 +2,7 @@
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/inspect_drift.h"
 #include "headrace/cli/inspect_statistics.h"
 #include "headrace/cli/inspection.h"
 #include "headrace/cli/model_options.h"
@@ -62,6 +63,11 @@ constexpr Option kInspectOptions[] = {
      .sentence = "Read at most this many records of each split for --html and --statistics.",
      .minimum = 1,
      .maximum = 10'000'000},
+    {.name = "against",
+     .unit = "DATASET",
+     .sentence =
+         "URL is a log of requests (headrace serve --log-requests): compare its rows with the records of "
+         "this dataset, feature by feature."},
     {.name = "parquet",
      .unit = "FILE",
      .sentence = "Write the dataset's report of rows to this URL as Parquet, with the pyarrow of "
@@ -100,6 +106,7 @@ Status run_inspect(CommandContext& context, const std::vector<std::string>& argu
     HEADRACE_TRY(const bool folder, is_folder(location, context.call()));
     if (!folder) return nothing_at(location);
   }
+  if (values.has("against")) return inspect_drift(context, location, values);
   const InspectOptions options = {.first_records = static_cast<std::uint64_t>(values.integer("records")),
                                   .record_limit_bytes = values.size_bytes("max-record"),
                                   .compares_checksums = !values.flag("no-checksums"),
@@ -126,6 +133,14 @@ Status run_inspect(CommandContext& context, const std::vector<std::string>& argu
                concat(bad, " objects at ", location.describe(), " are bad; they are named above")};
 }
 
+Status check_inspect(const OptionValues& values) {
+  for (const std::string_view other : {"html", "parquet"}) {
+    if (values.has("against") && values.has(other))
+      return Error{Code::kInvalidArgument, concat("--against shows drift; it has no --", other)};
+  }
+  return {};
+}
+
 }  // namespace
 
 extern const Command kInspectCommand;
@@ -141,9 +156,11 @@ const Command kInspectCommand = {
         "  headrace inspect s3://datasets/preprocessed-data\n"
         "  headrace inspect s3://datasets/preprocessed-data --html report.html\n"
         "  headrace inspect s3://datasets/preprocessed-data --data-version 2\n"
-        "  headrace inspect ./shards/train-00000.tfrecord --records 10",
+        "  headrace inspect ./shards/train-00000.tfrecord --records 10\n"
+        "  headrace inspect s3://logs/requests/imdb --against s3://datasets/preprocessed-data",
     .positionals = kInspectPositionals,
     .options = kInspectOptions,
-    .run = run_inspect};
+    .run = run_inspect,
+    .check = check_inspect};
 
 }  // namespace headrace

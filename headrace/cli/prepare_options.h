@@ -51,7 +51,8 @@ inline constexpr Option kPrepareOptions[] = {
      .unit = "FORMAT",
      .sentence =
          "Format of FROM: aclimdb, text-folder, image-folder, text-files, image-files, csv, tsv, jsonl, "
-         "webdataset or tfrecord; auto: recognised by file names. Folders are <split>/<label>/ or "
+         "webdataset, tfrecord or request-log (of headrace serve); auto: recognised by file names. Folders "
+         "are <split>/<label>/ or "
          "<label>/, but for text-files and image-files, which have no labels."},
     kDelimiterOption,
     {.name = "encoding",

@@ -154,6 +154,21 @@ inline constexpr Option kServeOptions[] = {
      .sentence =
          "File with the bearer tokens of clients: one in a line, and behind it the models that it is for. It "
          "is read again when it changes."},
+    {.name = "log-requests",
+     .unit = "URL",
+     .sentence = "Folder of a store that gets a sample of the requests with their answers: TFRecord files of "
+                 "TensorFlow Serving's PredictionLog, in a folder for each model."},
+    {.name = "log-fraction",
+     .type = OptionType::kNumber,
+     .default_value = "0.01",
+     .sentence = "Share of the requests that --log-requests keeps.",
+     .minimum = 0,
+     .maximum = 1},
+    {.name = "warm-up",
+     .unit = "URL",
+     .sentence =
+         "Log of requests, or a file of one, whose newest requests a version runs before it is ready. "
+         "A model that has assets.extra/tf_serving_warmup_requests runs those instead."},
     {.name = "encoder-weights",
      .unit = "folder",
      .sentence = "Folder with the encoder's weights. Default: the folder with the encoder's name in "

@@ -17,15 +17,20 @@ bool is_outage(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
 }
 
+// The number of a segment, by what stands behind the log's key; none: it is no segment.
+std::optional<std::uint64_t> segment_number(std::string_view rest, std::string_view ending) {
+  if (!rest.ends_with(ending)) return std::nullopt;
+  rest.remove_suffix(ending.size());
+  if (rest.empty()) return ending.empty() ? std::optional<std::uint64_t>(0) : std::nullopt;
+  return rest.front() == '.' ? parse_number<std::uint64_t>(rest.substr(1)) : std::nullopt;
+}
+
 // Calls `visit` with each segment and its number.
-Status visit_segments(const Location& location, const CallOptions& call,
+Status visit_segments(const Location& location, std::string_view ending, const CallOptions& call,
                       const std::function<void(std::uint64_t, const ObjectInfo&)>& visit) {
   return location.store->list(location.key, {.call = call}, [&](const ObjectInfo& object) {
     const std::string_view rest = std::string_view(object.key).substr(location.key.size());
-    std::optional<std::uint64_t> number;
-    if (rest.empty()) number = 0;
-    if (rest.starts_with('.')) number = parse_number<std::uint64_t>(rest.substr(1));
-    if (number) visit(*number, object);
+    if (const auto number = segment_number(rest, ending)) visit(*number, object);
     return rest.empty() || rest.front() <= '.';
   });
 }
@@ -35,9 +40,9 @@ struct Segments {
   std::uint64_t size_bytes = 0;
 };
 
-Result<Segments> segments_of(const Location& location, const CallOptions& call) {
+Result<Segments> segments_of(const Location& location, std::string_view ending, const CallOptions& call) {
   Segments found;
-  HEADRACE_CHECK(visit_segments(location, call, [&](std::uint64_t number, const ObjectInfo& segment) {
+  HEADRACE_CHECK(visit_segments(location, ending, call, [&](std::uint64_t number, const ObjectInfo& segment) {
     found.next = std::max(found.next, number + 1);
     found.size_bytes += segment.size_bytes;
   }));
@@ -46,16 +51,26 @@ Result<Segments> segments_of(const Location& location, const CallOptions& call) 
 
 }  // namespace
 
-std::string segment_key(std::string_view log, std::uint64_t segment) {
-  return segment == 0 ? std::string(log) : concat(log, ".", zero_padded(segment, kNameDigits));
+std::string segment_key(std::string_view log, std::uint64_t segment, std::string_view ending) {
+  if (segment == 0 && ending.empty()) return std::string(log);
+  return concat(log, ".", zero_padded(segment, kNameDigits), ending);
 }
 
-Status remove_segments(const Location& log, std::span<const std::string> keeps, const CallOptions& call) {
+namespace {
+
+Status remove_segments_of(const Location& log, std::string_view ending, std::span<const std::string> keeps,
+                          const CallOptions& call) {
   std::vector<std::string> keys;
-  HEADRACE_CHECK(visit_segments(log, call, [&](std::uint64_t, const ObjectInfo& segment) {
+  HEADRACE_CHECK(visit_segments(log, ending, call, [&](std::uint64_t, const ObjectInfo& segment) {
     if (std::ranges::find(keeps, segment.key) == keeps.end()) keys.push_back(segment.key);
   }));
   return keys.empty() ? Status() : log.store->remove_many(keys, call);
+}
+
+}  // namespace
+
+Status remove_segments(const Location& log, std::span<const std::string> keeps, const CallOptions& call) {
+  return remove_segments_of(log, {}, keeps, call);
 }
 
 SegmentLog::SegmentLog(Location location, SegmentLogOptions options, Background& background)
@@ -71,7 +86,7 @@ Result<std::shared_ptr<SegmentLog>> SegmentLog::open(Location location, bool goe
                                                      SegmentLogOptions options, Background& background) {
   Segments there;
   if (goes_on) {
-    HEADRACE_TRY(there, segments_of(location, options.call));
+    HEADRACE_TRY(there, segments_of(location, options.ending, options.call));
   }
   std::shared_ptr<SegmentLog> log(new SegmentLog(std::move(location), std::move(options), background));
   log->next_segment_ = there.next;
@@ -217,6 +232,11 @@ std::uint64_t SegmentLog::size_bytes() const {
   return size_bytes_;
 }
 
+std::uint64_t SegmentLog::waiting_bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return held_bytes();
+}
+
 // Whether something waits: what waited before, or the buffer's records. REQUIRES: mutex_ is held
 bool SegmentLog::queue(Part part) {
   if (!waiting_.empty()) return true;
@@ -291,7 +311,7 @@ Result<bool> SegmentLog::is_ours(const std::string& key, BytesView segment) {
 
 // REQUIRES: writing_ is held, or nobody else has the log
 Status SegmentLog::replace() {
-  if (must_replace_) HEADRACE_CHECK(remove_segments(location_, {}, options_.call));
+  if (must_replace_) HEADRACE_CHECK(remove_segments_of(location_, options_.ending, {}, options_.call));
   must_replace_ = false;
   return {};
 }
@@ -300,7 +320,7 @@ Status SegmentLog::replace() {
 Status SegmentLog::write_segment(BytesView records) {
   HEADRACE_CHECK(replace());
   for (int taken = 0;; ++taken) {
-    const std::string key = segment_key(location_.key, next_segment_);
+    const std::string key = segment_key(location_.key, next_segment_, options_.ending);
     Bytes segment = next_segment_ == 0 ? Bytes() : options_.segment_header;
     headrace::append(segment, records);
     const auto written =

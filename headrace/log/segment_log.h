@@ -19,8 +19,9 @@
 
 namespace headrace {
 
-/// Key of a segment: that of the log for segment 0, "<log>.000001" and so on for the others.
-std::string segment_key(std::string_view log, std::uint64_t segment);
+/// Key of a segment: that of the log for segment 0, "<log>.000001" and so on for the others. With an ending,
+/// every segment has its number before the ending: "<log>.000000<ending>".
+std::string segment_key(std::string_view log, std::uint64_t segment, std::string_view ending = {});
 
 /// Bytes that a record takes, by its beginning; none if that is too short to tell. If it is no record's: the
 /// size of what was given, so that the log passes these bytes on and does not wait for their end.
@@ -30,6 +31,8 @@ using RecordSize = std::optional<std::uint64_t> (*)(BytesView beginning);
 Status remove_segments(const Location& log, std::span<const std::string> keeps, const CallOptions& call);
 
 struct SegmentLogOptions {
+  /// Ending of the segments' keys: ".tfrecord", for readers that go by names.
+  std::string ending{};
   /// The beginning of every segment after the first: the `file_version` record of an event file.
   Bytes segment_header{};
   /// Tells where records end. Null: each call of `append` gives whole records.
@@ -92,6 +95,8 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   Status close();
   /// Size including the log that was there before.
   std::uint64_t size_bytes() const;
+  /// Appended data in memory that are not in the store yet.
+  std::uint64_t waiting_bytes() const;
   const Location& location() const { return location_; }
 
  private:

@@ -106,6 +106,29 @@ TEST_F(SegmentLogTest, EachFlushIsASegmentThatNeverChanges) {
   EXPECT_THAT(segments(), ElementsAre("events=one", "events.000001=H:twothree"));
 }
 
+TEST_F(SegmentLogTest, WithAnEndingEverySegmentHasItsNumberBeforeIt) {
+  const auto log = open(false, {.ending = ".rec"});
+  ASSERT_TRUE(append(*log, "one"));
+  EXPECT_EQ(log->waiting_bytes(), record("one").size());
+  ASSERT_TRUE(log->flush());
+  EXPECT_EQ(log->waiting_bytes(), 0U);
+  now += seconds(1);
+  ASSERT_TRUE(append(*log, "two"));
+  ASSERT_TRUE(log->close());
+  ASSERT_TRUE(write_text(*store, "events.000009", "another's, without the ending"));
+
+  const auto more = open(true, {.ending = ".rec"});
+  ASSERT_TRUE(append(*more, "three"));
+  ASSERT_TRUE(more->close());
+  EXPECT_THAT(segments(), ElementsAre("events.000000.rec=one", "events.000001.rec=H:two",
+                                      "events.000002.rec=H:three", testing::StartsWith("events.000009=")));
+
+  const auto other = open(false, {.ending = ".rec", .replaces = true});
+  ASSERT_TRUE(append(*other, "four"));
+  ASSERT_TRUE(other->close());
+  EXPECT_THAT(segments(), ElementsAre("events.000000.rec=four", testing::StartsWith("events.000009=")));
+}
+
 TEST_F(SegmentLogTest, FlushesSoonAfterAnotherAreOneSegment) {
   const auto log = open();
   for (const char* text : {"a", "b", "c", "d"}) {

@@ -84,7 +84,7 @@ TEST_F(RowStreamTest, WaitingCanBeStopped) {
 
 TEST_F(RowStreamTest, OtherFormatsHaveNoStream) {
   EXPECT_THAT(make_row_parser({.format = InputFormat::kWebDataset}).error().message,
-              HasSubstr("jsonl, csv, tsv or tfrecord, not webdataset"));
+              HasSubstr("jsonl, csv, tsv, tfrecord or request-log, not webdataset"));
 }
 
 }  // namespace

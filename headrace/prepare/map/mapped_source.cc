@@ -23,6 +23,7 @@ constexpr std::size_t kMostDetailBytes = 500;
 bool is_text_column(InputFormat format, std::string_view name) {
   switch (format) {
     case InputFormat::kTfrecord:
+    case InputFormat::kRequestLog:
       return false;
     case InputFormat::kImageFolder:
     case InputFormat::kImageFiles:

@@ -162,11 +162,13 @@ Result<std::vector<ObjectInfo>> find_files_below(const Location& location, Input
     if (published) return find_shards(*published);
   }
   const std::string prefix = folder_prefix(location.key);
+  // Names do not tell whether records are examples or requests.
+  const InputFormat named = format == InputFormat::kRequestLog ? InputFormat::kTfrecord : format;
   std::vector<ObjectInfo> files;
   std::string first_other;
   HEADRACE_CHECK(location.store->list(prefix, {}, [&](const ObjectInfo& object) {
     const std::string_view path = std::string_view(object.key).substr(prefix.size());
-    if (!is_hidden_path(path) && format_of_name(path) == format) {
+    if (!is_hidden_path(path) && format_of_name(path) == named) {
       files.push_back(object);
     } else if (first_other.empty()) {
       first_other = path;
@@ -289,6 +291,8 @@ Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& s
       return open_json_lines(std::move(files), cell_limit_bytes);
     case InputFormat::kTfrecord:
       return open_records(std::move(files), cell_limit_bytes);
+    case InputFormat::kRequestLog:
+      return open_request_log(std::move(files), cell_limit_bytes);
     default:
       return open_table(std::move(files), table_options(input, cell_limit_bytes));
   }
@@ -303,9 +307,12 @@ Result<std::unique_ptr<RowParser>> make_row_parser(const Input& input, std::uint
       return make_json_lines_parser(cell_limit_bytes);
     case InputFormat::kTfrecord:
       return make_record_parser(cell_limit_bytes);
+    case InputFormat::kRequestLog:
+      return make_request_log_parser(cell_limit_bytes);
     default:
-      return Error{Code::kInvalidArgument, concat("rows of a stream are jsonl, csv, tsv or tfrecord, not ",
-                                                  input_format_name(input.format))};
+      return Error{Code::kInvalidArgument,
+                   concat("rows of a stream are jsonl, csv, tsv, tfrecord or request-log, not ",
+                          input_format_name(input.format))};
   }
 }
 

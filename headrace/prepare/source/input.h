@@ -28,10 +28,11 @@ enum class InputFormat : std::uint8_t {
   kJsonLines,
   kWebDataset,
   kTfrecord,
+  kRequestLog,
 };
 
 /// "aclimdb", "text-folder", "image-folder", "text-files", "image-files", "csv", "tsv", "jsonl",
-/// "webdataset", "tfrecord".
+/// "webdataset", "tfrecord", "request-log".
 std::string_view input_format_name(InputFormat format);
 /// \error kInvalidArgument  no such format; lists them
 Result<InputFormat> parse_input_format(std::string_view name);

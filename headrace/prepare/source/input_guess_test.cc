@@ -89,7 +89,7 @@ TEST_F(GuessInputFormat, WhatNamesDoNotTellIsRefusedWithWhatCanBeNamed) {
       guess_folder({"a.orc"}),
       "cannot tell the format of memory://test/folder-2 by its names: no ending or folder shows it; name it "
       "with --layout: aclimdb, text-folder, image-folder, text-files, image-files, csv, tsv, "
-      "jsonl, webdataset, tfrecord");
+      "jsonl, webdataset, tfrecord, request-log");
   EXPECT_NE(guess("folder-2/a.orc").find("no ending or folder shows it"), std::string::npos);
   EXPECT_NE(guess_tar({"a/0.jpg", "a/0.cls"}).find("image-folder (a/0.jpg) and webdataset (a/0.cls)"),
             std::string::npos);

@@ -14,7 +14,7 @@ struct Name {
   std::string_view name;
 };
 
-constexpr std::array<Name, 10> kNames = {{{InputFormat::kAclImdb, "aclimdb"},
+constexpr std::array<Name, 11> kNames = {{{InputFormat::kAclImdb, "aclimdb"},
                                           {InputFormat::kTextFolder, "text-folder"},
                                           {InputFormat::kImageFolder, "image-folder"},
                                           {InputFormat::kTextFiles, "text-files"},
@@ -23,7 +23,8 @@ constexpr std::array<Name, 10> kNames = {{{InputFormat::kAclImdb, "aclimdb"},
                                           {InputFormat::kTsv, "tsv"},
                                           {InputFormat::kJsonLines, "jsonl"},
                                           {InputFormat::kWebDataset, "webdataset"},
-                                          {InputFormat::kTfrecord, "tfrecord"}}};
+                                          {InputFormat::kTfrecord, "tfrecord"},
+                                          {InputFormat::kRequestLog, "request-log"}}};
 
 constexpr std::array<Name, 7> kEndings = {{{InputFormat::kCsv, ".csv"},
                                            {InputFormat::kTsv, ".tsv"},

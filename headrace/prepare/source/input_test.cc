@@ -48,7 +48,7 @@ TEST(InputFormats, AnotherNameIsRefusedWithTheNamesThatThereAre) {
   EXPECT_EQ(format.error().code, Code::kInvalidArgument);
   EXPECT_EQ(format.error().message,
             "no input format \"imagefolder\" (did you mean image-folder?); there are aclimdb, text-folder, "
-            "image-folder, text-files, image-files, csv, tsv, jsonl, webdataset, tfrecord");
+            "image-folder, text-files, image-files, csv, tsv, jsonl, webdataset, tfrecord, request-log");
 }
 
 TEST_F(FindInput, ObjectsOfAFolderGoByTheirEndings) {

@@ -2,7 +2,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/codec/deflate.h"
-#include "headrace/prepare/table/example_cells.h"
+#include "headrace/prepare/table/record_rows.h"
 #include "headrace/prepare/table/staged_rows.h"
 #include "headrace/record/tfrecord.h"
 
@@ -11,14 +11,16 @@ namespace {
 
 class RecordParser final : public RowParser {
  public:
-  explicit RecordParser(std::uint64_t cell_limit_bytes)
-      : limit_bytes_(std::min(cell_limit_bytes, kNoRecordLimitBytes)), cells_(cell_limit_bytes) {}
+  RecordParser(std::unique_ptr<RecordRows> rows, std::uint64_t cell_limit_bytes)
+      : limit_bytes_(std::min(cell_limit_bytes, kNoRecordLimitBytes)), rows_(std::move(rows)) {}
 
   void begin_file(std::string_view, std::string_view name, std::uint32_t number) override {
     const std::optional<StagedPart> staged = parse_staged_name(name);
     id_.begin_file(staged ? "rows" : name);
     rows_before_ = staged ? staged->rows_before : 0;
     place_ = {.file = number};
+    records_ = 0;
+    next_row_ = end_row_ = 0;
     buffer_.clear();
     at_ = 0;
     buffer_offset_bytes_ = 0;
@@ -36,19 +38,25 @@ class RecordParser final : public RowParser {
   void end_file() override { is_ended_ = true; }
 
   Result<std::optional<SourceRow>> next() override {
-    if (!pass_over()) return std::optional<SourceRow>();
-    if (damage_) return go_on_behind_damage();
-    RecordScanner scanner(rest(), limit_bytes_);
-    BytesView record;
-    const ScanOutcome outcome = scanner.next(record);
-    if (outcome == ScanOutcome::kRecord) {
+    while (next_row_ == end_row_) {
+      if (!pass_over()) return std::optional<SourceRow>();
+      if (damage_) return go_on_behind_damage();
+      RecordScanner scanner(rest(), limit_bytes_);
+      BytesView record;
+      const ScanOutcome outcome = scanner.next(record);
+      if (outcome == ScanOutcome::kEnd || needs_more(outcome)) return std::optional<SourceRow>();
+      if (outcome == ScanOutcome::kTooLarge) return std::optional(leave_out_record());
+      if (outcome != ScanOutcome::kRecord) {
+        damage_ = {outcome, offset_bytes()};
+        return go_on_behind_damage();
+      }
       at_ += scanner.position();
-      return std::optional(take(record));
+      ++records_;
+      if (const auto problem = rows_->begin(record)) return std::optional(rejected(*problem));
+      next_row_ = 0;
+      end_row_ = rows_->rows();
     }
-    if (outcome == ScanOutcome::kEnd || needs_more(outcome)) return std::optional<SourceRow>();
-    if (outcome == ScanOutcome::kTooLarge) return std::optional(leave_out_record());
-    damage_ = {outcome, offset_bytes()};
-    return go_on_behind_damage();
+    return std::optional(take_row());
   }
 
  private:
@@ -81,19 +89,18 @@ class RecordParser final : public RowParser {
     return {.place = place_, .id = id_.of(rows_before_ + place_.row)};
   }
 
-  SourceRow rejected(std::string_view reason, std::string_view detail) {
+  SourceRow rejected(const RowProblem& problem) {
     SourceRow out = row();
     out.verdict = RowVerdict::kRejected;
-    out.reason = reason;
-    out.detail = concat("record ", place_.row, ": ", detail);
+    out.reason = problem.reason;
+    out.detail = concat("record ", records_, ": ", problem.detail);
     return out;
   }
 
-  SourceRow take(BytesView record) {
-    if (const std::optional<RowProblem> problem = cells_.read(record))
-      return rejected(problem->reason, problem->detail);
+  SourceRow take_row() {
+    if (const auto problem = rows_->read(next_row_++)) return rejected(*problem);
     SourceRow out = row();
-    out.cells = cells_.cells();
+    out.cells = rows_->cells();
     return out;
   }
 
@@ -101,9 +108,10 @@ class RecordParser final : public RowParser {
   SourceRow leave_out_record() {
     const auto size = load_little_endian<std::uint64_t>(rest().data());
     passed_over_until_ = offset_bytes() + std::min(size, kNoRecordLimitBytes) + kRecordFramingBytes;
+    ++records_;
     return rejected(
-        scan_outcome_text(ScanOutcome::kTooLarge),
-        concat(size, " bytes at offset ", offset_bytes(), ", at most ", limit_bytes_, " are read"));
+        {std::string(scan_outcome_text(ScanOutcome::kTooLarge)),
+         concat(size, " bytes at offset ", offset_bytes(), ", at most ", limit_bytes_, " are read")});
   }
 
   Result<std::optional<SourceRow>> go_on_behind_damage() {
@@ -114,19 +122,23 @@ class RecordParser final : public RowParser {
     }
     at_ += found.value_or(rest().size());
     const Damage damage = *std::exchange(damage_, std::nullopt);
+    ++records_;
     return std::optional(
-        rejected(scan_outcome_text(damage.outcome),
-                 concat("at offset ", damage.offset_bytes, "; what lies in the ",
-                        offset_bytes() - damage.offset_bytes, " bytes from there on is lost")));
+        rejected({std::string(scan_outcome_text(damage.outcome)),
+                  concat("at offset ", damage.offset_bytes, "; what lies in the ",
+                         offset_bytes() - damage.offset_bytes, " bytes from there on is lost")}));
   }
 
   const std::uint64_t limit_bytes_;
-  ExampleCells cells_;
+  const std::unique_ptr<RecordRows> rows_;
 
   // State of the current file.
   RowId id_;
   std::uint64_t rows_before_ = 0;  // of rows that are staged, in other files
   RowPlace place_;
+  std::uint64_t records_ = 0;   // so far
+  std::uint64_t next_row_ = 0;  // of the record
+  std::uint64_t end_row_ = 0;
   Bytes buffer_;
   std::size_t at_ = 0;  // in it
   std::uint64_t buffer_offset_bytes_ = 0;
@@ -138,11 +150,19 @@ class RecordParser final : public RowParser {
 }  // namespace
 
 std::unique_ptr<RowParser> make_record_parser(std::uint64_t cell_limit_bytes) {
-  return std::make_unique<RecordParser>(cell_limit_bytes);
+  return std::make_unique<RecordParser>(make_example_rows(cell_limit_bytes), cell_limit_bytes);
 }
 
 std::unique_ptr<RowSource> open_records(std::vector<SourceFile> files, std::uint64_t cell_limit_bytes) {
   return read_files(std::move(files), sniff_compression, make_record_parser(cell_limit_bytes));
+}
+
+std::unique_ptr<RowParser> make_request_log_parser(std::uint64_t cell_limit_bytes) {
+  return std::make_unique<RecordParser>(make_request_rows(cell_limit_bytes), cell_limit_bytes);
+}
+
+std::unique_ptr<RowSource> open_request_log(std::vector<SourceFile> files, std::uint64_t cell_limit_bytes) {
+  return read_files(std::move(files), sniff_compression, make_request_log_parser(cell_limit_bytes));
 }
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads TFRecord files of tf.Examples as rows: docs/prepare.md, "Rows".
+/// \file Reads TFRecord files of tf.Examples, or of logged requests, as rows: docs/prepare.md, "Rows".
 
 #include <memory>
 #include <vector>
@@ -24,5 +24,12 @@ std::unique_ptr<RowSource> open_records(std::vector<SourceFile> files,
 
 /// As above, for bytes without compression.
 std::unique_ptr<RowParser> make_record_parser(std::uint64_t cell_limit_bytes = kCellLimitBytes);
+
+/// Reads files of requests that `headrace serve --log-requests` or TensorFlow Serving has logged: a record
+/// has the rows of make_request_rows (record_rows.h), and a row has its number in the file. Else as above;
+/// damage counts as one rejected row.
+std::unique_ptr<RowSource> open_request_log(std::vector<SourceFile> files,
+                                            std::uint64_t cell_limit_bytes = kCellLimitBytes);
+std::unique_ptr<RowParser> make_request_log_parser(std::uint64_t cell_limit_bytes = kCellLimitBytes);
 
 }  // namespace headrace

@@ -508,6 +508,16 @@ Status ReservedRows::set_text(std::size_t input, std::uint64_t row, std::uint64_
   return {};
 }
 
+const std::vector<RowTensor>& ReservedRows::row() const {
+  return request_->pieces.front().batch->layout.inputs();
+}
+
+Result<std::string_view> ReservedRows::text(std::size_t input, std::uint64_t row,
+                                            std::uint64_t element) const {
+  const GatheredBatch& batch = *piece_of(row).batch;
+  return text_at(batch.layout, batch.memory->bytes(), at(input, row) + element * sizeof(TextPlace));
+}
+
 void ReservedRows::commit(AnswerDone done) && {
   const std::shared_ptr<BatcherState> state = std::exchange(state_, nullptr);
   auto& committed = this_thread_commits();

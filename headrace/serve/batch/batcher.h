@@ -178,6 +178,13 @@ class ReservedRows {
   /// \error kInvalidArgument  the texts are longer than RequestOptions::texts_bytes
   Status set_text(std::size_t input, std::uint64_t row, std::uint64_t element, std::string_view text);
 
+  /// Type and shape of a row of each input.
+  const std::vector<RowTensor>& row() const;
+  /// The text that `set_text` has set, or an empty one. Views the batch, where another process may change it:
+  /// copy it.
+  /// \error kDataLoss  another process has changed where it lies
+  Result<std::string_view> text(std::size_t input, std::uint64_t row, std::uint64_t element) const;
+
   /// Gives the rows to the batcher. `done` is called once: with the answers, or with the runner's error, or
   /// kDeadlineExceeded: see `expire`. It may be called before this returns.
   /// Inside of a CommitRound the batch may wait until its end.

@@ -72,9 +72,17 @@ Status check_layout(const std::vector<RowTensor>& inputs, std::uint64_t rows_max
   return {};
 }
 
+Result<std::string_view> text_at(const BatchLayout& layout, BytesView memory, const std::byte* place) {
+  const std::string_view texts = as_text(memory).substr(layout.texts_offset(), layout.texts_bytes());
+  TextPlace copied;  // before it is checked: it may change meanwhile
+  std::memcpy(&copied, place, sizeof copied);
+  if (copied.offset_bytes > texts.size() || copied.size_bytes > texts.size() - copied.offset_bytes)
+    return Error{Code::kDataLoss, "a text lies outside its batch"};
+  return texts.substr(copied.offset_bytes, copied.size_bytes);
+}
+
 Result<std::vector<TensorView>> tensors_of(const BatchLayout& layout, BytesView memory, std::uint64_t rows,
                                            std::vector<std::vector<std::string_view>>& views) {
-  const std::string_view texts = as_text(memory).substr(layout.texts_offset(), layout.texts_bytes());
   views.assign(layout.inputs().size(), {});
   std::vector<TensorView> tensors;
   for (std::size_t i = 0; i < layout.inputs().size(); ++i) {
@@ -86,11 +94,10 @@ Result<std::vector<TensorView>> tensors_of(const BatchLayout& layout, BytesView 
       continue;
     }
     for (std::uint64_t k = 0; k < shape.elements(); ++k) {
-      TextPlace place;  // copied before it is checked: it may change meanwhile
-      std::memcpy(&place, region + k * sizeof place, sizeof place);
-      if (place.offset_bytes > texts.size() || place.size_bytes > texts.size() - place.offset_bytes)
+      const auto text = text_at(layout, memory, region + k * sizeof(TextPlace));
+      if (!text)
         return Error{Code::kDataLoss, concat("text ", k, " of input ", i, " lies outside its batch")};
-      views[i].push_back(texts.substr(place.offset_bytes, place.size_bytes));
+      views[i].push_back(*text);
     }
     tensors.push_back(TensorView::of(views[i], shape));
   }

@@ -54,6 +54,11 @@ std::uint64_t row_bytes_of(const std::vector<RowTensor>& inputs);
 /// \error kInvalidArgument  such a batch would take 4 GiB or more, or a size overflows
 Status check_layout(const std::vector<RowTensor>& inputs, std::uint64_t rows_max, std::uint64_t texts_bytes);
 
+/// The text whose TextPlace lies at `place`, in memory that a process that nobody trusts may have written.
+/// \error kDataLoss  it lies outside the texts of the batch
+/// REQUIRES: memory has size_bytes
+Result<std::string_view> text_at(const BatchLayout& layout, BytesView memory, const std::byte* place);
+
 /// The first `rows` rows of each input, as tensors. `views` holds the texts of inputs of byte strings, and
 /// must live as long as the result is used. Texts are checked: a process that nobody trusts may have written
 /// `memory`.

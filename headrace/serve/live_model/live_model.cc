@@ -13,6 +13,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/model/named_model.h"
+#include "headrace/serve/live_model/warm_up.h"
 
 namespace headrace {
 namespace {
@@ -308,26 +309,50 @@ class LiveModel::Worker {
     loading_state_ = VersionState::kFetching;
     loading_version_ = next->wanted;
     loading_stop_ = std::stop_source();
-    const Status started = loading_.start(
-        [this, wanted = next->wanted, stop = loading_stop_.get_token()] { return load(*wanted, stop); });
+    const Status started =
+        loading_.start([this, wanted = next->wanted, has_failed = next->failures != 0,
+                        stop = loading_stop_.get_token()] { return load(*wanted, has_failed, stop); });
     if (started) return;
     loading_version_ = nullptr;
     fail(*next, started.error());
   }
 
-  // In a thread of its own.
-  Result<std::shared_ptr<ServedVersion>> load(const WantedVersion& wanted, const std::stop_token& stop) {
+  // In a thread of its own. Once it has failed, without records: they may be why.
+  Result<std::shared_ptr<ServedVersion>> load(const WantedVersion& wanted, bool has_failed,
+                                              const std::stop_token& stop) {
     const auto tell = [this](VersionState state) { loading_state_ = state; };
     const auto on_end = [bell = bell_] { bell->ring(); };
     HEADRACE_TRY(std::unique_ptr<LoadedModel> model, parts_.load(wanted, tell, on_end, stop));
+    const auto records = has_failed ? LoggedRecords{} : model->warm_up_records({.stop = stop});
     auto served =
         std::make_shared<ServedVersion>(wanted.number, wanted.digest, std::move(model), options_.batching);
     tell(VersionState::kWarming);
     const std::stop_callback end_early(stop, [&] { served->end(); });
-    Status warmed = warm_up(*served);
+    Status warmed = run_zeros(*served);
+    if (warmed) warmed = play(*served, records, stop);
     if (warmed) return served;
     finish(*served);
     return std::move(warmed).error();
+  }
+
+  // Whatever is wrong with the records is remarked, and keeps no version from being ready.
+  // \error as run_records
+  Status play(ServedVersion& served, const Result<LoggedRecords>& records,
+              const std::stop_token& stop) const {
+    const std::string version = concat(name_, ": version ", served.number());
+    if (!records) {
+      remark(concat(version, " warms up without requests: ", records.error().message));
+      return {};
+    }
+    if (!records->remark.empty()) remark(concat(version, ", its warm-up requests: ", records->remark));
+    if (records->records.empty()) return {};
+    HEADRACE_TRY(const WarmUpReport report, run_records(served, *records, stop));
+    std::string told = concat(version, ", its warm-up requests: ", report.ran, " ran");
+    if (report.left_out != 0)
+      told +=
+          concat(", ", report.left_out, " left out, the first for: ", report.first_left_out.error().message);
+    remark(told);
+    return {};
   }
 
   void take_load() {

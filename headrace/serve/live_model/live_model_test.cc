@@ -12,6 +12,10 @@
 #include <thread>
 
 #include "headrace/base/text.h"
+#include "headrace/base/wire.h"
+#include "headrace/serve/live_model/warm_up.h"
+#include "headrace/serve/protocol/tensor_message.h"
+#include "headrace/serve/protocol/tensorflow_predict.h"
 
 namespace headrace {
 namespace {
@@ -90,6 +94,9 @@ class AddingModel final : public LoadedModel, public BatchRunner {
       on_end();
     }
     std::atomic<int> alive = 0;
+    Result<LoggedRecords> records = LoggedRecords{};
+    float crashes_at = -1;  // this value
+    std::vector<float> seen{};
   };
   AddingModel(float added, std::shared_ptr<Control> control) : added_(added), control_(std::move(control)) {
     ++control_->alive;
@@ -110,6 +117,7 @@ class AddingModel final : public LoadedModel, public BatchRunner {
     const std::scoped_lock lock(control_->end_mutex);
     return control_->end;
   }
+  Result<LoggedRecords> warm_up_records(const CallOptions&) override { return control_->records; }
   Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size) override {
     return std::shared_ptr<BatchMemory>(std::make_shared<OwnMemory>(size));
   }
@@ -119,7 +127,14 @@ class AddingModel final : public LoadedModel, public BatchRunner {
       std::unique_lock waiting(control_->mutex);
       control_->changed.wait(waiting, [this] { return !control_->is_held || has_ended_; });
       const bool has_ended = has_ended_;
+      float first = 0;
+      std::memcpy(&first, batch.memory->bytes().data(), sizeof first);
+      control_->seen.push_back(first);
       waiting.unlock();
+      if (first == control_->crashes_at) {
+        control_->crash("killed by a request");
+        return done(Error{Code::kUnavailable, "killed by a request"});
+      }
       if (has_ended) return done(Error{Code::kUnavailable, "the engine has ended"});
       auto values = std::make_shared<std::vector<float>>(batch.rows);
       std::memcpy(values->data(), batch.memory->bytes().data(), batch.rows * sizeof(float));
@@ -139,6 +154,23 @@ class AddingModel final : public LoadedModel, public BatchRunner {
   std::mutex threads_mutex_;
   std::vector<std::jthread> threads_;
 };
+
+// PredictionLog messages, each of one value.
+LoggedRecords records_of(const std::vector<float>& values, std::string_view input = "x") {
+  LoggedRecords out;
+  for (const float value : values) {
+    AnswerOutput tensor{.name = input};
+    tensor.parts = {{{DataType::kFloat32, {}, &value, {}}, 0, 1, Shape()}};
+    Bytes request;
+    append_model_specification(request, 1, "any", {}, "");
+    EXPECT_TRUE(append_tensor_entry(request, 2, tensor, true));
+    Bytes log;
+    WireWriter(log).message(6, [&](WireWriter& predict) { predict.bytes(1, request); });
+    out.files.push_back(std::make_shared<const Bytes>(std::move(log)));
+    out.records.emplace_back(*out.files.back());
+  }
+  return out;
+}
 
 class LiveModelTest : public testing::Test {
  protected:
@@ -532,6 +564,75 @@ TEST_F(LiveModelTest, RequestsThatTakeTooLongAreEnded) {
   auto answer = ask();
   live.reset();
   EXPECT_EQ(answer.get().error().code, Code::kUnavailable);
+}
+
+class WarmUpTest : public LiveModelTest {
+ protected:
+  WarmUpTest() {
+    controls["a"] = control;
+    want({{1, "a"}}, {});
+  }
+  std::vector<float> seen_when_ready() {
+    start();
+    wait_for_version(1);
+    const std::scoped_lock lock(control->mutex);
+    return control->seen;
+  }
+  std::string all_remarks() {
+    const std::scoped_lock lock(mutex);
+    return join(remarks, "\n");
+  }
+  const std::shared_ptr<AddingModel::Control> control = std::make_shared<AddingModel::Control>();
+};
+
+TEST_F(WarmUpTest, RecordsAreRunAfterZerosAndBeforeTheVersionIsReady) {
+  control->records = records_of({3, 4});
+  EXPECT_THAT(seen_when_ready(), ElementsAre(0, 3, 4));
+  EXPECT_THAT(all_remarks(), HasSubstr("m: version 1, its warm-up requests: 2 ran\n"));
+}
+
+TEST_F(WarmUpTest, RecordsThatDoNotFitAreLeftOut) {
+  LoggedRecords records = records_of({1}, "of another model");
+  for (const char* const text : {"", "\x12\x00", "no message"}) records.records.push_back(as_bytes(text));
+  const LoggedRecords good = records_of({5});
+  records.records.push_back(good.records[0]);
+  records.remark = "the file is damaged";
+  control->records = std::move(records);
+  EXPECT_THAT(seen_when_ready(), ElementsAre(0, 5));
+  EXPECT_THAT(all_remarks(), HasSubstr("m: version 1, its warm-up requests: the file is damaged\n"));
+  EXPECT_THAT(all_remarks(), HasSubstr("1 ran, 4 left out, the first for: record 0: "));
+}
+
+TEST_F(WarmUpTest, RecordsThatCannotBeReadAreRemarked) {
+  control->records = Error{Code::kPermissionDenied, "not yours"};
+  EXPECT_THAT(seen_when_ready(), ElementsAre(0));
+  EXPECT_THAT(all_remarks(), HasSubstr("m: version 1 warms up without requests: not yours"));
+}
+
+TEST_F(WarmUpTest, ARecordThatEndsTheEngineCostsOneLoad) {
+  control->records = records_of({666, 1});
+  control->crashes_at = 666;
+  EXPECT_THAT(seen_when_ready(), ElementsAre(0, 666, 0));
+  EXPECT_THAT(loads, ElementsAre("a", "a"));
+  EXPECT_EQ(*ask().get(), 11);
+}
+
+TEST_F(WarmUpTest, TheTimeOfRecordsIsBounded) {
+  ServedVersion version(1, "a", std::make_unique<AddingModel>(1.0F, control), {});
+  control->on_end = [] {};
+  {
+    const std::scoped_lock lock(control->mutex);
+    control->is_held = true;
+  }
+  const auto report = run_records(version, records_of({1, 2, 3}), {}, {.record_time = milliseconds(1)});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->ran, 0U);
+  EXPECT_EQ(report->left_out, 3U) << "the first still has the lane";
+  EXPECT_EQ(report->first_left_out.error().code, Code::kDeadlineExceeded);
+  const auto late = run_records(version, records_of({1}), {}, {.time = milliseconds(0)});
+  EXPECT_EQ(late->left_out, 1U);
+  version.end();
+  wait_until([&] { return version.is_idle(); });
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headrace/serve/batch/batcher.h"
+#include "headrace/serve/request_log/logged_records.h"
 #include "headrace/serve/signature/served_signature.h"
 
 namespace headrace {
@@ -25,6 +26,9 @@ class LoadedModel {
   virtual void end() = 0;
   /// Why that is so, whatever the cause; none: it is not.
   virtual std::optional<Error> ended() const = 0;
+  /// Requests that it is to run before clients ask it. They are not trusted.
+  /// \error any  they cannot be read
+  virtual Result<LoggedRecords> warm_up_records(const CallOptions&) { return LoggedRecords{}; }
 };
 
 /// Thread-safe. REQUIRES, at its end: no request is in flight, see is_idle
@@ -59,10 +63,5 @@ class ServedVersion {
   const std::unique_ptr<LoadedModel> loaded_;
   std::vector<std::unique_ptr<Batcher>> batchers_;  // of each signature
 };
-
-/// Runs each batched signature once with zeros, so that the first request does not wait for what a model does
-/// only once. Signatures of raw rows are left out: zeros are no rows.
-/// \error kUnavailable  the model has ended. Other errors are passed over: a model may not like zeros
-Status warm_up(ServedVersion& version);
 
 }  // namespace headrace

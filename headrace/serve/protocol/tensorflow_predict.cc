@@ -84,17 +84,6 @@ Result<InputEntry> read_input_entry(BytesView message) {
   return out;
 }
 
-void write_model_specification(WireWriter& writer, std::uint32_t number, std::string_view model,
-                               std::int64_t version, std::string_view signature) {
-  writer.message(number, [&](WireWriter& specification) {
-    specification.text(1, model);
-    specification.message(2, [&](WireWriter& wrapper) {
-      if (version != 0) wrapper.varint(1, static_cast<std::uint64_t>(version));
-    });
-    if (!signature.empty()) specification.text(3, signature);
-  });
-}
-
 void write_tensor_infos(WireWriter& writer, std::uint32_t number, const std::vector<ServedTensor>& tensors) {
   for (const ServedTensor& tensor : tensors) {
     Bytes shape;
@@ -169,9 +158,21 @@ Result<Bytes> predict_response(const BatchAnswers& answers, const ServedSignatur
     if (!wanted.empty() && std::ranges::find(wanted, output.name) == wanted.end()) continue;
     HEADRACE_CHECK(append_tensor_entry(out, 1, output, request.has_content()));
   }
-  WireWriter writer(out);
-  write_model_specification(writer, 2, model, version, signature.name);
+  append_model_specification(out, 2, model, version, signature.name);
   return out;
+}
+
+void append_model_specification(Bytes& out, std::uint32_t number, std::string_view model,
+                                std::optional<std::int64_t> version, std::string_view signature) {
+  WireWriter(out).message(number, [&](WireWriter& specification) {
+    specification.text(1, model);
+    if (version) {
+      specification.message(2, [&](WireWriter& wrapper) {
+        if (*version != 0) wrapper.varint(1, static_cast<std::uint64_t>(*version));
+      });
+    }
+    if (!signature.empty()) specification.text(3, signature);
+  });
 }
 
 Result<RequestedModel> parse_metadata_request(BytesView message) {
@@ -208,8 +209,8 @@ Bytes metadata_response(std::string_view model, std::int64_t version, const Serv
     });
   }
   Bytes out;
+  append_model_specification(out, 1, model, version, "");
   WireWriter writer(out);
-  write_model_specification(writer, 1, model, version, "");
   writer.message(2, [&](WireWriter& entry) {
     entry.text(1, "signature_def");
     entry.message(2, [&](WireWriter& any) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,10 @@ class PredictRequest {
 /// \error kFailedPrecondition  as AnswerOutput::shape
 Result<Bytes> predict_response(const BatchAnswers& answers, const ServedSignature& signature,
                                const PredictRequest& request, std::string_view model, std::int64_t version);
+
+/// Appends a ModelSpec as field `number` of a message. No version: the request means no certain one.
+void append_model_specification(Bytes& out, std::uint32_t number, std::string_view model,
+                                std::optional<std::int64_t> version, std::string_view signature);
 
 /// The model that a GetModelMetadataRequest means.
 /// \error kInvalidArgument  no well-formed message; no model_spec; another field than signature_def, or none

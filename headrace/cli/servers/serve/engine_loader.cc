@@ -44,19 +44,34 @@ std::map<std::string, std::string, std::less<>> passed_variables(const Environme
   return out;
 }
 
+// Where TensorFlow Serving looks.
+constexpr std::string_view kWarmUpFile = "/assets.extra/tf_serving_warmup_requests";
+
 // The files stay as long as the process.
 class LoadedProcess final : public LoadedModel {
  public:
-  LoadedProcess(CachedExport files, std::unique_ptr<RemoteEngine> engine)
-      : files_(std::move(files)), engine_(std::move(engine)) {}
+  LoadedProcess(std::string name, CachedExport files, std::unique_ptr<RemoteEngine> engine,
+                std::optional<Location> warm_up)
+      : name_(std::move(name)),
+        files_(std::move(files)),
+        engine_(std::move(engine)),
+        warm_up_(std::move(warm_up)) {}
   const ServedModel& model() const override { return engine_->about().model; }
   BatchRunner& runner(std::size_t signature) override { return engine_->runner(signature); }
   void end() override { engine_->end(); }
   std::optional<Error> ended() const override { return engine_->ended(); }
+  Result<LoggedRecords> warm_up_records(const CallOptions& call) override {
+    auto own = read_record_file(concat(files_.path(), kWarmUpFile));
+    const bool is_absent = !own && own.error().code == Code::kNotFound;
+    if (!is_absent) return own;
+    return warm_up_ ? read_newest_records(*warm_up_, name_, call) : LoggedRecords{};
+  }
 
  private:
+  const std::string name_;
   const CachedExport files_;
   const std::unique_ptr<RemoteEngine> engine_;
+  const std::optional<Location> warm_up_;
 };
 
 }  // namespace
@@ -65,29 +80,30 @@ LoadVersion make_engine_loader(const std::string& model, ExportCache& cache, con
                                const EngineLoaderOptions& options,
                                std::function<void(const std::string&)> remark) {
   EngineCommand command{{options.program, std::string(kEngineProcessWord)}, passed_variables(environment)};
-  return [model, &cache, command = std::move(command), options, remark = std::move(remark)](
-             const WantedVersion& version, const std::function<void(VersionState)>& on_state,
-             std::function<void()> on_end,
-             const std::stop_token& stop) -> Result<std::unique_ptr<LoadedModel>> {
-    HEADRACE_TRY(CachedExport files, cache.fetch(version, {.stop = stop}));
-    if (!files.remark().empty()) remark(files.remark());
-    on_state(VersionState::kLoading);
-    const EngineLoad load{.build = HEADRACE_VERSION,
-                          .name = concat(model, " version ", version.number),
-                          .folder = files.path(),
-                          .digest = version.digest,
-                          .attributes = version.attributes_json.value_or(""),
-                          .encoder_weights = options.encoder_weights,
-                          .intra_op_threads = options.intra_op_threads,
-                          .lanes = options.lanes,
-                          .rows_max = options.rows_max};
-    HEADRACE_TRY(std::unique_ptr<RemoteEngine> engine,
-                 RemoteEngine::start(command, load, options.engine, std::move(on_end), stop));
-    remark(concat(load.name, ": ", engine->about().engine, ", ",
-                  engine->about().confinement.empty() ? "not confined" : engine->about().confinement, ", ",
-                  format_size(engine->about().memory_bytes)));
-    return std::unique_ptr<LoadedModel>(std::make_unique<LoadedProcess>(std::move(files), std::move(engine)));
-  };
+  return
+      [model, &cache, command = std::move(command), options, remark = std::move(remark)](
+          const WantedVersion& version, const std::function<void(VersionState)>& on_state,
+          std::function<void()> on_end, const std::stop_token& stop) -> Result<std::unique_ptr<LoadedModel>> {
+        HEADRACE_TRY(CachedExport files, cache.fetch(version, {.stop = stop}));
+        if (!files.remark().empty()) remark(files.remark());
+        on_state(VersionState::kLoading);
+        const EngineLoad load{.build = HEADRACE_VERSION,
+                              .name = concat(model, " version ", version.number),
+                              .folder = files.path(),
+                              .digest = version.digest,
+                              .attributes = version.attributes_json.value_or(""),
+                              .encoder_weights = options.encoder_weights,
+                              .intra_op_threads = options.intra_op_threads,
+                              .lanes = options.lanes,
+                              .rows_max = options.rows_max};
+        HEADRACE_TRY(std::unique_ptr<RemoteEngine> engine,
+                     RemoteEngine::start(command, load, options.engine, std::move(on_end), stop));
+        remark(concat(load.name, ": ", engine->about().engine, ", ",
+                      engine->about().confinement.empty() ? "not confined" : engine->about().confinement,
+                      ", ", format_size(engine->about().memory_bytes)));
+        return std::unique_ptr<LoadedModel>(
+            std::make_unique<LoadedProcess>(model, std::move(files), std::move(engine), options.warm_up));
+      };
 }
 
 }  // namespace headrace

@@ -2,6 +2,7 @@
 
 /// \file Loads versions of a model in engine processes, from files in a cache.
 
+#include <optional>
 #include <string>
 
 #include "headrace/base/environment.h"
@@ -14,6 +15,8 @@ namespace headrace {
 struct EngineLoaderOptions {
   std::string program;  // the path of `headrace`
   std::string encoder_weights{};
+  /// A log of requests for models that carry no warm-up requests.
+  std::optional<Location> warm_up{};
   int intra_op_threads = 1;
   std::uint64_t lanes = 1;
   std::uint64_t rows_max = 64;

@@ -2,6 +2,7 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -56,6 +57,7 @@ class Server {
   Server(CommandContext& context, const OptionValues& options) : context_(context), options_(options) {}
 
   Status run(const std::vector<std::string>& arguments) {
+    HEADRACE_CHECK(open_request_log());
     HEADRACE_CHECK(open_models(arguments));
     HEADRACE_CHECK(listen());
     tell_addresses();
@@ -66,6 +68,22 @@ class Server {
   }
 
  private:
+  Status open_request_log() {
+    if (!options_.given("log-requests")) return {};
+    HEADRACE_TRY(Location folder, context_.stores.open(options_.text("log-requests")));
+    const Environment& environment = context_.environment;
+    std::string start = format_time(environment.now());
+    std::ranges::replace(start, ':', '-');
+    request_log_.emplace(std::move(folder),
+                         RequestLogOptions{.writer = concat(start, "-", hex64(random_name_bits())),
+                                           .fraction = options_.number("log-fraction"),
+                                           .seed = {random_name_bits(), random_name_bits()},
+                                           .now = environment.now,
+                                           .remark = [this](const std::string& text) { say(text); }});
+    models_.set_request_log(&*request_log_);
+    return {};
+  }
+
   Status open_models(const std::vector<std::string>& arguments) {
     HEADRACE_TRY(program_, find_sibling_program("headrace", "without its command", context_.environment));
     std::string folder = options_.text("cache");
@@ -73,6 +91,9 @@ class Server {
     HEADRACE_TRY(cache_, ExportCache::open(folder, {.bound_bytes = options_.size_bytes("cache-size")}));
     HEADRACE_TRY(poll_each_, duration_option(options_, "poll-each"));
     HEADRACE_TRY(drain_max_, duration_option(options_, "drain"));
+    if (options_.given("warm-up")) {
+      HEADRACE_TRY(warm_up_, context_.stores.open(options_.text("warm-up")));
+    }
     HEADRACE_TRY(const ModelConfiguration defaults, default_configuration(options_));
     std::optional<FollowedConfiguration> followed;
     ServingConfiguration first;
@@ -117,6 +138,7 @@ class Server {
     const EngineLoaderOptions loading{
         .program = program_,
         .encoder_weights = options_.text("encoder-weights"),
+        .warm_up = warm_up_,
         .intra_op_threads = threads_option(options_, "threads", available_cores()),
         .lanes = model.lanes,
         .rows_max = model.batch_rows};
@@ -254,6 +276,7 @@ class Server {
     const Clock::time_point deadline = Clock::now() + drain_max_;
     const bool is_grpc_idle = !grpc_ || grpc_->stop(deadline);
     const bool is_idle = http_->wait_until_idle(deadline) && is_grpc_idle;
+    if (request_log_) request_log_->close(deadline);
     configured_->stop();
     if (is_idle) return {};
     return Error{Code::kDeadlineExceeded,
@@ -270,6 +293,8 @@ class Server {
   std::string program_;
   std::chrono::milliseconds poll_each_{};
   std::chrono::milliseconds drain_max_{};
+  std::optional<Location> warm_up_;
+  std::optional<RequestLog> request_log_;
   ServedModels models_;
   std::optional<ConfiguredModels> configured_;
   std::optional<RequestRouter> router_;
@@ -287,8 +312,11 @@ Status serve_models(CommandContext& context, const std::vector<std::string>& arg
 }
 
 Status check_server(const OptionValues& options) {
-  if (options.given("tls-certificate") == options.given("tls-key")) return {};
-  return Error{Code::kInvalidArgument, "--tls-certificate and --tls-key need each other"};
+  if (options.given("tls-certificate") != options.given("tls-key"))
+    return Error{Code::kInvalidArgument, "--tls-certificate and --tls-key need each other"};
+  if (options.given("log-fraction") && !options.given("log-requests"))
+    return Error{Code::kInvalidArgument, "--log-fraction needs --log-requests"};
+  return {};
 }
 
 const Command kServerCommand = {.name = "serve",

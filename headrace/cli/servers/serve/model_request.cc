@@ -21,7 +21,8 @@ RestVersionState rest_state(VersionState state) {
 // Rows that were committed, until their answers come.
 struct CommittedRows {
   std::shared_ptr<ModelRequest> request;
-  BindRequest bind;  // empty: no shadow is asked
+  std::shared_ptr<LoggedRequest> logged;  // null: it is not in the sample
+  BindRequest bind;                       // empty: no shadow is asked
   AnswerEncoding encoding;
   std::function<Status(const BatchAnswers&)> answer;
 
@@ -31,6 +32,7 @@ struct CommittedRows {
       return request->send_error(answers.error());
     }
     if (const Status sent = send(*answers); !sent) return request->send_error(sent.error());
+    if (logged) logged->add(*answers);
     if (!bind) return;
     // The request has the bytes that `bind` reads.
     auto bind_again = [request = request, bind = bind](const ServedSignature& its) { return bind(its); };
@@ -97,6 +99,7 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
   auto entry = models.find(requested.name);
   if (!entry) return request->send_error(entry.error());
   request->set_model(requested.name, *std::move(entry));
+  request->set_log(models.request_log());
   const bool may_be_canary = purpose == RequestPurpose::kInfer && !requested.version && !requested.label;
   if (auto version = may_be_canary ? canary_for(*request) : nullptr) {
     request->set_version(std::move(version));
@@ -130,10 +133,13 @@ void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature,
                               {.deadline = request->deadline(), .texts_bytes = (*bound)->texts_bytes()});
   if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
   if (const Status filled = (*bound)->fill(*rows); !filled) return request->send_error(filled.error());
+  std::shared_ptr<LoggedRequest> logged;
+  if (RequestLog* const log = request->log(); log != nullptr)
+    logged = log->draw(request->model(), request->version_number(), *request->signature(), *rows);
   Shadow* const shadow = request->entry().shadow.get();
   if (shadow == nullptr || !shadow->draws(version)) bind = nullptr;
   const auto committed = std::make_shared<const CommittedRows>(
-      CommittedRows{std::move(request), std::move(bind), encoding, std::move(answer)});
+      CommittedRows{std::move(request), std::move(logged), std::move(bind), encoding, std::move(answer)});
   std::move(*rows).commit([committed](Result<BatchAnswers> answers) {
     committed->request->resume([committed, answers = std::move(answers)] { committed->finish(answers); });
   });

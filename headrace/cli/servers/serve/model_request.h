@@ -77,6 +77,9 @@ class ModelRequest {
   /// The engine has answered the batch with this error.
   void set_engine_error(Code code) { engine_error_ = code; }
   std::int64_t version_number() const { return static_cast<std::int64_t>(version_->number()); }
+  /// Null: the request is not logged.
+  RequestLog* log() const { return log_; }
+  void set_log(RequestLog* log) { log_ = log; }
   /// Null until choose_signature has found it.
   const ServedSignature* signature() const { return signature_; }
 
@@ -101,6 +104,7 @@ class ModelRequest {
   CanaryRequest canary_request_;
   bool is_beside_canary_ = false;
   std::optional<Code> engine_error_;
+  RequestLog* log_ = nullptr;
 };
 
 enum class RequestPurpose : std::uint8_t { kDescribe, kInfer };
@@ -113,7 +117,8 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
 
 /// Binds the request to the signature of this name, and hands its rows to the batches. When their answers
 /// come, `answer` sends them in this encoding, or returns an error, which is then sent; other errors are sent,
-/// too: see ModelRequest::resume. A shadow may get a copy afterwards, and call `bind` again.
+/// too: see ModelRequest::resume. A request that was answered is logged, if it is in the sample. A shadow may
+/// get a copy afterwards, and call `bind` again.
 /// REQUIRES: version() is there
 void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature, BindRequest bind,
               AnswerEncoding encoding, std::function<Status(const BatchAnswers&)> answer);

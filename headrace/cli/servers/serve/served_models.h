@@ -16,6 +16,7 @@
 #include "headrace/serve/protocol/request_path.h"
 #include "headrace/serve/release/canary.h"
 #include "headrace/serve/release/shadow.h"
+#include "headrace/serve/request_log/request_log.h"
 
 namespace headrace {
 
@@ -62,6 +63,10 @@ class ServedModels {
   /// The name of the only model, or of the first: for protocols that name none. Empty if there is none.
   std::string first_name() const;
 
+  /// Where requests are logged; null: nowhere. It must outlive this.
+  void set_request_log(RequestLog* log) { request_log_ = log; }
+  RequestLog* request_log() const { return request_log_; }
+
   /// Whether every model has a version that is ready.
   bool are_ready() const;
   /// Ascending by name.
@@ -70,6 +75,7 @@ class ServedModels {
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<const ModelTable> table_ = std::make_shared<ModelTable>();
+  RequestLog* request_log_ = nullptr;
 };
 
 /// The canary's version and the shadow's, which the server does not choose for others.

@@ -25,6 +25,21 @@ std::string_view entry_point(std::string_view protocol) {
 
 std::string_view tensorflow_status(unsigned status) { return status < 400 ? "OK" : "ERROR"; }
 
+void add_request_log(const RequestLog& log, std::string& out) {
+  const auto counts = log.counts();
+  add_type("headrace_serve_logged_requests_total", "counter", "requests in the log", out);
+  for (const auto& [model, count] : counts)
+    out += concat("headrace_serve_logged_requests_total{", label("model", model), "} ", count.logged, "\n");
+  add_type("headrace_serve_unlogged_requests_total", "counter",
+           "requests of the sample that are not in the log, since too much waited for the store", out);
+  for (const auto& [model, count] : counts)
+    out +=
+        concat("headrace_serve_unlogged_requests_total{", label("model", model), "} ", count.dropped, "\n");
+  add_type("headrace_serve_request_log_waiting_bytes", "gauge", "bytes of the log that wait for the store",
+           out);
+  out += concat("headrace_serve_request_log_waiting_bytes ", log.waiting_bytes(), "\n");
+}
+
 }  // namespace
 
 void ServingMetrics::count(std::string_view model, std::string_view protocol, unsigned status,
@@ -98,6 +113,7 @@ std::string ServingMetrics::text(const ServedModels& models, const HttpServerCou
       }
     }
   }
+  if (const RequestLog* const log = models.request_log()) add_request_log(*log, out);
   add_type("headrace_serve_connections", "gauge", "open connections", out);
   out += concat("headrace_serve_connections ", http.connections, "\n");
   add_type("headrace_serve_bytes_in_flight", "gauge", "bytes of bodies and answers in memory", out);

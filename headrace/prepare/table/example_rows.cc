@@ -1,9 +1,13 @@
-#include "headrace/prepare/table/example_cells.h"
+// Rows of tf.Examples.
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/prepare/row/byte_strings.h"
+#include "headrace/prepare/row/row_cells.h"
+#include "headrace/prepare/table/record_rows.h"
 #include "headrace/record/example_wire.h"
 
 namespace headrace {
@@ -66,19 +70,37 @@ CellKind cell_kind_of(DataType type, std::uint64_t byte_strings) {
   return byte_strings == 1 ? CellKind::kBytes : CellKind::kByteStrings;
 }
 
-}  // namespace
+class ExampleRows final : public RecordRows {
+ public:
+  explicit ExampleRows(std::uint64_t cell_limit_bytes) : cell_limit_bytes_(cell_limit_bytes) {}
 
-std::optional<RowProblem> ExampleCells::read(BytesView record) {
-  cells_.clear();
-  if (auto problem = find_features(record)) return problem;
-  for (const Feature& feature : features_) {
-    if (auto problem = read_feature(feature)) return problem;
+  std::optional<RowProblem> begin(BytesView record) override {
+    cells_.clear();
+    if (auto problem = find_features(record)) return problem;
+    for (const Feature& feature : features_) {
+      if (auto problem = read_feature(feature)) return problem;
+    }
+    return std::nullopt;
   }
-  return std::nullopt;
-}
+  std::uint64_t rows() const override { return 1; }
+  std::optional<RowProblem> read(std::uint64_t) override { return std::nullopt; }
+  std::span<const NamedCell> cells() override { return cells_.cells(); }
+
+ private:
+  struct Feature {
+    std::string_view name;
+    BytesView message;
+  };
+  std::optional<RowProblem> find_features(BytesView record);
+  std::optional<RowProblem> read_feature(const Feature& feature);
+
+  const std::uint64_t cell_limit_bytes_;
+  std::vector<Feature> features_;
+  RowCells cells_;
+};
 
 // If a name occurs twice, its last feature counts.
-std::optional<RowProblem> ExampleCells::find_features(BytesView record) {
+std::optional<RowProblem> ExampleRows::find_features(BytesView record) {
   features_.clear();
   const bool is_sound = walk_features(record, [&](std::string_view name, BytesView message) {
     features_.push_back({name, message});
@@ -96,7 +118,7 @@ std::optional<RowProblem> ExampleCells::find_features(BytesView record) {
   return std::nullopt;
 }
 
-std::optional<RowProblem> ExampleCells::read_feature(const Feature& feature) {
+std::optional<RowProblem> ExampleRows::read_feature(const Feature& feature) {
   const auto malformed = [&] { return problem_of("not a tf.Example", feature.name, ": malformed message"); };
   FeatureKind kind;
   if (!find_feature_kind(feature.message, kind)) return malformed();
@@ -121,6 +143,12 @@ std::optional<RowProblem> ExampleCells::read_feature(const Feature& feature) {
     cells_.add(feature.name, cell_kind, values.borrowed);
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<RecordRows> make_example_rows(std::uint64_t cell_limit_bytes) {
+  return std::make_unique<ExampleRows>(cell_limit_bytes);
 }
 
 }  // namespace headrace

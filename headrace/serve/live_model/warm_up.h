@@ -1,0 +1,40 @@
+#pragma once
+
+/// \file Requests that a version runs before clients ask it, so that the first of them does not wait for work
+/// that a model does only once. docs/decisions/serving.md, "Log of requests, and warm-up".
+
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+
+#include "headrace/serve/live_model/served_version.h"
+#include "headrace/serve/request_log/logged_records.h"
+
+namespace headrace {
+
+/// Runs each batched signature once with zeros. Signatures of raw rows are left out: zeros are no rows.
+/// \error kUnavailable  the model has ended. Other errors are passed over: a model may not like zeros
+Status run_zeros(ServedVersion& version);
+
+struct WarmUpLimits {
+  /// For all records; those that are left then are not run.
+  std::chrono::milliseconds time{60'000};
+  /// For one record. One that takes longer is the last: it may still have its lane.
+  std::chrono::milliseconds record_time{10'000};
+};
+
+struct WarmUpReport {
+  std::uint64_t ran = 0;
+  std::uint64_t left_out = 0;
+  /// Why the first record was left out.
+  Status first_left_out{};
+};
+
+/// Runs the PredictRequest of each PredictionLog, one after another, whatever model it names. Left out are
+/// records of another kind, those that do not fit the version, and those that come after the time.
+/// \error kUnavailable  the model has ended
+/// \error kCancelled    `stop` was requested
+Result<WarmUpReport> run_records(ServedVersion& version, const LoggedRecords& records,
+                                 const std::stop_token& stop, const WarmUpLimits& limits = {});
+
+}  // namespace headrace

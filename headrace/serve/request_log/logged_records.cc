@@ -1,0 +1,108 @@
+#include "headrace/serve/request_log/logged_records.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "headrace/base/text.h"
+#include "headrace/record/tfrecord.h"
+#include "headrace/serve/request_log/model_log.h"
+
+namespace headrace {
+namespace {
+
+// More files are not read, however few records they have.
+constexpr std::size_t kFilesMax = 64;
+
+// Adds the records of a file, or of its beginning. `name` is for the remark.
+void add_records(Bytes content, bool is_whole, const std::string& name, const RecordLimits& limits,
+                 LoggedRecords& out) {
+  const auto file = std::make_shared<const Bytes>(std::move(content));
+  out.files.push_back(file);
+  RecordScanner scanner(*file);
+  ScanOutcome outcome = ScanOutcome::kRecord;
+  const std::size_t before = out.records.size();
+  for (BytesView record; out.records.size() < limits.records;) {
+    outcome = scanner.next(record);
+    if (outcome != ScanOutcome::kRecord) break;
+    out.records.push_back(record);
+  }
+  const bool is_cut = outcome == ScanOutcome::kTruncated && !is_whole;
+  if (outcome == ScanOutcome::kRecord || outcome == ScanOutcome::kEnd || is_cut) return;
+  out.remark = scan_error(outcome, name, scanner.position(), out.records.size() - before).message;
+}
+
+// Keeps the files that were written last, newest first.
+void keep_newest(std::vector<ObjectInfo>& files) {
+  std::ranges::sort(files, [](const ObjectInfo& a, const ObjectInfo& b) {
+    return a.modified != b.modified ? a.modified > b.modified : a.key > b.key;
+  });
+  if (files.size() > kFilesMax) files.resize(kFilesMax);
+}
+
+Result<std::vector<ObjectInfo>> newest_files(const Location& folder, const CallOptions& call) {
+  std::vector<ObjectInfo> files;
+  const std::string prefix = folder.key.empty() ? std::string() : folder.key + "/";
+  HEADRACE_CHECK(
+      folder.store->list(prefix, {.collapse_folders = true, .call = call}, [&](const ObjectInfo& object) {
+        if (object.is_folder() || !object.key.ends_with(kRequestLogEnding)) return true;
+        files.push_back(object);
+        if (files.size() >= 2 * kFilesMax) keep_newest(files);
+        return true;
+      }));
+  keep_newest(files);
+  return files;
+}
+
+// The object itself, or the files of the model's folder, or those of the folder.
+Result<std::vector<ObjectInfo>> log_files(const Location& place, std::string_view model,
+                                          const CallOptions& call) {
+  if (!place.key.empty()) {
+    auto object = place.store->stat(place.key, call);
+    if (object) return std::vector<ObjectInfo>{*std::move(object)};
+    if (object.error().code != Code::kNotFound) return std::move(object).error();
+  }
+  HEADRACE_TRY(std::vector<ObjectInfo> own, newest_files(place.at(model), call));
+  if (!own.empty()) return own;
+  HEADRACE_TRY(std::vector<ObjectInfo> all, newest_files(place, call));
+  if (!all.empty()) return all;
+  return Error{Code::kNotFound,
+               concat(place.describe(), " is no log of requests: it has no file *", kRequestLogEnding)};
+}
+
+}  // namespace
+
+Result<LoggedRecords> read_record_file(const std::string& path, const RecordLimits& limits) {
+  std::error_code failure;
+  const std::uint64_t size = std::filesystem::file_size(path, failure);
+  if (failure == std::errc::no_such_file_or_directory)
+    return Error{Code::kNotFound, concat("no file ", path)};
+  if (failure) return Error{Code::kPermissionDenied, concat(path, ": ", failure.message())};
+  Bytes content(std::min(size, limits.bytes));
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(content.size()));
+  if (!file) return Error{Code::kPermissionDenied, concat(path, " cannot be read")};
+  LoggedRecords out;
+  add_records(std::move(content), size <= limits.bytes, path, limits, out);
+  return out;
+}
+
+Result<LoggedRecords> read_newest_records(const Location& place, std::string_view model,
+                                          const CallOptions& call, const RecordLimits& limits) {
+  HEADRACE_TRY(const std::vector<ObjectInfo> files, log_files(place, model, call));
+  LoggedRecords out;
+  std::uint64_t left = limits.bytes;
+  for (const ObjectInfo& object : files) {
+    if (out.records.size() >= limits.records || left == 0) break;
+    Bytes content(std::min(object.size_bytes, left));
+    HEADRACE_TRY(const ReadResult read, place.store->read_into(object.key, content, {.call = call}));
+    content.resize(read.bytes_read);
+    left -= content.size();
+    const bool is_whole = read.object.size_bytes == content.size();
+    add_records(std::move(content), is_whole, place.store->describe(object.key), limits, out);
+  }
+  return out;
+}
+
+}  // namespace headrace

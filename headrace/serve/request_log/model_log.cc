@@ -1,0 +1,81 @@
+#include "headrace/serve/request_log/model_log.h"
+
+#include <limits>
+#include <utility>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+
+ModelLog::ModelLog(std::shared_ptr<SegmentLog> log, std::string model, ModelLogOptions options,
+                   Background& background)
+    : log_(std::move(log)), model_(std::move(model)), options_(std::move(options)), background_(background) {}
+
+std::shared_ptr<ModelLog> ModelLog::open(const Location& location, std::string model, ModelLogOptions options,
+                                         Background& background) {
+  SegmentLogOptions segments;
+  segments.ending = std::string(kRequestLogEnding);
+  segments.most_held_bytes = std::numeric_limits<std::size_t>::max();  // RequestLog has the bound
+  segments.call.stop = options.stop;
+  // A log that neither goes on nor replaces asks nothing, so it cannot fail.
+  auto log = *SegmentLog::open(location, false, std::move(segments), background);
+  return std::shared_ptr<ModelLog>(
+      new ModelLog(std::move(log), std::move(model), std::move(options), background));
+}
+
+void ModelLog::append(BytesView framed_record) {
+  if (!log_->append(framed_record)) return drop();
+  std::uint64_t dropped = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    ++counts_.logged;
+    dropped = std::exchange(dropped_in_row_, 0);
+    if (!std::exchange(is_flush_ordered_, true)) order_flush();
+  }
+  if (dropped != 0)
+    options_.remark(concat("requests of ", model_, " are logged again; ", dropped, " were not"));
+}
+
+void ModelLog::drop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++counts_.dropped;
+    if (dropped_in_row_++ != 0) return;
+  }
+  options_.remark(concat("requests of ", model_, " are not logged: ", log_->location().describe(),
+                         " takes too few records; ", format_size(waiting_bytes()), " wait"));
+}
+
+// REQUIRES: mutex_ is held
+void ModelLog::order_flush() {
+  background_.add_at(Background::Clock::now() + options_.flush_each, [weak = weak_from_this()] {
+    if (const auto log = weak.lock()) log->flush();
+  });
+}
+
+void ModelLog::flush() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_flush_ordered_ = false;  // records that come from now on may be too late for this one
+  }
+  const Status flushed = log_->flush();
+  if (options_.stop.stop_requested()) return;
+  if (!flushed) options_.remark(concat("the log of requests of ", model_, ": ", flushed.error().message));
+  if (waiting_bytes() == 0) return;
+  const std::scoped_lock lock(mutex_);
+  if (!std::exchange(is_flush_ordered_, true)) order_flush();
+}
+
+void ModelLog::close() {
+  const Status closed = log_->close();
+  if (closed) return;
+  options_.remark(concat("the log of requests of ", model_, " loses ", format_size(waiting_bytes()), ": ",
+                         closed.error().message));
+}
+
+ModelLog::Counts ModelLog::counts() const {
+  const std::scoped_lock lock(mutex_);
+  return counts_;
+}
+
+}  // namespace headrace
