@@ -39,6 +39,7 @@ inline constexpr Option kServeOptions[] = {
      .minimum = 0,
      .maximum = 65535},
     {.name = "no-grpc", .type = OptionType::kFlag, .sentence = "Open no port for gRPC."},
+    {.name = "no-page", .type = OptionType::kFlag, .sentence = "Show no page at / of the port for clients."},
     {.name = "admin-listen",
      .default_value = "127.0.0.1",
      .unit = "ADDRESS",

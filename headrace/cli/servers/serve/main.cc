@@ -178,11 +178,12 @@ class Server {
       HEADRACE_TRY(tokens_, AccessTokens::open(options_.text("tokens"), kTokensLookEach,
                                                [this](const std::string& text) { say(text); }));
     }
-    router_.emplace(models_, metrics_,
-                    RequestRouterOptions{.deadline = deadline,
-                                         .predict_route = environment.get("AIP_PREDICT_ROUTE").value_or(""),
-                                         .health_route = environment.get("AIP_HEALTH_ROUTE").value_or(""),
-                                         .tokens = tokens_.get()});
+    RequestRouterOptions routes{.deadline = deadline,
+                                .predict_route = environment.get("AIP_PREDICT_ROUTE").value_or(""),
+                                .health_route = environment.get("AIP_HEALTH_ROUTE").value_or(""),
+                                .tokens = tokens_.get()};
+    routes.has_page = !options_.flag("no-page") && routes.predict_route != "/" && routes.health_route != "/";
+    router_.emplace(models_, metrics_, std::move(routes));
     HttpServerOptions http;
     http.listen = {address(options_.text("listen"), options_.integer("port"))};
     http.threads = http_threads();

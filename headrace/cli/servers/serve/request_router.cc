@@ -59,7 +59,10 @@ struct RequestRouter::Asked final : ModelRequest {
 
 RequestRouter::RequestRouter(const ServedModels& models, ServingMetrics& metrics,
                              RequestRouterOptions options)
-    : models_(models), metrics_(metrics), options_(std::move(options)) {}
+    : models_(models),
+      metrics_(metrics),
+      options_(std::move(options)),
+      page_(models, metrics, options_.tokens) {}
 
 namespace {
 
@@ -82,6 +85,7 @@ bool is_probe(const RequestHead& head, const std::string& health_route) {
 
 HeadVerdict RequestRouter::judge(const RequestHead& head) const {
   if (options_.tokens == nullptr || is_probe(head, options_.health_route)) return {};
+  if (options_.has_page && StatusPage::is_document(path_of(head.target()))) return {};
   auto model = named_model(head);
   if (!options_.predict_route.empty() && path_of(head.target()) == options_.predict_route)
     model = models_.first().name();
@@ -95,6 +99,11 @@ HeadVerdict RequestRouter::judge(const RequestHead& head) const {
 
 void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
   const std::string_view target = request.head.target();
+  if (options_.has_page && StatusPage::has(path_of(target))) {
+    const RequestHead& head = request.head;
+    return std::move(responder).send(
+        page_.answer(head.method(), path_of(target), head.header("Authorization")));
+  }
   const bool is_infer = target.starts_with("/v2");
   auto asked =
       std::make_shared<Asked>(std::move(request), std::move(responder), metrics_, is_infer ? kInfer : kRest);

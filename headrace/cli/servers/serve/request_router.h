@@ -12,6 +12,7 @@
 #include "headrace/cli/servers/serve/http_server.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
+#include "headrace/cli/servers/serve/status_page.h"
 
 namespace headrace {
 
@@ -23,6 +24,8 @@ struct RequestRouterOptions {
   std::string health_route{};
   /// None: everybody may ask. Borrowed.
   AccessTokens* tokens = nullptr;
+  /// Whether there is a page at `/`.
+  bool has_page = true;
 };
 
 /// Thread-safe.
@@ -54,6 +57,7 @@ class RequestRouter {
   const ServedModels& models_;
   ServingMetrics& metrics_;
   const RequestRouterOptions options_;
+  const StatusPage page_;
   std::atomic<bool> is_draining_ = false;
 };
 
