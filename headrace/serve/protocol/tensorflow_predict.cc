@@ -7,6 +7,7 @@
 #include "headrace/base/wire.h"
 #include "headrace/serve/protocol/answers.h"
 #include "headrace/serve/protocol/grpc_service.h"
+#include "headrace/serve/protocol/model_specification.h"
 #include "headrace/serve/protocol/tensor_message.h"
 #include "headrace/serve/protocol/tensor_request.h"
 
@@ -24,48 +25,6 @@ constexpr std::size_t kQuotedPredictBytes = 60;
 
 Error bad_predict(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
-struct ModelSpecification {
-  RequestedModel model{};
-  std::string signature_name{};
-};
-
-// The version in an Int64Value.
-Result<std::int64_t> read_wrapped_version(BytesView message) {
-  std::int64_t version = 0;
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    if (field.number == 1 && field.type == WireType::kVarint) version = field.as_int64();
-  }
-  if (reader.malformed()) return malformed_request();
-  if (version < 0) return bad_predict(concat("model_spec has the version ", version, ", which is negative"));
-  return version;
-}
-
-Status read_model_specification(BytesView message, ModelSpecification& out) {
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    if (field.type != WireType::kBytes) continue;
-    if (field.number == 1) out.model.name = field.as_text();
-    if (field.number == 3) out.signature_name = field.as_text();
-    // Version and label are one choice: the last one counts.
-    if (field.number == 2) {
-      HEADRACE_TRY(out.model.version, read_wrapped_version(field.bytes));
-      out.model.label.reset();
-    }
-    if (field.number == 4) {
-      out.model.label = field.as_text();
-      out.model.version.reset();
-    }
-  }
-  if (reader.malformed()) return malformed_request();
-  return {};
-}
-
-Status check_model_named(const RequestedModel& model) {
-  if (!model.name.empty()) return {};
-  return bad_predict("the request has no model_spec with the name of a model");
-}
-
 // An entry of the map of inputs.
 struct InputEntry {
   std::string_view name{};
@@ -82,17 +41,6 @@ Result<InputEntry> read_input_entry(BytesView message) {
   }
   if (reader.malformed()) return malformed_request();
   return out;
-}
-
-void write_model_specification(WireWriter& writer, std::uint32_t number, std::string_view model,
-                               std::int64_t version, std::string_view signature) {
-  writer.message(number, [&](WireWriter& specification) {
-    specification.text(1, model);
-    specification.message(2, [&](WireWriter& wrapper) {
-      if (version != 0) wrapper.varint(1, static_cast<std::uint64_t>(version));
-    });
-    if (!signature.empty()) specification.text(3, signature);
-  });
 }
 
 void write_tensor_infos(WireWriter& writer, std::uint32_t number, const std::vector<ServedTensor>& tensors) {
@@ -203,7 +151,7 @@ Bytes metadata_response(std::string_view model, std::int64_t version, const Serv
       entry.message(2, [&](WireWriter& definition) {
         write_tensor_infos(definition, 1, signature.inputs);
         write_tensor_infos(definition, 2, signature.outputs);
-        definition.text(3, "tensorflow/serving/predict");
+        definition.text(3, signature.method_name);
       });
     });
   }

@@ -14,6 +14,7 @@
 #include "headrace/cli/servers/serve/grpc_front.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
+#include "headrace/serve/protocol/examples_request.h"
 #include "headrace/serve/protocol/grpc_service.h"
 
 namespace headrace {
@@ -49,6 +50,8 @@ class GrpcRouter {
   Result<Bytes> health_of(std::string_view service) const;
   void predict(std::shared_ptr<Asked> asked) const;
   void infer(std::shared_ptr<Asked> asked) const;
+  void ask_by_examples(std::shared_ptr<Asked> asked, ExamplesMethod method) const;
+  void run_multi_inference(std::shared_ptr<Asked> asked) const;
   void answer_metadata(std::shared_ptr<Asked> asked, GrpcMethod method) const;
 
   const ServedModels& models_;

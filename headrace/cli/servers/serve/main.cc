@@ -179,6 +179,7 @@ class Server {
                                                [this](const std::string& text) { say(text); }));
     }
     RequestRouterOptions routes{.deadline = deadline,
+                                .repeated_bytes_max = options_.size_bytes("body-size"),
                                 .predict_route = environment.get("AIP_PREDICT_ROUTE").value_or(""),
                                 .health_route = environment.get("AIP_HEALTH_ROUTE").value_or(""),
                                 .tokens = tokens_.get()};

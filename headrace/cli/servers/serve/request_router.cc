@@ -4,7 +4,9 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/cli/servers/serve/examples_requests.h"
 #include "headrace/cli/servers/serve/model_request.h"
+#include "headrace/serve/protocol/examples_answer.h"
 #include "headrace/serve/protocol/kserve_v2.h"
 #include "headrace/serve/protocol/kserve_v2_request.h"
 #include "headrace/serve/protocol/rest_v1.h"
@@ -133,14 +135,19 @@ void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
   auto route = is_given_route ? Result<RestRoute>(RestRoute{.model = {.name = models_.first().name()}})
                               : parse_rest_route(head.method(), head.target());
   if (!route) return fail(route.error());
-  if (const Status known = check_rest_verb(route->verb); !known) return fail(known.error());
   if (route->verb == RestVerb::kStatus) {
     const auto versions = version_statuses(models_, route->model);
     if (const auto model = models_.find(route->model.name)) asked->set_model(route->model.name, *model);
     return versions ? asked->send({.body = rest_status_body(*versions)}) : fail(versions.error());
   }
-  const auto next = route->verb == RestVerb::kMetadata ? describe_rest : predict_rest;
-  find_version(asked, models_, route->model, [asked, next] { next(asked); });
+  find_version(asked, models_, route->model,
+               [asked, verb = route->verb, repeated_bytes_max = options_.repeated_bytes_max] {
+                 if (verb == RestVerb::kMetadata) return describe_rest(asked);
+                 if (verb == RestVerb::kPredict) return predict_rest(asked);
+                 const bool is_classify = verb == RestVerb::kClassify;
+                 ask_by_examples(asked, is_classify ? ExamplesMethod::kClassify : ExamplesMethod::kRegress,
+                                 repeated_bytes_max);
+               });
 }
 
 void RequestRouter::describe_rest(const std::shared_ptr<Asked>& asked) {
@@ -158,6 +165,17 @@ void RequestRouter::predict_rest(const std::shared_ptr<Asked>& asked) {
   if (!bound) return fail(bound.error());
   run_rows(asked, **bound, [asked, form = request->form()](const BatchAnswers& answers) -> Status {
     HEADRACE_TRY(std::string body, rest_answer(answers, *asked->signature(), form));
+    asked->send({.body = std::move(body)});
+    return {};
+  });
+}
+
+void RequestRouter::ask_by_examples(const std::shared_ptr<Asked>& asked, ExamplesMethod method,
+                                    std::uint64_t repeated_bytes_max) {
+  const auto examples = ExamplesRequest::parse_json(asked->request.body.text(), repeated_bytes_max, true);
+  if (!examples) return asked->send_error(examples.error());
+  run_examples(asked, *examples, method, [asked, method](const BatchAnswers& answers) -> Status {
+    HEADRACE_TRY(std::string body, rest_results(answers, *asked->signature(), method));
     asked->send({.body = std::move(body)});
     return {};
   });
