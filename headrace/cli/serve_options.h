@@ -140,6 +140,15 @@ inline constexpr Option kServeOptions[] = {
      .sentence =
          "File with the bearer tokens of clients: one in a line, and behind it the models that it is for. It "
          "is read again when it changes."},
+    {.name = "trace",
+     .unit = "URL",
+     .sentence = "Collector of OpenTelemetry that gets the spans of requests, as http://localhost:4318."},
+    {.name = "trace-share",
+     .type = OptionType::kNumber,
+     .default_value = "0.01",
+     .sentence = "Share of the requests that are traced, of those that come without a traceparent.",
+     .minimum = 0,
+     .maximum = 1},
     {.name = "encoder-weights",
      .unit = "folder",
      .sentence = "Folder with the encoder's weights. Default: the folder with the encoder's name in "

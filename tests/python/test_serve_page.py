@@ -15,7 +15,7 @@ import tensorflow as tf
 from browser_support import chromium
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
-from serve_models import HalfPlusTwo, instance_of, rows_of, train_people
+from serve_models import HalfPlusTwo, Rater, instance_of, rows_of, train_people
 from serve_support import ask, serving
 from tensorboard_support import wait_until
 
@@ -46,11 +46,12 @@ def server(build, place, tmp_path_factory):
     HalfPlusTwo().save(folder / "half_plus_two/123")
     HalfPlusTwo(3).save(folder / "half_plus_two/124")
     Hostile().save(folder / "hostile/1")
+    Rater().save(folder / "rater/1")
     hostile = f"<b>hostile={folder / 'hostile'}"
-    words = [place / "models/people", folder / "half_plus_two", hostile, "--versions", "latest:2"]
-    with serving(build, tmp_path_factory.mktemp("server"), *words) as running:
+    words = [place / "models/people", folder / "half_plus_two", folder / "rater", hostile]
+    with serving(build, tmp_path_factory.mktemp("server"), *words, "--versions", "latest:2") as running:
         states = lambda: str(running.models())  # noqa: E731
-        running.wait_until(lambda: states().count("'ready'") == 4)
+        running.wait_until(lambda: states().count("'ready'") == 5)
         yield running
 
 
@@ -89,7 +90,7 @@ def ask_by_command(browser, folder) -> dict:
 def test_a_person_sees_models_and_traffic_and_asks_one(browser, server, place, tmp_path):
     browser.open(server.url)
     browser.wait_for("#models h2", "half_plus_two")
-    assert browser.texts("#models h2") == ["<b>hostile", "half_plus_two", "people"]
+    assert browser.texts("#models h2") == ["<b>hostile", "half_plus_two", "people", "rater"]
     assert browser.texts("#models section:nth-child(2) tbody tr td:nth-child(-n+3)") == [
         *("123", "ready", "–"),
         *("124", "ready", "latest"),
@@ -139,6 +140,22 @@ def test_every_signature_has_a_form_that_can_be_sent_as_it_is(browser, server):
         key = "doubled" if signature == "mixed" else "0.0"
         browser.wait_for("#answer pre", key)
         assert shown_answer(browser) == {"outputs": answer}
+    assert browser.errors() == []
+
+
+def test_signatures_of_examples_are_asked_with_examples(browser, server, tmp_path):
+    browser.open(server.url)
+    for signature, results in (("serving_default", [[["nobody", 0.5], ["other", 0.5]]]), ("regress", [1.5])):
+        trial(browser, "rater", signature)
+        browser.wait_for("#fields label", "tf.Examples")
+        body = browser.wait_for("#body")
+        document = json.loads(body.get_attribute("value"))
+        assert document["examples"] == [{"feature": 0.5}]
+        body.clear()
+        body.send_keys(json.dumps({**document, "examples": [{"age": 1.0}]}))
+        browser.click("#ask")
+        browser.wait_for("#answer pre", "nobody" if signature == "serving_default" else "1.5")
+        assert shown_answer(browser) == ask_by_command(browser, tmp_path) == {"results": results}
     assert browser.errors() == []
 
 

@@ -29,6 +29,7 @@ class GrpcCall {
   virtual BytesView message() const = 0;
   /// The metadata of that name; none: there is none.
   virtual std::optional<std::string_view> authorization() const = 0;
+  virtual std::optional<std::string_view> traceparent() const = 0;
   virtual Clock::time_point received() const = 0;
   /// The client's; max() if there is none.
   virtual Clock::time_point deadline() const = 0;

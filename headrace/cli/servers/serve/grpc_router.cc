@@ -54,6 +54,10 @@ Status GrpcRouter::check_model(const Asked& asked, const RequestedModel& request
 
 void GrpcRouter::answer(std::unique_ptr<GrpcCall> call) const {
   const auto asked = std::make_shared<Asked>(std::move(call), metrics_);
+  if (options_.tracer != nullptr) {
+    asked->set_trace(options_.tracer->begin(asked->call->traceparent(), asked->received()));
+    if (asked->trace() != nullptr) asked->trace()->mark("read");
+  }
   asked->set_deadline(std::min(asked->call->deadline(), asked->received() + options_.deadline));
   const auto method = parse_grpc_method(asked->call->method());
   if (!method) return asked->send_error(method.error());

@@ -12,6 +12,7 @@
 
 #include "headrace/cli/servers/serve/access_tokens.h"
 #include "headrace/cli/servers/serve/grpc_front.h"
+#include "headrace/cli/servers/serve/request_trace.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
 #include "headrace/serve/protocol/examples_request.h"
@@ -26,6 +27,8 @@ struct GrpcRouterOptions {
   std::uint64_t repeated_bytes_max = 64 << 20;
   /// Borrowed. Null: anyone may ask.
   AccessTokens* tokens = nullptr;
+  /// Borrowed. Null: nothing is traced.
+  const RequestTracer* tracer = nullptr;
 };
 
 /// Thread-safe.

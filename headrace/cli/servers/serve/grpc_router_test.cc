@@ -80,6 +80,7 @@ class TestCall final : public GrpcCall {
   std::string_view method() const override { return method_; }
   BytesView message() const override { return message_; }
   std::optional<std::string_view> authorization() const override { return authorization_; }
+  std::optional<std::string_view> traceparent() const override { return {}; }
   steady_clock::time_point received() const override { return received_; }
   steady_clock::time_point deadline() const override { return deadline_; }
   void send(Result<Bytes> answer, std::chrono::nanoseconds) override { answer_.set_value(std::move(answer)); }

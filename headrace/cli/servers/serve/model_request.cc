@@ -20,6 +20,11 @@ RestVersionState rest_state(VersionState state) {
 
 }  // namespace
 
+void ModelRequest::count(unsigned status) const {
+  metrics_.count(model_, protocol_, status, Clock::now() - received_);
+  if (trace_) trace_->end(protocol_, model_, version_ ? version_->number() : 0, status);
+}
+
 Status ModelRequest::choose_signature(std::string_view name) {
   signature_ = version_->model().find(name);
   if (signature_ != nullptr) return {};
@@ -54,9 +59,14 @@ void run_rows(std::shared_ptr<ModelRequest> request, const BoundRequest& bound,
                               {.deadline = request->deadline(), .texts_bytes = bound.texts_bytes()});
   if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
   if (const Status filled = bound.fill(*rows); !filled) return request->send_error(filled.error());
+  if (RequestTrace* const trace = request->trace()) trace->mark("parse");
   std::move(*rows).commit(
       [request = std::move(request), answer = std::move(answer)](Result<BatchAnswers> answers) {
         if (!answers) return request->send_error(answers.error());
+        if (RequestTrace* const trace = request->trace()) {
+          trace->mark("queue", answers->front().outputs->begun);
+          trace->mark("run");
+        }
         if (const Status sent = answer(*answers); !sent) request->send_error(sent.error());
       });
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "headrace/base/result.h"
+#include "headrace/cli/servers/serve/request_trace.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
 #include "headrace/serve/protocol/bound_request.h"
@@ -58,13 +59,17 @@ class ModelRequest {
   /// Null until choose_signature has found it.
   const ServedSignature* signature() const { return signature_; }
 
+  /// Null: the request is not traced.
+  RequestTrace* trace() const { return trace_.get(); }
+  void set_trace(std::unique_ptr<RequestTrace> trace) { trace_ = std::move(trace); }
+
   /// \error kInvalidArgument  the version has no such signature: lists those that it has
   /// REQUIRES: version() is there
   Status choose_signature(std::string_view name);
 
  protected:
-  /// Counts the answer. `status`: of HTTP.
-  void count(unsigned status) const { metrics_.count(model_, protocol_, status, Clock::now() - received_); }
+  /// Counts the answer, and ends the trace. `status`: of HTTP.
+  void count(unsigned status) const;
 
  private:
   ServingMetrics& metrics_;
@@ -75,6 +80,7 @@ class ModelRequest {
   const LiveModel* live_ = nullptr;
   std::shared_ptr<ServedVersion> version_;
   const ServedSignature* signature_ = nullptr;
+  std::unique_ptr<RequestTrace> trace_;
 };
 
 /// Calls `next` when the version is there, at once or from a thread of the model; otherwise answers with the

@@ -47,6 +47,7 @@ struct RequestRouter::Asked final : ModelRequest {
         responder(std::move(its_responder)) {}
 
   void send(HttpAnswer answer) {
+    if (trace() != nullptr) answer.headers.emplace_back("traceparent", trace()->traceparent());
     count(answer.status);
     std::move(responder).send(std::move(answer));
   }
@@ -110,6 +111,10 @@ void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
   auto asked =
       std::make_shared<Asked>(std::move(request), std::move(responder), metrics_, is_infer ? kInfer : kRest);
   const RequestHead& head = asked->request.head;
+  if (options_.tracer != nullptr) {
+    asked->set_trace(options_.tracer->begin(head.header("traceparent"), head.received()));
+    if (asked->trace() != nullptr) asked->trace()->mark("read");
+  }
   asked->set_deadline(head.received() + options_.deadline);
   if (const auto wanted = head.header(kTimeoutHeader)) {
     const auto milliseconds = parse_number<std::int64_t>(*wanted);
@@ -269,6 +274,7 @@ void RequestRouter::answer_admin(const ReceivedRequest& request, Responder respo
     answer = text_answer(is_ready() ? 200 : 503, is_ready() ? "ready\n" : "not ready\n");
   if (path == "/metrics" || path == "/monitoring/prometheus/metrics") {
     answer = text_answer(200, metrics_.text(models_, http));
+    if (options_.tracer != nullptr) answer.body += options_.tracer->metrics_text();
     answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
   }
   if (path == "/models") answer = {.body = models_json(models_).dump() + "\n"};

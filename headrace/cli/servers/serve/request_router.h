@@ -10,6 +10,7 @@
 
 #include "headrace/cli/servers/serve/access_tokens.h"
 #include "headrace/cli/servers/serve/http_server.h"
+#include "headrace/cli/servers/serve/request_trace.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
 #include "headrace/cli/servers/serve/status_page.h"
@@ -27,6 +28,8 @@ struct RequestRouterOptions {
   std::string health_route{};
   /// None: everybody may ask. Borrowed.
   AccessTokens* tokens = nullptr;
+  /// Borrowed. Null: nothing is traced.
+  const RequestTracer* tracer = nullptr;
   /// Whether there is a page at `/`.
   bool has_page = true;
 };

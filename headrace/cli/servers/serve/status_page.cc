@@ -6,6 +6,7 @@
 #include "headrace/cli/servers/serve/example_request.h"
 #include "headrace/cli/servers/serve/status_page_parts.h"
 #include "headrace/page/page_style.h"
+#include "headrace/serve/protocol/examples_request.h"
 #include "headrace/serve/protocol/rest_v1.h"
 
 namespace headrace {
@@ -87,12 +88,18 @@ Json tensors_json(const std::vector<ServedTensor>& tensors) {
   return out;
 }
 
+std::string_view verb_of(const ServedSignature& signature) {
+  if (check_examples_signature(signature, ExamplesMethod::kClassify)) return "classify";
+  return check_examples_signature(signature, ExamplesMethod::kRegress) ? "regress" : "predict";
+}
+
 Json signature_json(const ServedSignature& signature) {
   Json columns = Json::array();
   for (const ServedColumn& column : signature.columns)
     columns.push_back(
         {{"name", column.name}, {"is_image", column.is_image}, {"is_needed", column.is_needed}});
   Json out = {{"name", signature.name},
+              {"verb", verb_of(signature)},
               {"columns", std::move(columns)},
               {"inputs", tensors_json(signature.inputs)},
               {"outputs", tensors_json(signature.outputs)}};

@@ -291,10 +291,13 @@ const tensorNote = (tensors) =>
   tensors.map((each) => `${each.name}: ${each.type} ${each.shape}`).join(', ');
 
 function bodyField(of) {
-  const body = { ...nameOf(of), inputs: of.example ?? {} };
+  const content = of.verb === 'predict' ? { inputs: of.example ?? {} } : { examples: [{ feature: 0.5 }] };
+  const body = { ...nameOf(of), ...content };
   const lines = indented(JSON.stringify(body));
   const rows = Math.min(16, lines.split('\n').length + 1);
-  return field('body', 'Request', `inputs ${tensorNote(of.inputs)}`,
+  const note = of.verb === 'predict' ? `inputs ${tensorNote(of.inputs)}`
+    : 'tf.Examples: objects from the names of the model\'s features to their values';
+  return field('body', 'Request', note,
     element('textarea', { value: lines, rows, className: 'json', spellcheck: false }));
 }
 
@@ -389,7 +392,7 @@ function showAnswer(status, text, isRefused) {
 async function askModel() {
   const number = place('version').value;
   const version = number ? `/versions/${number}` : '';
-  const path = `v1/models/${encodeURIComponent(place('model').value)}${version}:predict`;
+  const path = `v1/models/${encodeURIComponent(place('model').value)}${version}:${signature().verb}`;
   const start = performance.now();
   try {
     const sent = await composed(signature());

@@ -107,7 +107,7 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   std::string_view method() const { return method_; }
   BytesView message() const { return {reinterpret_cast<const std::byte*>(slice_.begin()), slice_.size()}; }
   std::chrono::steady_clock::time_point received() const { return received_; }
-  std::optional<std::string_view> authorization() const;
+  std::optional<std::string_view> metadata(const char* name) const;
   std::chrono::steady_clock::time_point deadline() const;
 
  private:
@@ -140,7 +140,8 @@ class CallHandle final : public GrpcCall {
   ~CallHandle() override { send(Error{Code::kInternal, "the server has lost the request"}, {}); }
   std::string_view method() const override { return call_->method(); }
   BytesView message() const override { return call_->message(); }
-  std::optional<std::string_view> authorization() const override { return call_->authorization(); }
+  std::optional<std::string_view> authorization() const override { return call_->metadata("authorization"); }
+  std::optional<std::string_view> traceparent() const override { return call_->metadata("traceparent"); }
   Clock::time_point received() const override { return call_->received(); }
   Clock::time_point deadline() const override { return call_->deadline(); }
   void send(Result<Bytes> answer, std::chrono::nanoseconds retry_after) override {
@@ -196,7 +197,7 @@ void ServedCall::begin() {
     return answer(Error{Code::kResourceExhausted, "the server has too many calls at once: come again"},
                   std::chrono::seconds(1));
   const auto& judge = shared_->handlers.judge;
-  if (const Status allowed = judge ? judge(method_, authorization()) : Status(); !allowed)
+  if (const Status allowed = judge ? judge(method_, metadata("authorization")) : Status(); !allowed)
     return answer(allowed.error(), {});
   step_ = Step::kReceiving;
   const std::shared_lock open(shared_->gate);
@@ -241,10 +242,10 @@ void ServedCall::answer(Result<Bytes> answer, std::chrono::nanoseconds retry_aft
   stream_.Finish(to_grpc_status(answer.error()), this);
 }
 
-std::optional<std::string_view> ServedCall::authorization() const {
-  const auto& metadata = context_.client_metadata();
-  const auto found = metadata.find("authorization");
-  if (found == metadata.end()) return std::nullopt;
+std::optional<std::string_view> ServedCall::metadata(const char* name) const {
+  const auto& all = context_.client_metadata();
+  const auto found = all.find(name);
+  if (found == all.end()) return std::nullopt;
   return std::string_view(found->second.data(), found->second.size());
 }
 
