@@ -1,5 +1,7 @@
 #include "fuzz/serve_script.h"
 #include "headrace/base/wire.h"
+#include "headrace/serve/protocol/example_check.h"
+#include "headrace/serve/protocol/examples_request.h"
 #include "headrace/serve/protocol/grpc_service.h"
 #include "headrace/serve/protocol/kserve_v2_grpc.h"
 #include "headrace/serve/protocol/tensorflow_predict.h"
@@ -34,6 +36,25 @@ void answer_request(const Result<Request>& request, const ServedSignature& signa
   if (answers) check_well_formed(encode(*answers));
 }
 
+// The rows of examples are examples, which a signature takes.
+template <typename Request>
+void fuzz_examples(const Result<Request>& request, std::uint64_t rows_max) {
+  if (!request) return;
+  const ServedSignature signature{"s",
+                                  {{std::string(kExamplesInput), DataType::kBytes, {-1}}},
+                                  {{std::string(kClassesOutput), DataType::kBytes, {-1, -1}}},
+                                  true};
+  const auto check = [](const std::vector<TensorView>& inputs, const std::shared_ptr<const void>& owner) {
+    for (const std::string_view text : inputs[0].strings) {
+      if (!is_example(as_bytes(text))) std::abort();
+    }
+    return BatchOutputs{inputs, owner};
+  };
+  const auto bound = request->bind(signature, ExamplesMethod::kClassify);
+  if (!bound || (*bound)->rows() == 0) std::abort();
+  static_cast<void>(run_request(**bound, rows_max, check));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -47,6 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(parse_health_request(message));
   static_cast<void>(parse_metadata_request(message));
   static_cast<void>(parse_model_request(message));
+  fuzz_examples(ExamplesRequest::parse_message(message, 1 << 16), rows_max);
+  fuzz_examples(MultiInferenceRequest::parse(message, 1 << 16), rows_max);
   if (is_infer) {
     const auto request = InferMessage::parse(message);
     answer_request(request, signature, rows_max, [&](const BatchAnswers& answers) {

@@ -1,5 +1,6 @@
 #include "fuzz/serve_script.h"
 #include "headrace/base/json.h"
+#include "headrace/serve/protocol/examples_request.h"
 #include "headrace/serve/protocol/json_document.h"
 #include "headrace/serve/protocol/rest_v1.h"
 #include "headrace/serve/protocol/rest_v1_request.h"
@@ -39,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto route = headrace::parse_rest_route(rows_max % 2 == 0 ? "GET" : "POST", body);
       route && route->model.name.size() > body.size())
     std::abort();
+  static_cast<void>(headrace::ExamplesRequest::parse_json(body, 1 << 16));
   if (headrace::parse_json(body) && !JsonDocument::parse(body)) std::abort();
 
   RestForm form{};

@@ -49,6 +49,7 @@ inline constexpr Option kServeOptions[] = {
      .minimum = 0,
      .maximum = 65535},
     {.name = "no-grpc", .type = OptionType::kFlag, .sentence = "Open no port for gRPC."},
+    {.name = "no-page", .type = OptionType::kFlag, .sentence = "Show no page at / of the port for clients."},
     {.name = "admin-listen",
      .default_value = "127.0.0.1",
      .unit = "ADDRESS",
@@ -169,6 +170,15 @@ inline constexpr Option kServeOptions[] = {
      .sentence =
          "Log of requests, or a file of one, whose newest requests a version runs before it is ready. "
          "A model that has assets.extra/tf_serving_warmup_requests runs those instead."},
+    {.name = "trace",
+     .unit = "URL",
+     .sentence = "Collector of OpenTelemetry that gets the spans of requests, as http://localhost:4318."},
+    {.name = "trace-share",
+     .type = OptionType::kNumber,
+     .default_value = "0.01",
+     .sentence = "Share of the requests that are traced, of those that come without a traceparent.",
+     .minimum = 0,
+     .maximum = 1},
     {.name = "encoder-weights",
      .unit = "folder",
      .sentence = "Folder with the encoder's weights. Default: the folder with the encoder's name in "

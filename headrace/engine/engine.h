@@ -34,6 +34,8 @@ struct TensorInfo {
 struct Signature {
   std::map<std::string, TensorInfo, std::less<>> inputs;
   std::map<std::string, TensorInfo, std::less<>> outputs;
+  /// The purpose that the model names: "tensorflow/serving/predict". Empty: none.
+  std::string method_name{};
 };
 
 /// A signature whose names are resolved, which a loop runs once a step. Not thread-safe, but several calls of

@@ -38,7 +38,9 @@ std::optional<ServedSignature> served_signature(const std::string& name, const S
   auto outputs = served_tensors(signature.outputs);
   if (!inputs || !outputs || inputs->empty() || outputs->empty()) return std::nullopt;
   const bool is_batched = std::ranges::all_of(*inputs, has_rows) && std::ranges::all_of(*outputs, has_rows);
-  return ServedSignature{name, *std::move(inputs), *std::move(outputs), is_batched};
+  ServedSignature out{name, *std::move(inputs), *std::move(outputs), is_batched};
+  if (!signature.method_name.empty()) out.method_name = signature.method_name;
+  return out;
 }
 
 // Such an encoder is somebody else's program, too, and lies elsewhere in a store, which this process cannot

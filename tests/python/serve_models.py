@@ -134,3 +134,53 @@ def rows_of(place, count: int) -> list[dict]:
 def instance_of(row: dict) -> dict:
     with open(row["photo"], "rb") as file:
         return {**row, "photo": b64(file.read())}
+
+
+class Rater(tf.Module):
+    """Takes tf.Examples with `age` (a float) and `name` (optional): classes with scores, and a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.slope = tf.Variable(0.5)
+
+    def parsed(self, inputs):
+        features = {
+            "age": tf.io.FixedLenFeature([], tf.float32),
+            "name": tf.io.FixedLenFeature([], tf.string, b"nobody"),
+        }
+        return tf.io.parse_example(inputs, features)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "inputs")])
+    def classify(self, inputs):
+        example = self.parsed(inputs)
+        score = example["age"] * self.slope
+        classes = tf.stack([example["name"], tf.fill(tf.shape(inputs), "other")], 1)
+        return {"classes": classes, "scores": tf.stack([score, 1 - score], 1)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "inputs")])
+    def regress(self, inputs):
+        return {"outputs": self.parsed(inputs)["age"] * self.slope + 1}
+
+    def save(self, folder) -> None:
+        signatures = {"serving_default": self.classify, "regress": self.regress}
+        tf.saved_model.save(self, str(folder), signatures=signatures)
+
+
+def save_old_rater(folder) -> None:
+    """The same as TensorFlow 1 saved it: its signatures have the names of their methods."""
+    v1 = tf.compat.v1
+    with v1.Graph().as_default(), v1.Session() as session:
+        slope = v1.get_variable("slope", initializer=0.5, use_resource=True)
+        session.run(v1.global_variables_initializer())
+        inputs = v1.placeholder(tf.string, [None], "inputs")
+        age = v1.io.parse_example(inputs, {"age": tf.io.FixedLenFeature([1], tf.float32)})["age"]
+        classes = tf.fill([tf.shape(inputs)[0], 2], "a")
+        scores = tf.concat([age * slope, 1 - age * slope], 1)
+        utilities = v1.saved_model.signature_def_utils
+        signatures = {
+            "serving_default": utilities.classification_signature_def(inputs, classes, scores),
+            "regress": utilities.regression_signature_def(inputs, age * slope + 1),
+        }
+        builder = v1.saved_model.builder.SavedModelBuilder(str(folder))
+        builder.add_meta_graph_and_variables(session, ["serve"], signature_def_map=signatures)
+        builder.save()

@@ -19,9 +19,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from serve_models import HalfPlusTwo, instance_of, rows_of, train_people
 from serve_support import Clients, serving
 from tensorflow_serving.apis import (
-    classification_pb2,
     get_model_metadata_pb2,
     get_model_status_pb2,
+    model_management_pb2,
     model_service_pb2_grpc,
     predict_pb2,
     prediction_service_pb2_grpc,
@@ -197,10 +197,11 @@ def test_bytes_that_are_no_message_are_refused(channel):
     assert refusal(lambda: call(b"\x0a\xff", timeout=SECONDS))[0] == grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_methods_that_are_missing_say_what_to_use(stub, channel):
-    request = classification_pb2.ClassificationRequest()
-    code, details = refusal(lambda: stub.Classify(request, SECONDS))
-    assert code == grpc.StatusCode.UNIMPLEMENTED and "Predict" in details
+def test_methods_that_are_missing_say_what_to_use(channel):
+    models = model_service_pb2_grpc.ModelServiceStub(channel)
+    request = model_management_pb2.ReloadConfigRequest()
+    code, details = refusal(lambda: models.HandleReloadConfigRequest(request, SECONDS))
+    assert code == grpc.StatusCode.UNIMPLEMENTED and "publish a version" in details
     unknown = channel.unary_unary("/a.Service/Method")
     assert refusal(lambda: unknown(b"", timeout=SECONDS))[0] == grpc.StatusCode.UNIMPLEMENTED
 

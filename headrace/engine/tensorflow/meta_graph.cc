@@ -106,6 +106,7 @@ void parse_signature(BytesView message, MetaGraph& graph, bool& valid) {
     if (entry_field.number != 2) continue;
     WireReader definition(entry_field.bytes);
     for (WireField definition_field; definition.next(definition_field);) {
+      if (definition_field.number == 3) signature.method_name = definition_field.as_text();
       if (definition_field.number != 1 && definition_field.number != 2) continue;
       const bool is_input = definition_field.number == 1;
       NamedTensor named = parse_entry(definition_field.bytes, valid);

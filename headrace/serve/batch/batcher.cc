@@ -345,7 +345,10 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
   void finish(const Batch& batch, std::uint64_t rows, Clock::time_point begun, Result<BatchOutputs> given) {
     Result<BatchOutputs> outputs = checked(std::move(given), rows);
     std::shared_ptr<const BatchOutputs> shared;
-    if (outputs) shared = std::make_shared<const BatchOutputs>(*std::move(outputs));
+    if (outputs) {
+      outputs->begun = begun;
+      shared = std::make_shared<const BatchOutputs>(*std::move(outputs));
+    }
     Actions actions;
     {
       const std::scoped_lock lock(mutex_);

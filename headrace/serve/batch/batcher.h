@@ -48,6 +48,8 @@ struct BatchOutputs {
   std::shared_ptr<const void> owner;  // of their memory
   /// Rows that have no answer, and why. The outputs have a value for them, which means nothing.
   std::map<std::uint64_t, Error> failed_rows{};
+  /// When the runner got the batch: the batcher says so.
+  std::chrono::steady_clock::time_point begun{};
 };
 
 /// Runs batches. Thread-safe.

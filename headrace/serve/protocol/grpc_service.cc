@@ -18,6 +18,9 @@ struct KnownMethod {
 };
 constexpr KnownMethod kKnownMethods[] = {
     {kPredictionService, "Predict", GrpcMethod::kPredict},
+    {kPredictionService, "Classify", GrpcMethod::kClassify},
+    {kPredictionService, "Regress", GrpcMethod::kRegress},
+    {kPredictionService, "MultiInference", GrpcMethod::kMultiInference},
     {kPredictionService, "GetModelMetadata", GrpcMethod::kModelMetadata},
     {kModelService, "GetModelStatus", GrpcMethod::kModelStatus},
     {kInferService, "ServerLive", GrpcMethod::kInferServerLive},
@@ -32,13 +35,7 @@ constexpr KnownMethod kKnownMethods[] = {
 struct MissingMethod {
   std::string_view service, name, advice;
 };
-constexpr std::string_view kNoExamples =
-    "this server has no signatures for classify and regress, which take tf.Examples: send the features to "
-    "Predict";
 constexpr MissingMethod kMissingMethods[] = {
-    {kPredictionService, "Classify", kNoExamples},
-    {kPredictionService, "Regress", kNoExamples},
-    {kPredictionService, "MultiInference", kNoExamples},
     {kModelService, "HandleReloadConfigRequest",
      "this server takes its models from its command line: publish a version in the store"},
     {kInferService, "ModelStreamInfer", "this server answers one request at a time: use ModelInfer"},

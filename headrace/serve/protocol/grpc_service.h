@@ -14,6 +14,9 @@ namespace headrace {
 
 enum class GrpcMethod : std::uint8_t {
   kPredict,
+  kClassify,
+  kRegress,
+  kMultiInference,
   kModelMetadata,
   kModelStatus,
   kInferServerLive,

@@ -10,30 +10,6 @@
 namespace headrace {
 namespace {
 
-class TextRows final : public BoundRequest {
- public:
-  TextRows(std::string texts, std::vector<std::uint64_t> ends)
-      : texts_(std::move(texts)), ends_(std::move(ends)) {
-    rows_ = ends_.size();
-    row_ = {{DataType::kBytes, {}}};
-    texts_bytes_ = texts_.size();
-  }
-
-  Status fill(ReservedRows& reserved) const override {
-    std::uint64_t begin = 0;
-    for (std::uint64_t row = 0; row < rows_; ++row) {
-      HEADRACE_CHECK(
-          reserved.set_text(0, row, 0, std::string_view(texts_).substr(begin, ends_[row] - begin)));
-      begin = ends_[row];
-    }
-    return {};
-  }
-
- private:
-  std::string texts_;
-  std::vector<std::uint64_t> ends_;
-};
-
 // Whether JSON has a form for all these elements.
 template <typename T>
 bool are_finite(const TensorView& tensor, std::uint64_t first, std::uint64_t count) {
@@ -57,7 +33,7 @@ RawRowsWriter::RawRowsWriter(const ServedSignature& signature, std::string_view 
   }
 }
 
-std::string RawRowsWriter::place() const { return concat(word_, ' ', ends_.size()); }
+std::string RawRowsWriter::place() const { return concat(word_, ' ', texts_.ends.size()); }
 
 std::string RawRowsWriter::column_names() const {
   std::vector<std::string> names;
@@ -80,26 +56,26 @@ Result<std::string_view> RawRowsWriter::only_column() const {
 }
 
 void RawRowsWriter::begin_row() {
-  texts_ += '{';
+  texts_.text += '{';
   needed_in_row_ = 0;
 }
 
 Status RawRowsWriter::begin_member(std::string_view name) {
   Column& column = columns_.find(name)->second;
-  const std::uint64_t row = ends_.size() + 1;
+  const std::uint64_t row = texts_.ends.size() + 1;
   if (column.seen_in_row == row)
     return Error{Code::kInvalidArgument, concat(place(), " has the column ", name, " twice")};
   column.seen_in_row = row;
   if (column.column->is_needed) ++needed_in_row_;
-  if (texts_.back() != '{') texts_ += ',';
-  texts_ += column.quoted_name;
-  texts_ += ':';
+  if (texts_.text.back() != '{') texts_.text += ',';
+  texts_.text += column.quoted_name;
+  texts_.text += ':';
   return {};
 }
 
 Status RawRowsWriter::add(std::string_view name, const JsonNode& value) {
   HEADRACE_CHECK(begin_member(name));
-  if (append_json_node(texts_, value)) return {};
+  if (append_json_node(texts_.text, value)) return {};
   return Error{Code::kInvalidArgument,
                concat(place(), ", column ", name,
                       ": NaN and infinities cannot be sent in a row of columns; leave "
@@ -117,26 +93,27 @@ Status RawRowsWriter::add(std::string_view name, const TensorView& tensor, std::
     return Error{Code::kInvalidArgument, concat(place(), ", column ", name,
                                                 ": NaN and infinities cannot be sent in a row of columns")};
   const bool is_image = columns_.find(name)->second.column->is_image;
-  return append_json_tensor(texts_, tensor, first, shape.sizes().size() == 1 && count == 1 ? Shape() : shape,
+  return append_json_tensor(texts_.text, tensor, first,
+                            shape.sizes().size() == 1 && count == 1 ? Shape() : shape,
                             is_image ? JsonBytesForm::kBase64 : JsonBytesForm::kText);
 }
 
 Status RawRowsWriter::end_row() {
-  const std::uint64_t row = ends_.size() + 1;
+  const std::uint64_t row = texts_.ends.size() + 1;
   for (const auto& [name, column] : columns_) {
     if (needed_in_row_ == needed_) break;
     if (column.column->is_needed && column.seen_in_row != row)
       return Error{Code::kInvalidArgument,
                    concat(place(), " lacks the column ", name, "; the columns are ", column_names())};
   }
-  texts_ += '}';
-  ends_.push_back(texts_.size());
+  texts_.text += '}';
+  texts_.ends.push_back(texts_.text.size());
   return {};
 }
 
 void RawRowsWriter::add_text(std::string_view row) {
-  texts_ += row;
-  ends_.push_back(texts_.size());
+  texts_.text += row;
+  texts_.ends.push_back(texts_.text.size());
 }
 
 Status RawRowsWriter::add_row(const JsonNode& value) {
@@ -149,7 +126,7 @@ Status RawRowsWriter::add_row(const JsonNode& value) {
   const std::vector<JsonNodeMember> members = value.members();
   if (members.size() == 1 && members[0].name == kRawRowsInput && !has_column(kRawRowsInput) &&
       members[0].value.is_string()) {
-    texts_.pop_back();
+    texts_.text.pop_back();
     add_text(members[0].value.text());
     return {};
   }
@@ -167,9 +144,10 @@ Status RawRowsWriter::add_row(const JsonNode& value) {
 }
 
 Result<std::unique_ptr<BoundRequest>> RawRowsWriter::finish() && {
-  if (ends_.empty())
+  if (texts_.ends.empty())
     return Error{Code::kInvalidArgument, concat("the request has no ", word_, ": send at least one")};
-  return std::unique_ptr<BoundRequest>(std::make_unique<TextRows>(std::move(texts_), std::move(ends_)));
+  return std::unique_ptr<BoundRequest>(
+      std::make_unique<TextRows>(std::make_shared<const TextList>(std::move(texts_))));
 }
 
 }  // namespace headrace

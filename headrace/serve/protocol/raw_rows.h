@@ -13,6 +13,7 @@
 #include "headrace/engine/tensor.h"
 #include "headrace/serve/protocol/bound_request.h"
 #include "headrace/serve/protocol/json_document.h"
+#include "headrace/serve/protocol/text_rows.h"
 #include "headrace/serve/signature/served_signature.h"
 
 namespace headrace {
@@ -64,8 +65,7 @@ class RawRowsWriter {
   std::size_t needed_ = 0;         // columns
   std::size_t needed_in_row_ = 0;  // of them
   std::string_view word_;
-  std::string texts_;
-  std::vector<std::uint64_t> ends_;  // of the rows in texts_
+  TextList texts_;  // a text for each row
 };
 
 }  // namespace headrace

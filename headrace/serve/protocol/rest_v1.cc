@@ -137,13 +137,6 @@ Result<RestRoute> parse_rest_route(std::string_view method, std::string_view pat
   return RestRoute{*model, verb};
 }
 
-Status check_rest_verb(RestVerb verb) {
-  if (verb != RestVerb::kClassify && verb != RestVerb::kRegress) return {};
-  return Error{Code::kUnimplemented,
-               "this server has no signatures for classify and regress, which take "
-               "tf.Examples: send the features to :predict"};
-}
-
 unsigned http_status(Code code) {
   switch (code) {
     case Code::kInvalidArgument:
@@ -199,7 +192,7 @@ std::string rest_metadata_body(std::string_view model, std::int64_t version, con
   for (const ServedSignature& signature : served.signatures) {
     signatures[signature.name] = Json{{"inputs", tensor_infos(signature.inputs)},
                                       {"outputs", tensor_infos(signature.outputs)},
-                                      {"method_name", "tensorflow/serving/predict"}};
+                                      {"method_name", signature.method_name}};
   }
   const Json definitions = {{"signature_def", std::move(signatures)}};
   const Json specification = {{"name", model}, {"signature_name", ""}, {"version", concat(version)}};

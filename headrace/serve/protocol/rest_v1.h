@@ -31,9 +31,6 @@ struct RestRoute {
 ///                          bits
 Result<RestRoute> parse_rest_route(std::string_view method, std::string_view path);
 
-/// \error kUnimplemented  classify and regress: no export of Headrace has such a signature
-Status check_rest_verb(RestVerb verb);
-
 /// The status of HTTP that TensorFlow Serving answers an error with.
 unsigned http_status(Code code);
 

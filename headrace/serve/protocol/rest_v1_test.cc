@@ -77,15 +77,6 @@ TEST(RestRoute, RefusesOtherPaths) {
             "<INVALID_ARGUMENT: Failed to convert version: 9223372036854775808 to numeric.>");
 }
 
-TEST(RestRoute, SaysThatClassifyAndRegressAreNotThere) {
-  EXPECT_TRUE(check_rest_verb(RestVerb::kPredict));
-  EXPECT_TRUE(check_rest_verb(RestVerb::kMetadata));
-  for (const RestVerb verb : {RestVerb::kClassify, RestVerb::kRegress}) {
-    EXPECT_EQ(check_rest_verb(verb).error().code, Code::kUnimplemented);
-    EXPECT_THAT(check_rest_verb(verb).error().message, HasSubstr(":predict"));
-  }
-}
-
 TEST(RestErrors, HaveTheirStatusAndBody) {
   const std::pair<Code, unsigned> cases[] = {
       {Code::kCancelled, 499},        {Code::kUnknown, 500},           {Code::kInvalidArgument, 400},

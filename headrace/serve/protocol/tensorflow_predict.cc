@@ -7,6 +7,7 @@
 #include "headrace/base/wire.h"
 #include "headrace/serve/protocol/answers.h"
 #include "headrace/serve/protocol/grpc_service.h"
+#include "headrace/serve/protocol/model_specification.h"
 #include "headrace/serve/protocol/tensor_message.h"
 #include "headrace/serve/protocol/tensor_request.h"
 
@@ -23,48 +24,6 @@ namespace {
 constexpr std::size_t kQuotedPredictBytes = 60;
 
 Error bad_predict(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
-
-struct ModelSpecification {
-  RequestedModel model{};
-  std::string signature_name{};
-};
-
-// The version in an Int64Value.
-Result<std::int64_t> read_wrapped_version(BytesView message) {
-  std::int64_t version = 0;
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    if (field.number == 1 && field.type == WireType::kVarint) version = field.as_int64();
-  }
-  if (reader.malformed()) return malformed_request();
-  if (version < 0) return bad_predict(concat("model_spec has the version ", version, ", which is negative"));
-  return version;
-}
-
-Status read_model_specification(BytesView message, ModelSpecification& out) {
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    if (field.type != WireType::kBytes) continue;
-    if (field.number == 1) out.model.name = field.as_text();
-    if (field.number == 3) out.signature_name = field.as_text();
-    // Version and label are one choice: the last one counts.
-    if (field.number == 2) {
-      HEADRACE_TRY(out.model.version, read_wrapped_version(field.bytes));
-      out.model.label.reset();
-    }
-    if (field.number == 4) {
-      out.model.label = field.as_text();
-      out.model.version.reset();
-    }
-  }
-  if (reader.malformed()) return malformed_request();
-  return {};
-}
-
-Status check_model_named(const RequestedModel& model) {
-  if (!model.name.empty()) return {};
-  return bad_predict("the request has no model_spec with the name of a model");
-}
 
 // An entry of the map of inputs.
 struct InputEntry {
@@ -204,7 +163,7 @@ Bytes metadata_response(std::string_view model, std::int64_t version, const Serv
       entry.message(2, [&](WireWriter& definition) {
         write_tensor_infos(definition, 1, signature.inputs);
         write_tensor_infos(definition, 2, signature.outputs);
-        definition.text(3, "tensorflow/serving/predict");
+        definition.text(3, signature.method_name);
       });
     });
   }

@@ -347,8 +347,10 @@ TEST(GrpcService, KnowsItsMethods) {
   EXPECT_EQ(*parse_grpc_method("/inference.GRPCInferenceService/ModelInfer"), GrpcMethod::kInfer);
   EXPECT_TRUE(is_infer_method("/inference.GRPCInferenceService/ModelInfer"));
   EXPECT_FALSE(is_infer_method("/grpc.health.v1.Health/Check"));
-  EXPECT_THAT(parse_grpc_method("/tensorflow.serving.PredictionService/Classify").error().message,
-              HasSubstr("send the features to Predict"));
+  EXPECT_EQ(*parse_grpc_method("/tensorflow.serving.PredictionService/MultiInference"),
+            GrpcMethod::kMultiInference);
+  EXPECT_THAT(parse_grpc_method("/tensorflow.serving.ModelService/HandleReloadConfigRequest").error().message,
+              HasSubstr("publish a version"));
   for (const std::string_view path : {"", "/", "/inference.GRPCInferenceService/", "/a/b"})
     EXPECT_EQ(parse_grpc_method(path).error().code, Code::kUnimplemented) << path;
 }

@@ -82,6 +82,7 @@ Result<ServedSignature> parse_signature(const Json& json) {
                            .is_image = column.get<bool>("is_image"),
                            .is_needed = column.get<bool>("is_needed")});
   }
+  out.method_name = json.get<std::string>("method_name");
   HEADRACE_CHECK(check_signature(out));
   return out;
 }
@@ -105,7 +106,8 @@ Json to_json(const ServedModel& model) {
                           {"inputs", tensors_json(signature.inputs)},
                           {"outputs", tensors_json(signature.outputs)},
                           {"is_batched", signature.is_batched},
-                          {"columns", std::move(columns)}});
+                          {"columns", std::move(columns)},
+                          {"method_name", signature.method_name}});
   }
   return {{"signatures", std::move(signatures)}};
 }

@@ -31,6 +31,9 @@ struct ServedColumn {
   bool operator==(const ServedColumn&) const = default;
 };
 
+/// The name of the method that a signature has unless its model says otherwise.
+inline constexpr std::string_view kPredictMethod = "tensorflow/serving/predict";
+
 /// A function of the model. Inputs and outputs ascend by name. A value.
 struct ServedSignature {
   std::string name;
@@ -42,6 +45,8 @@ struct ServedSignature {
   /// Not empty: the signature takes raw rows, and the model makes its inputs of them. `inputs` is then one
   /// input of texts, kRawRowsInput, of [−1]: each row is an object of JSON, whose members are the columns.
   std::vector<ServedColumn> columns{};
+  /// As the SavedModel has it, for clients that ask for metadata.
+  std::string method_name{kPredictMethod};
   bool takes_raw_rows() const { return !columns.empty(); }
   bool operator==(const ServedSignature&) const = default;
 };

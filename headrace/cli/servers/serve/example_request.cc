@@ -2,6 +2,7 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/serve/protocol/json_tensor.h"
 
 namespace headrace {
 namespace {
@@ -28,22 +29,6 @@ Json zeros(DataType type, std::span<const std::int64_t> sizes) {
   return out;
 }
 
-// None: it would be too long.
-std::optional<Json> tensors(const ServedSignature& signature) {
-  Json out = Json::object();
-  for (const ServedTensor& input : signature.inputs) {
-    std::uint64_t elements = 1;
-    for (const std::int64_t size : input.shape.sizes()) {
-      const std::uint64_t factor = size < 0 ? 1 : static_cast<std::uint64_t>(size);
-      if (factor > kShownElements) return std::nullopt;
-      elements *= factor;
-      if (elements > kShownElements) return std::nullopt;
-    }
-    out[input.name] = zeros(input.type, input.shape.sizes());
-  }
-  return out;
-}
-
 // Within '…' of a shell: a model of somebody else chose the names.
 std::string quoted(const std::string& text) {
   std::string out;
@@ -53,6 +38,22 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
+std::optional<Json> example_inputs(const ServedSignature& signature, std::uint64_t elements_max) {
+  Json out = Json::object();
+  for (const ServedTensor& input : signature.inputs) {
+    if (!can_be_json(input.type)) return std::nullopt;
+    std::uint64_t elements = 1;
+    for (const std::int64_t size : input.shape.sizes()) {
+      const std::uint64_t factor = size < 0 ? 1 : static_cast<std::uint64_t>(size);
+      if (factor > elements_max) return std::nullopt;
+      elements *= factor;
+      if (elements > elements_max) return std::nullopt;
+    }
+    out[input.name] = zeros(input.type, input.shape.sizes());
+  }
+  return out;
+}
+
 std::string example_request(std::string_view base, std::string_view model, const ServedModel& served) {
   const ServedSignature* signature = served.find(kDefaultSignature);
   if (signature == nullptr) signature = &served.signatures.front();
@@ -60,7 +61,7 @@ std::string example_request(std::string_view base, std::string_view model, const
   Json body;
   if (signature->takes_raw_rows()) {
     body = {{"instances", Json::array({raw_row(*signature)})}};
-  } else if (auto inputs = tensors(*signature)) {
+  } else if (auto inputs = example_inputs(*signature, kShownElements)) {
     body = {{"inputs", *std::move(inputs)}};
   } else {
     return concat("curl ", url, "/metadata");

@@ -33,7 +33,7 @@ class GrpcCall {
   /// The client's; max() if there is none.
   virtual Clock::time_point deadline() const = 0;
   /// Counts an answer that is about to be made, and may become so large, as bytes in flight until `send`.
-  /// Once.
+  /// Once for each of its parts.
   /// \error kResourceExhausted  as ByteCharge::reserve_answer
   virtual Status reserve_answer(std::uint64_t bytes) = 0;
   /// Never waits. Call it once. An error's text is cut to 1,024 bytes. `retry_after`, unless 0, tells the

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/servers/serve/examples_requests.h"
 #include "headrace/cli/servers/serve/model_request.h"
+#include "headrace/serve/protocol/examples_answer.h"
 #include "headrace/serve/protocol/kserve_v2_grpc.h"
 #include "headrace/serve/protocol/rest_v1.h"
 #include "headrace/serve/protocol/tensorflow_predict.h"
@@ -62,11 +64,21 @@ Status GrpcRouter::check_model(const Asked& asked, const RequestedModel& request
 
 void GrpcRouter::answer(std::unique_ptr<GrpcCall> call) const {
   const auto asked = std::make_shared<Asked>(std::move(call), metrics_);
+  if (options_.tracer != nullptr) {
+    asked->set_trace(options_.tracer->begin(asked->call->metadata("traceparent"), asked->received()));
+    if (asked->trace() != nullptr) asked->trace()->mark("read");
+  }
   const auto method = parse_grpc_method(asked->call->method());
   if (!method) return asked->send_error(method.error());
   switch (*method) {
     case GrpcMethod::kPredict:
       return predict(asked);
+    case GrpcMethod::kClassify:
+      return ask_by_examples(asked, ExamplesMethod::kClassify);
+    case GrpcMethod::kRegress:
+      return ask_by_examples(asked, ExamplesMethod::kRegress);
+    case GrpcMethod::kMultiInference:
+      return run_multi_inference(asked);
     case GrpcMethod::kInfer:
       return infer(asked);
     case GrpcMethod::kModelMetadata:
@@ -162,6 +174,36 @@ void GrpcRouter::predict(std::shared_ptr<Asked> asked) const {
     return asked->send_error(allowed.error());
   find_version(asked, models_, requested, RequestPurpose::kInfer,
                [asked, request = *std::move(request)] { run_call(asked, request, predict_response); });
+}
+
+void GrpcRouter::ask_by_examples(std::shared_ptr<Asked> asked, ExamplesMethod method) const {
+  auto examples = ExamplesRequest::parse_message(asked->call->message(), options_.repeated_bytes_max);
+  if (!examples) return asked->send_error(examples.error());
+  const RequestedModel requested = examples->model();
+  if (const Status allowed = check_model(*asked, requested); !allowed)
+    return asked->send_error(allowed.error());
+  find_version(asked, models_, requested, RequestPurpose::kInfer,
+               [asked, examples = *std::move(examples), method] {
+                 run_examples(asked, examples, method, AnswerEncoding::kBinary,
+                              [asked, method](const BatchAnswers& answers) -> Status {
+                                HEADRACE_TRY(const Bytes results,
+                                             results_message(answers, *asked->signature(), method));
+                                asked->send(results_response(results, asked->model(), asked->version_number(),
+                                                             asked->signature()->name));
+                                return {};
+                              });
+               });
+}
+
+void GrpcRouter::run_multi_inference(std::shared_ptr<Asked> asked) const {
+  auto tasks = MultiInferenceRequest::parse(asked->call->message(), options_.repeated_bytes_max);
+  if (!tasks) return asked->send_error(tasks.error());
+  const RequestedModel requested = tasks->model();
+  if (const Status allowed = check_model(*asked, requested); !allowed)
+    return asked->send_error(allowed.error());
+  find_version(asked, models_, requested, RequestPurpose::kInfer, [asked, tasks = *std::move(tasks)] {
+    run_tasks(asked, tasks, [asked](Bytes response) { asked->send(std::move(response)); });
+  });
 }
 
 void GrpcRouter::infer(std::shared_ptr<Asked> asked) const {

@@ -12,8 +12,10 @@
 
 #include "headrace/cli/servers/serve/access_tokens.h"
 #include "headrace/cli/servers/serve/grpc_front.h"
+#include "headrace/cli/servers/serve/request_trace.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
+#include "headrace/serve/protocol/examples_request.h"
 #include "headrace/serve/protocol/grpc_service.h"
 
 namespace headrace {
@@ -23,6 +25,8 @@ struct GrpcRouterOptions {
   std::uint64_t repeated_bytes_max = 64 << 20;
   /// Borrowed. Null: anyone may ask.
   AccessTokens* tokens = nullptr;
+  /// Borrowed. Null: nothing is traced.
+  const RequestTracer* tracer = nullptr;
 };
 
 /// Thread-safe.
@@ -47,6 +51,8 @@ class GrpcRouter {
   Result<Bytes> health_of(std::string_view service) const;
   void predict(std::shared_ptr<Asked> asked) const;
   void infer(std::shared_ptr<Asked> asked) const;
+  void ask_by_examples(std::shared_ptr<Asked> asked, ExamplesMethod method) const;
+  void run_multi_inference(std::shared_ptr<Asked> asked) const;
   void answer_metadata(std::shared_ptr<Asked> asked, GrpcMethod method) const;
 
   const ServedModels& models_;

@@ -43,11 +43,11 @@ class Responder {
   /// client has taken it.
   void send(HttpAnswer answer) &&;
   /// Counts an answer that is about to be made, and may become so large, as bytes in flight until `send`.
-  /// Once, in the connection's thread: see `resume`.
+  /// In the connection's thread: see `resume`.
   /// \error kResourceExhausted  as ByteCharge::reserve_answer
   Status reserve_answer(std::uint64_t bytes) const;
   /// Calls `work` in the connection's thread: soon, at once if that is this thread, and here if the server
-  /// has ended. `work` may destroy this. At most once, before `send`.
+  /// has ended. `work` may destroy this. One after another, before `send`.
   void resume(std::function<void()> work) const;
   /// The client has closed the connection, or its sending side: most likely nobody reads the answer, and work
   /// for it can stop. The Responder should still be used. A client that has sent more than 4 KiB of further

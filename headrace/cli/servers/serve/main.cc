@@ -162,10 +162,14 @@ class Server {
       HEADRACE_TRY(tokens_, AccessTokens::open(options_.text("tokens"), kTokensLookEach,
                                                [this](const std::string& text) { say(text); }));
     }
-    router_.emplace(models_, metrics_,
-                    RequestRouterOptions{.predict_route = environment.get("AIP_PREDICT_ROUTE").value_or(""),
-                                         .health_route = environment.get("AIP_HEALTH_ROUTE").value_or(""),
-                                         .tokens = tokens_.get()});
+    HEADRACE_CHECK(open_traces());
+    RequestRouterOptions routes{.repeated_bytes_max = options_.size_bytes("body-size"),
+                                .predict_route = environment.get("AIP_PREDICT_ROUTE").value_or(""),
+                                .health_route = environment.get("AIP_HEALTH_ROUTE").value_or(""),
+                                .tokens = tokens_.get()};
+    routes.tracer = tracer_ ? &*tracer_ : nullptr;
+    routes.has_page = !options_.flag("no-page") && routes.predict_route != "/" && routes.health_route != "/";
+    router_.emplace(models_, metrics_, std::move(routes));
     HttpServerOptions http;
     http.listen = {address(options_.text("listen"), options_.integer("port"))};
     http.threads = http_threads();
@@ -198,6 +202,14 @@ class Server {
     return write_ports(options_.text("port-file"), ports);
   }
 
+  Status open_traces() {
+    if (!options_.given("trace")) return {};
+    HEADRACE_TRY(exporter_,
+                 SpanExporter::start(options_.text("trace"), [this](const std::string& text) { say(text); }));
+    tracer_.emplace(*exporter_, options_.number("trace-share"));
+    return {};
+  }
+
   Status listen_for_grpc() {
     if (options_.flag("no-grpc")) return {};
     const GrpcFrontOptions grpc{.listen = address(options_.text("listen"), options_.integer("grpc-port")),
@@ -208,7 +220,9 @@ class Server {
                                 .key_file = options_.text("tls-key"),
                                 .client_ca_file = options_.text("tls-client-ca")};
     grpc_router_.emplace(models_, metrics_,
-                         GrpcRouterOptions{.repeated_bytes_max = grpc.body_bytes, .tokens = tokens_.get()});
+                         GrpcRouterOptions{.repeated_bytes_max = grpc.body_bytes,
+                                           .tokens = tokens_.get(),
+                                           .tracer = tracer_ ? &*tracer_ : nullptr});
     auto started = start_grpc_front(
         grpc, {.judge =
                    [this](std::string_view method, std::optional<std::string_view> authorization) {
@@ -289,6 +303,8 @@ class Server {
   const OptionValues& options_;
   std::unique_ptr<ExportCache> cache_;
   std::unique_ptr<AccessTokens> tokens_;
+  std::unique_ptr<SpanExporter> exporter_;
+  std::optional<RequestTracer> tracer_;
   ServingMetrics metrics_;
   std::string program_;
   std::chrono::milliseconds poll_each_{};

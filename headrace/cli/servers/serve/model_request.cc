@@ -31,6 +31,10 @@ struct CommittedRows {
       request->set_engine_error(answers.error().code);
       return request->send_error(answers.error());
     }
+    if (RequestTrace* const trace = request->trace()) {
+      trace->mark("queue", answers->front().outputs->begun);
+      trace->mark("run");
+    }
     if (const Status sent = send(*answers); !sent) return request->send_error(sent.error());
     if (logged) logged->add(*answers);
     if (!bind) return;
@@ -61,6 +65,7 @@ Status ModelRequest::choose_signature(std::string_view name) {
 
 void ModelRequest::count(unsigned status) {
   metrics_.count(model_, protocol_, status, Clock::now() - received_);
+  if (trace_) trace_->end(protocol_, model_, version_ ? version_->number() : 0, status);
   canary_request_.finish(outcome(status));
   if (is_beside_canary_) entry_->canary->count_other(outcome(status));
 }
@@ -133,6 +138,7 @@ void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature,
                               {.deadline = request->deadline(), .texts_bytes = (*bound)->texts_bytes()});
   if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
   if (const Status filled = (*bound)->fill(*rows); !filled) return request->send_error(filled.error());
+  if (RequestTrace* const trace = request->trace()) trace->mark("parse");
   std::shared_ptr<LoggedRequest> logged;
   if (RequestLog* const log = request->log(); log != nullptr)
     logged = log->draw(request->model(), request->version_number(), *request->signature(), *rows);

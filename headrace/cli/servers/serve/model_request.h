@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "headrace/base/result.h"
+#include "headrace/cli/servers/serve/request_trace.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
 #include "headrace/serve/protocol/answers.h"
@@ -40,11 +41,11 @@ class ModelRequest {
   /// kResourceExhausted and kUnavailable; 0: soon.
   virtual void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) = 0;
 
-  /// Makes sure that there is memory for an answer of so many bytes, before it is made. Once, within
-  /// `resume`.
+  /// Makes sure that there is memory for an answer of so many bytes, or for a part of one, before it is made.
+  /// Within `resume`.
   /// \error kResourceExhausted  there is not, now or ever
   virtual Status reserve_answer(std::uint64_t bytes) = 0;
-  /// Calls `work` once, in the thread that sends answers of this request, so that the thread of an engine is
+  /// Calls `work`, in the thread that sends answers of this request, so that the thread of an engine is
   /// not held up: soon, or at once.
   virtual void resume(std::function<void()> work) { work(); }
 
@@ -83,12 +84,16 @@ class ModelRequest {
   /// Null until choose_signature has found it.
   const ServedSignature* signature() const { return signature_; }
 
+  /// Null: the request is not traced.
+  RequestTrace* trace() const { return trace_.get(); }
+  void set_trace(std::unique_ptr<RequestTrace> trace) { trace_ = std::move(trace); }
+
   /// \error kInvalidArgument  the version has no such signature: lists those that it has
   /// REQUIRES: version() is there
   Status choose_signature(std::string_view name);
 
  protected:
-  /// Counts the answer. `status`: of HTTP.
+  /// Counts the answer, and ends the trace. `status`: of HTTP.
   void count(unsigned status);
 
  private:
@@ -105,6 +110,7 @@ class ModelRequest {
   bool is_beside_canary_ = false;
   std::optional<Code> engine_error_;
   RequestLog* log_ = nullptr;
+  std::unique_ptr<RequestTrace> trace_;
 };
 
 enum class RequestPurpose : std::uint8_t { kDescribe, kInfer };

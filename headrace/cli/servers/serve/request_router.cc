@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/servers/serve/examples_requests.h"
 #include "headrace/cli/servers/serve/model_request.h"
 #include "headrace/cli/servers/serve/models_status.h"
+#include "headrace/serve/protocol/examples_answer.h"
 #include "headrace/serve/protocol/kserve_v2.h"
 #include "headrace/serve/protocol/kserve_v2_request.h"
 #include "headrace/serve/protocol/rest_v1.h"
@@ -61,6 +63,7 @@ struct RequestRouter::Asked final : ModelRequest {
   }
 
   void send(HttpAnswer answer) {
+    if (trace() != nullptr) answer.headers.emplace_back("traceparent", trace()->traceparent());
     count(answer.status);
     std::move(responder).send(std::move(answer));
   }
@@ -77,7 +80,10 @@ struct RequestRouter::Asked final : ModelRequest {
 
 RequestRouter::RequestRouter(const ServedModels& models, ServingMetrics& metrics,
                              RequestRouterOptions options)
-    : models_(models), metrics_(metrics), options_(std::move(options)) {}
+    : models_(models),
+      metrics_(metrics),
+      options_(std::move(options)),
+      page_(models, metrics, options_.tokens) {}
 
 namespace {
 
@@ -100,6 +106,7 @@ bool is_probe(const RequestHead& head, const std::string& health_route) {
 
 HeadVerdict RequestRouter::judge(const RequestHead& head) const {
   if (options_.tokens == nullptr || is_probe(head, options_.health_route)) return {};
+  if (options_.has_page && StatusPage::is_document(path_of(head.target()))) return {};
   auto model = named_model(head);
   if (!options_.predict_route.empty() && path_of(head.target()) == options_.predict_route)
     model = models_.first_name();
@@ -116,10 +123,19 @@ void RequestRouter::end_round() { CommitRound::send_committed(); }
 void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
   const CommitRound round;
   const std::string_view target = request.head.target();
+  if (options_.has_page && StatusPage::has(path_of(target))) {
+    const RequestHead& head = request.head;
+    return std::move(responder).send(
+        page_.answer(head.method(), path_of(target), head.header("Authorization")));
+  }
   const bool is_infer = target.starts_with("/v2");
   auto asked =
       std::make_shared<Asked>(std::move(request), std::move(responder), metrics_, is_infer ? kInfer : kRest);
   const RequestHead& head = asked->request.head;
+  if (options_.tracer != nullptr) {
+    asked->set_trace(options_.tracer->begin(head.header("traceparent"), head.received()));
+    if (asked->trace() != nullptr) asked->trace()->mark("read");
+  }
   if (const auto wanted = head.header(kTimeoutHeader)) {
     const auto milliseconds = parse_number<std::int64_t>(*wanted);
     if (!milliseconds || *milliseconds < 1 || *milliseconds > kTimeoutMaxMs) {
@@ -144,7 +160,6 @@ void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
   auto route = is_given_route ? Result<RestRoute>(RestRoute{.model = {.name = models_.first_name()}})
                               : parse_rest_route(head.method(), head.target());
   if (!route) return fail(route.error());
-  if (const Status known = check_rest_verb(route->verb); !known) return fail(known.error());
   if (route->verb == RestVerb::kStatus) {
     const auto versions = version_statuses(models_, route->model);
     if (auto entry = models_.find(route->model.name)) asked->set_model(route->model.name, *std::move(entry));
@@ -152,7 +167,13 @@ void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
   }
   const bool is_metadata = route->verb == RestVerb::kMetadata;
   find_version(asked, models_, route->model, is_metadata ? RequestPurpose::kDescribe : RequestPurpose::kInfer,
-               [asked, is_metadata] { is_metadata ? describe_rest(asked) : predict_rest(asked); });
+               [asked, verb = route->verb, repeated_bytes_max = options_.repeated_bytes_max] {
+                 if (verb == RestVerb::kMetadata) return describe_rest(asked);
+                 if (verb == RestVerb::kPredict) return predict_rest(asked);
+                 const bool is_classify = verb == RestVerb::kClassify;
+                 ask_by_examples(asked, is_classify ? ExamplesMethod::kClassify : ExamplesMethod::kRegress,
+                                 repeated_bytes_max);
+               });
 }
 
 void RequestRouter::describe_rest(const std::shared_ptr<Asked>& asked) {
@@ -173,6 +194,18 @@ void RequestRouter::predict_rest(const std::shared_ptr<Asked>& asked) {
              asked->send({.body = std::move(body)});
              return {};
            });
+}
+
+void RequestRouter::ask_by_examples(const std::shared_ptr<Asked>& asked, ExamplesMethod method,
+                                    std::uint64_t repeated_bytes_max) {
+  const auto examples = ExamplesRequest::parse_json(asked->request.body.text(), repeated_bytes_max, true);
+  if (!examples) return asked->send_error(examples.error());
+  run_examples(asked, *examples, method, AnswerEncoding::kJson,
+               [asked, method](const BatchAnswers& answers) -> Status {
+                 HEADRACE_TRY(std::string body, rest_results(answers, *asked->signature(), method));
+                 asked->send({.body = std::move(body)});
+                 return {};
+               });
 }
 
 void RequestRouter::answer_infer(std::shared_ptr<Asked> asked) const {
@@ -246,6 +279,7 @@ void RequestRouter::answer_admin(const ReceivedRequest& request, Responder respo
     answer = text_answer(is_ready() ? 200 : 503, is_ready() ? "ready\n" : "not ready\n");
   if (path == "/metrics" || path == "/monitoring/prometheus/metrics") {
     answer = text_answer(200, metrics_.text(models_, http));
+    if (options_.tracer != nullptr) answer.body += options_.tracer->metrics_text();
     answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
   }
   if (path == "/models") answer = {.body = models_json(models_).dump() + "\n"};

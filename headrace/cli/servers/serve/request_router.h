@@ -10,17 +10,26 @@
 
 #include "headrace/cli/servers/serve/access_tokens.h"
 #include "headrace/cli/servers/serve/http_server.h"
+#include "headrace/cli/servers/serve/request_trace.h"
 #include "headrace/cli/servers/serve/served_models.h"
 #include "headrace/cli/servers/serve/serving_metrics.h"
+#include "headrace/cli/servers/serve/status_page.h"
+#include "headrace/serve/protocol/examples_request.h"
 
 namespace headrace {
 
 struct RequestRouterOptions {
+  /// Memory for the copies of a request's context: see ExamplesRequest.
+  std::uint64_t repeated_bytes_max = 64 << 20;
   /// Paths that mean the first model, as Vertex AI names them by AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE.
   std::string predict_route{};
   std::string health_route{};
   /// None: everybody may ask. Borrowed.
   AccessTokens* tokens = nullptr;
+  /// Borrowed. Null: nothing is traced.
+  const RequestTracer* tracer = nullptr;
+  /// Whether there is a page at `/`.
+  bool has_page = true;
 };
 
 /// Thread-safe.
@@ -48,6 +57,8 @@ class RequestRouter {
   void answer_rest(std::shared_ptr<Asked> asked) const;
   static void describe_rest(const std::shared_ptr<Asked>& asked);
   static void predict_rest(const std::shared_ptr<Asked>& asked);
+  static void ask_by_examples(const std::shared_ptr<Asked>& asked, ExamplesMethod method,
+                              std::uint64_t repeated_bytes_max);
   void answer_infer(std::shared_ptr<Asked> asked) const;
   static void describe_infer(Asked& asked);
   static void infer(const std::shared_ptr<Asked>& asked);
@@ -55,6 +66,7 @@ class RequestRouter {
   const ServedModels& models_;
   ServingMetrics& metrics_;
   const RequestRouterOptions options_;
+  const StatusPage page_;
   std::atomic<bool> is_draining_ = false;
 };
 

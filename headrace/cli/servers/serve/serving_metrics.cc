@@ -53,6 +53,26 @@ void ServingMetrics::count(std::string_view model, std::string_view protocol, un
   latency.sum_s += seconds;
 }
 
+std::map<std::string, ModelTraffic> ServingMetrics::traffic() const {
+  std::map<std::string, ModelTraffic> out;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [key, latency] : latencies_) {
+    ModelTraffic& model = out[std::get<0>(key)];
+    model.latencies.resize(latency.counts.size());
+    for (std::size_t i = 0; i < latency.counts.size(); ++i) {
+      model.latencies[i] += latency.counts[i];
+      model.statuses[std::get<2>(key)] += latency.counts[i];
+    }
+  }
+  return out;
+}
+
+std::vector<double> ServingMetrics::latency_ends_s() {
+  std::vector<double> out;
+  for (double end = kFirstBucketS; out.size() < kBuckets; end *= kBucketGrowth) out.push_back(end);
+  return out;
+}
+
 std::string ServingMetrics::text(const ServedModels& models, const HttpServerCounts& http) const {
   std::string out;
   const auto add_latencies = [&](std::string_view name, double unit, const auto& labels) {

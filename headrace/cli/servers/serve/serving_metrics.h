@@ -10,12 +10,20 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "headrace/base/result.h"
 #include "headrace/cli/servers/serve/http_server.h"
 #include "headrace/cli/servers/serve/served_models.h"
 
 namespace headrace {
+
+/// The requests of a model since the server started, those that were refused, too.
+struct ModelTraffic {
+  std::map<unsigned, std::uint64_t> statuses{};  // of HTTP
+  /// By the time that they took: as many as latency_ends_s() has, and one more for longer ones.
+  std::vector<std::uint64_t> latencies{};
+};
 
 /// Thread-safe.
 class ServingMetrics {
@@ -24,6 +32,11 @@ class ServingMetrics {
   /// `status`: of HTTP, for gRPC as http_status().
   void count(std::string_view model, std::string_view protocol, unsigned status,
              std::chrono::steady_clock::duration took);
+
+  /// By model; of requests for a model that there is not, under "".
+  std::map<std::string, ModelTraffic> traffic() const;
+  /// Upper ends of ModelTraffic::latencies, in seconds, ascending.
+  static std::vector<double> latency_ends_s();
 
   /// Under Headrace's names and under those of TensorFlow Serving.
   std::string text(const ServedModels& models, const HttpServerCounts& http) const;

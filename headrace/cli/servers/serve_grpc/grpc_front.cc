@@ -101,10 +101,10 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   void proceed(bool is_done);
   // Ends the call if its message takes too long. False: it has more time.
   bool expire(std::chrono::steady_clock::time_point now);
-  // Any thread, once, before the answer.
+  // One thread at a time, before the answer.
   Status reserve_answer(std::uint64_t bytes) {
     HEADRACE_CHECK(charge_.reserve_answer(bytes));
-    reserved_bytes_ = bytes;
+    reserved_bytes_ += bytes;
     return {};
   }
   // Any thread, once.
