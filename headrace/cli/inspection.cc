@@ -3,6 +3,7 @@
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/quoted_name.h"
+#include "headrace/record/logged_request.h"
 
 namespace headrace {
 namespace {
@@ -86,10 +87,27 @@ void add_content(Page& page, const Inspection& inspection) {
   }
 }
 
+// The inputs of a logged request, as features; none: the record is none. A tf.Example has no such field.
+std::optional<std::vector<Feature>> logged_features(BytesView record) {
+  constexpr std::uint64_t kElementsMax = 1 << 20;
+  const auto request = logged_predict_request(record);
+  if (!request || !*request) return std::nullopt;
+  const auto inputs = inputs_of_request(**request);
+  if (!inputs) return std::nullopt;
+  std::vector<Feature> out;
+  for (const LoggedInput& input : *inputs) {
+    Feature& feature = out.emplace_back(Feature{std::string(input.name), {}});
+    auto values = tensor_values(input.tensor, kElementsMax);
+    if (values) std::visit([&](auto& each) { feature.values = std::move(each); }, *values);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string describe_record(BytesView record) {
-  const auto features = parse_example(record);
+  const auto logged = logged_features(record);
+  const auto features = logged ? Result<std::vector<Feature>>(*logged) : parse_example(record);
   if (!features) return concat("not a tf.Example (", record.size(), " bytes): ", features.error().message);
   std::string out;
   for (const Feature& feature : *features) {

@@ -57,7 +57,8 @@ Result<Inspection> inspect_published(CommandContext& context, const PublishedFol
 Result<Inspection> inspect_foreign(CommandContext& context, const Location& location,
                                    const InspectOptions& options);
 
-/// Like {"id": "train/pos/0_9.txt", "label": [1, 0], "sentence": [0.12, -0.5, … 512 values]}; not JSON.
+/// Like {"id": "train/pos/0_9.txt", "label": [1, 0], "sentence": [0.12, -0.5, … 512 values]}; not JSON. A
+/// logged request is shown by its inputs.
 std::string describe_record(BytesView record);
 
 std::string inspection_to_text(const Inspection& inspection);

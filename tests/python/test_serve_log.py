@@ -196,6 +196,7 @@ def test_logged_requests_are_compared_with_the_data_and_prepared(build, headrace
     table = headrace("inspect", log, "--against", place / "data").stdout.splitlines()
     assert "1 feature has moved" in table[0] and table[2].split()[0] == "age"
 
+    assert 'first          0: {"row": [' in headrace("inspect", log).stdout
     headrace("prepare", log, tmp_path / "data", "--layout", "request-log")
     prepared = json.loads(headrace("inspect", tmp_path / "data", "--json").stdout)
     assert sum(split["records"] for split in prepared["splits"].values()) == 120
