@@ -145,6 +145,19 @@ void ConfiguredModels::set_status(ConfigurationStatus status) {
   publish();
 }
 
+std::vector<ConfiguredModels::Withdrawal> ConfiguredModels::take_withdrawals() {
+  std::vector<Withdrawal> out;
+  for (auto& [name, served] : served_) {
+    const std::shared_ptr<Canary>& canary = served.entry->canary;
+    if (!canary || served.told == canary) continue;
+    const auto withdrawn = canary->counts().withdrawn;
+    if (!withdrawn) continue;
+    served.told = canary;
+    out.push_back({name, canary->options().version, *withdrawn});
+  }
+  return out;
+}
+
 void ConfiguredModels::attend() {
   bool has_changed = false;
   for (auto at = coming_.begin(); at != coming_.end();) {

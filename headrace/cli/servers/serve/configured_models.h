@@ -39,6 +39,13 @@ class ConfiguredModels {
   void change_to(const ServingConfiguration& configuration);
   /// Publishes it with the models.
   void set_status(ConfigurationStatus status);
+  struct Withdrawal {
+    std::string model;
+    VersionName version;
+    std::string reason;
+  };
+  /// Canaries that were withdrawn since the last call.
+  std::vector<Withdrawal> take_withdrawals();
   /// Call it again and again: gives models that are ready their places, and ends those that nobody holds.
   void attend();
   /// Ends everything at once, requests in flight, too.
@@ -48,6 +55,7 @@ class ConfiguredModels {
   struct Served {
     ModelConfiguration configuration;
     std::shared_ptr<const ServedEntry> entry;
+    std::shared_ptr<Canary> told{};  // its withdrawal was taken
   };
   struct Coming {
     ModelConfiguration configuration;

@@ -140,6 +140,11 @@ TEST_F(ConfiguredModelsTest, DeadlinesAndCanariesChangeWithoutALoad) {
   const LiveModel* const live = (*served.find("a"))->live.get();
   (*served.find("a"))->canary->begin(2).finish(CanaryRequest::Outcome::kFailed);
   EXPECT_EQ(models_json(served)["a"]["canary"]["state"], "withdrawn");
+  const auto withdrawals = models->take_withdrawals();
+  ASSERT_EQ(withdrawals.size(), 1U);
+  EXPECT_EQ(withdrawals[0].version, VersionName(2U));
+  EXPECT_THAT(withdrawals[0].reason, HasSubstr("1 of 1 requests failed"));
+  EXPECT_TRUE(models->take_withdrawals().empty()) << "it is told once";
 
   configuration.models["a"].deadline = milliseconds(7);
   models->change_to(configuration);
