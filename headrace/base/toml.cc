@@ -81,6 +81,13 @@ TomlNode converted(const toml::node& node) {
 
 }  // namespace
 
+TomlTable::TomlTable() = default;
+TomlTable::~TomlTable() = default;
+TomlTable::TomlTable(const TomlTable& other) = default;
+TomlTable::TomlTable(TomlTable&& other) noexcept = default;
+TomlTable& TomlTable::operator=(const TomlTable& other) = default;
+TomlTable& TomlTable::operator=(TomlTable&& other) noexcept = default;
+
 const TomlNode* TomlTable::find(std::string_view key) const {
   const auto found =
       std::lower_bound(entries.begin(), entries.end(), key,

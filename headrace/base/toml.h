@@ -26,6 +26,14 @@ struct TomlNode;
 struct TomlEntry;
 
 struct TomlTable {
+  // Elsewhere, since TomlEntry is not complete here.
+  TomlTable();
+  ~TomlTable();
+  TomlTable(const TomlTable& other);
+  TomlTable(TomlTable&& other) noexcept;
+  TomlTable& operator=(const TomlTable& other);
+  TomlTable& operator=(TomlTable&& other) noexcept;
+
   std::vector<TomlEntry> entries;  // ascending by key
   /// Null: there is no such key.
   const TomlNode* find(std::string_view key) const;

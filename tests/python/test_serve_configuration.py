@@ -61,6 +61,14 @@ def model_text(name: str, place, more: str = "") -> str:
     return f'[models.{name}]\nplace = "{place}"\n{more}\n'
 
 
+def recorded(headrace, root) -> list[dict]:
+    """The changes that servers have recorded, once that is finished."""
+    listed = headrace("runs", "ls", root, "--json", check=False)
+    runs = json.loads(listed.stdout)["runs"] if listed.returncode == 0 else []
+    assert {run["start"]["command"] for run in runs} <= {"serve"}
+    return [run for run in runs if run["status"] == "finished"]
+
+
 def ask_half(server: Server, model: str = "half"):
     return lambda: server.predict(model, {"instances": [2]})
 
@@ -72,14 +80,16 @@ def test_models_come_change_and_go_while_requests_are_answered(headrace, build, 
         local.write_text(text)
         headrace("cp", local, url)
 
-    publish(model_text("half", folder / "two") + model_text("other", folder / "three"))
+    record = f'record = "{s3_url}"\n'
+    publish(record + model_text("half", folder / "two") + model_text("other", folder / "three"))
     with serving(build, tmp_path / "server", "--config", url) as server:
         server.wait_until_ready()
         assert ask_half(server, "other")() == (200, {"predictions": [4.0]})
         with Clients(3, ask_half(server)) as clients:
             clients.wait_for(20)
             publish(
-                model_text("half", folder / "three", "lanes = 2\nbatch-rows = 8")
+                record
+                + model_text("half", folder / "three", "lanes = 2\nbatch-rows = 8")
                 + model_text("new", folder / "two")
             )
             server.wait_until(lambda: {"half", "new", "/configuration"} == set(server.models()))
@@ -91,6 +101,12 @@ def test_models_come_change_and_go_while_requests_are_answered(headrace, build, 
         assert answers[0] == [3.0] and answers[-1] == [4.0]
         assert ask_half(server, "other")()[0] == 404
         assert ask_half(server, "new")() == (200, {"predictions": [3.0]})
+        server.wait_until(lambda: recorded(headrace, s3_url))
+        (change,) = recorded(headrace, s3_url)
+        assert change["start"]["parameters"] == {
+            "change": "the configuration", "added": "new", "removed": "other", "changed": "half",
+        }  # fmt: skip
+        assert [each["url"] for each in change["end"]["inputs"]] == [url]
         assert server.stop() == 0
 
 
@@ -115,11 +131,12 @@ def test_a_wrong_file_keeps_the_models_and_says_so(build, folder, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["failing", "rejecting", "slow"])
-def test_a_canary_gets_its_weight_at_most_and_is_withdrawn(build, folder, tmp_path, name):
+def test_a_canary_gets_its_weight_at_most_and_is_withdrawn(headrace, build, folder, tmp_path, name):
     config = tmp_path / "serving.toml"
     canary = "[models.half.canary]\nversion = 2\nweight = 20\nmin-requests = 5\n"
     canary += 'max-latency = "10ms"\n' if name == "slow" else "max-error-rate = 0.1\n"
-    config.write_text(model_text("half", folder / name, 'versions = "all"\n' + canary))
+    record = f'record = "{tmp_path}"\n'
+    config.write_text(record + model_text("half", folder / name, 'versions = "all"\n' + canary))
     with serving(build, tmp_path / "server", "--config", config) as server:
         server.wait_until_ready()
         server.wait_until(lambda: server.models()["half"]["canary"]["state"] == "in force")
@@ -136,6 +153,9 @@ def test_a_canary_gets_its_weight_at_most_and_is_withdrawn(build, folder, tmp_pa
         assert state["state"] == "withdrawn" and state["requests"] + state["rejected"] >= 5
         assert ("max-latency" if name == "slow" else "max-error-rate") in state["reason"]
         assert "is withdrawn" in server.errors.read_text()
+        server.wait_until(lambda: recorded(headrace, tmp_path))
+        parameters = recorded(headrace, tmp_path)[0]["start"]["parameters"]
+        assert parameters["change"] == "the canary is withdrawn" and parameters["reason"] == state["reason"]
         assert 'headrace_serve_canary_withdrawn{model="half"} 1' in server.admin("/metrics")[1]
         answers = [ask_half(server)() for _ in range(20)]
         assert answers == [(200, {"predictions": [3.0]})] * 20

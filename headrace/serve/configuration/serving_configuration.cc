@@ -218,13 +218,18 @@ Result<ServingConfiguration> parse_serving_configuration(
   HEADRACE_TRY(const TomlTable table, parse_toml(text, source_name));
   TomlKeys keys(table, "", source_name);
   const TomlNode* const models = keys.find("models");
+  ServingConfiguration out;
+  HEADRACE_CHECK(keys.text("record", out.record));
+  if (const TomlNode* const record = keys.find("record")) {
+    if (const Status known = check_place(out.record); !known)
+      return keys.error(*record, "record", concat("cannot be used: ", known.error().message));
+  }
   HEADRACE_CHECK(keys.finish());
   const auto* const named = models != nullptr ? models->get<TomlTable>() : nullptr;
   if (named == nullptr || named->entries.empty()) {
     return Error{Code::kInvalidArgument,
                  concat(source_name, ": no model; say for each, as [models.imdb], which place it has")};
   }
-  ServingConfiguration out;
   for (const auto& [name, node] : named->entries) {
     if (const Status good = check_served_name(name); !good)
       return keys.error(node, concat("models.", printable_line(name, kLongestName)), good.error().message);

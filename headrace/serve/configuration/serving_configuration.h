@@ -41,6 +41,8 @@ struct ModelConfiguration {
 
 struct ServingConfiguration {
   std::map<std::string, ModelConfiguration, std::less<>> models;  // by their names
+  /// The tracking root that gets a run for each change; empty: none does.
+  std::string record{};
   bool operator==(const ServingConfiguration&) const = default;
 };
 

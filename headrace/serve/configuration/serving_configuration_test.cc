@@ -37,6 +37,7 @@ std::string problem_of_canary(std::string_view lines) {
 
 TEST(ServingConfiguration, ModelsHaveTheirPlacesLimitsAndCanaries) {
   const auto parsed = parse(R"(
+record = "s3://b/track"
 [models.imdb]
 place = "s3://b/models/imdb"
 versions = "latest:2"
@@ -63,6 +64,7 @@ place = "s3://b/other"
 canary = { version = "17", weight = 100 }
 )");
   ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->record, "s3://b/track");
   const ModelConfiguration& imdb = parsed->models.at("imdb");
   EXPECT_EQ(imdb.place, "s3://b/models/imdb");
   EXPECT_EQ(imdb.versions.latest, 2U);
@@ -92,6 +94,8 @@ TEST(ServingConfiguration, WhatIsWrongIsNamedWithItsLineAndWhatIsAllowed) {
               StartsWith("serving.toml, line 1: [models.m]: place is missing"));
   EXPECT_THAT(problem_of("[models.m]\nplace = \"x\""),
               HasSubstr("line 2: [models.m]: place cannot be used: no URL"));
+  EXPECT_THAT(problem_of("record = \"x\"\n[models.m]\nplace = \"s3://b/m\""),
+              StartsWith("serving.toml, line 1: record cannot be used: no URL"));
   EXPECT_THAT(problem_of("[models]\nm = 5"), HasSubstr("line 2: [models.m] must be a table"));
   EXPECT_THAT(problem_of("[models.\"a/b\"]\nplace = \"s3://b/m\""),
               HasSubstr("line 1: models.a/b a model's name"));

@@ -327,7 +327,8 @@ class LiveModel::Worker {
     auto served =
         std::make_shared<ServedVersion>(wanted.number, wanted.digest, std::move(model), options_.batching);
     tell(VersionState::kWarming);
-    const std::stop_callback end_early(stop, [&] { served->end(); });
+    // Not by `served`, which the return moves while the callback may still run.
+    const std::stop_callback end_early(stop, [&version = *served] { version.end(); });
     Status warmed = run_zeros(*served);
     if (warmed) warmed = play(*served, records, stop);
     if (warmed) return served;

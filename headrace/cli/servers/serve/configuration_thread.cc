@@ -14,14 +14,41 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kAttendEach{50};
 constexpr std::chrono::milliseconds kSettle{1'000};  // until a change is looked at a second time
 
+std::string version_text(const VersionName& version) {
+  if (const auto* const number = std::get_if<std::uint64_t>(&version)) return concat(*number);
+  return std::get<std::string>(version);
+}
+
+// The names of models that were added, removed and changed.
+std::map<std::string, std::string> differences(const ServingConfiguration& before,
+                                               const ServingConfiguration& now) {
+  std::vector<std::string> added, removed, changed;
+  for (const auto& [name, model] : now.models) {
+    const auto old = before.models.find(name);
+    if (old == before.models.end()) {
+      added.push_back(name);
+    } else if (!(old->second == model)) {
+      changed.push_back(name);
+    }
+  }
+  for (const auto& [name, model] : before.models) {
+    if (!now.models.contains(name)) removed.push_back(name);
+  }
+  return {{"change", "the configuration"},
+          {"added", join(added, ", ")},
+          {"removed", join(removed, ", ")},
+          {"changed", join(changed, ", ")}};
+}
+
 }  // namespace
 
 ConfigurationThread::ConfigurationThread(ConfiguredModels& models, FollowedConfiguration followed,
-                                         std::chrono::milliseconds poll_each,
+                                         std::chrono::milliseconds poll_each, RecordChange record_change,
                                          std::function<void(const std::string&)> remark)
     : models_(models),
       followed_(std::move(followed)),
       poll_each_(poll_each),
+      record_change_(std::move(record_change)),
       remark_(std::move(remark)),
       status_{.place = followed_.describe()} {
   models_.set_status(status_);
@@ -35,6 +62,13 @@ void ConfigurationThread::work(const std::stop_token& stop) {
   Clock::time_point poll_at = next_poll();
   while (!stop.stop_requested()) {
     models_.attend();
+    for (const ConfiguredModels::Withdrawal& each : models_.take_withdrawals()) {
+      record({{"change", "the canary is withdrawn"},
+              {"model", each.model},
+              {"version", version_text(each.version)},
+              {"reason", each.reason}},
+             stop);
+    }
     if (Clock::now() >= poll_at) {
       poll(stop);
       poll_at = followed_.is_settling() ? Clock::now() + std::min(kSettle, poll_each_) : next_poll();
@@ -44,6 +78,7 @@ void ConfigurationThread::work(const std::stop_token& stop) {
 }
 
 void ConfigurationThread::poll(const std::stop_token& stop) {
+  const ServingConfiguration before = followed_.current();
   const auto has_changed = followed_.poll({.stop = stop});
   if (stop.stop_requested()) return;
   if (!has_changed) return tell(has_changed.error());
@@ -53,8 +88,18 @@ void ConfigurationThread::poll(const std::stop_token& stop) {
     ++status_.changes;
     status_.problem.reset();
     models_.set_status(status_);
+    record(differences(before, followed_.current()), stop);
   }
   tell(std::nullopt);
+}
+
+// A change is in force whether or not it can be recorded.
+void ConfigurationThread::record(const std::map<std::string, std::string>& facts,
+                                 const std::stop_token& stop) const {
+  const std::string& root = followed_.current().record;
+  if (root.empty()) return;
+  const Status recorded = record_change_(root, facts, {.stop = stop});
+  if (!recorded) remark_(concat("recording a change in ", root, ": ", recorded.error().message));
 }
 
 void ConfigurationThread::tell(const std::optional<Error>& problem) {

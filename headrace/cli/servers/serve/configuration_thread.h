@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -14,19 +15,26 @@ namespace headrace {
 
 class ConfigurationThread {
  public:
+  /// Records a change in the tracking root `record`. `facts`: what has changed, by names.
+  using RecordChange = std::function<Status(
+      const std::string& record, const std::map<std::string, std::string>& facts, const CallOptions& call)>;
+
   /// Borrows the models, which nobody else uses until this ends. `poll_each`: between two looks at the file;
   /// each is up to a quarter later, so that servers do not ask together.
   ConfigurationThread(ConfiguredModels& models, FollowedConfiguration followed,
-                      std::chrono::milliseconds poll_each, std::function<void(const std::string&)> remark);
+                      std::chrono::milliseconds poll_each, RecordChange record_change,
+                      std::function<void(const std::string&)> remark);
 
  private:
   void work(const std::stop_token& stop);
   void poll(const std::stop_token& stop);
+  void record(const std::map<std::string, std::string>& facts, const std::stop_token& stop) const;
   void tell(const std::optional<Error>& problem);
 
   ConfiguredModels& models_;
   FollowedConfiguration followed_;
   const std::chrono::milliseconds poll_each_;
+  const RecordChange record_change_;
   const std::function<void(const std::string&)> remark_;
   ConfigurationStatus status_;
   std::jthread thread_;

@@ -1,5 +1,6 @@
 #include "headrace/cli/servers/serve/configured_models.h"
 
+#include <system_error>
 #include <thread>
 
 #include "headrace/base/text.h"
@@ -10,14 +11,29 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEach{5};
+constexpr std::chrono::seconds kStartAgainAfter{5};
+
+// Whether a version that the server may choose is ready.
+bool is_ready(const LiveModel& live, const ModelConfiguration& configuration) {
+  std::vector<VersionName> released;
+  if (configuration.canary) released.push_back(configuration.canary->version);
+  if (configuration.shadow) released.push_back(configuration.shadow->version);
+  return live.find({}, {}, released).has_value();
+}
 
 }  // namespace
 
 ConfiguredModels::ConfiguredModels(ServedModels& served, ConfiguredModelsParts parts,
                                    const ServingConfiguration& first)
     : served_models_(served), parts_(std::move(parts)) {
-  for (const auto& [name, model] : first.models)
-    served_[name] = {model, make_entry(name, model, parts_.start(name, model), nullptr)};
+  for (const auto& [name, model] : first.models) {
+    Coming coming{model};
+    start(name, coming);
+    if (coming.live)
+      served_[name] = {model, make_entry(name, model, coming.live, nullptr)};
+    else
+      coming_[name] = std::move(coming);
+  }
   publish();
 }
 
@@ -28,6 +44,15 @@ ConfiguredModels::~ConfiguredModels() {
   while (!coming_.empty()) retire_coming(coming_.begin()->first);
   publish();
   for (end_retired(); !retired_.empty(); end_retired()) std::this_thread::sleep_for(kLookEach);
+}
+
+void ConfiguredModels::start(const std::string& name, Coming& coming) const {
+  try {
+    coming.live = parts_.start(name, coming.configuration);
+  } catch (const std::system_error& error) {
+    coming.start_again_at = Clock::now() + kStartAgainAfter;
+    parts_.remark(concat(name, ": starting a thread, which is tried again: ", error.what()));
+  }
 }
 
 // Releases that have not changed since `before`, an entry with the same model, go on.
@@ -47,8 +72,19 @@ std::shared_ptr<const ServedEntry> ConfiguredModels::make_entry(const std::strin
   if (shadow && before != nullptr && before->shadow && before->shadow->options() == *shadow)
     entry->shadow = before->shadow;
   else if (shadow)
-    entry->shadow = std::make_shared<Shadow>(*entry->live, *shadow);
+    entry->shadow = start_shadow(name, *entry->live, *shadow);
   return entry;
+}
+
+// Null: the system refuses a thread.
+std::shared_ptr<Shadow> ConfiguredModels::start_shadow(const std::string& name, const LiveModel& live,
+                                                       const ShadowOptions& options) const {
+  try {
+    return std::make_shared<Shadow>(live, options);
+  } catch (const std::system_error& error) {
+    parts_.remark(concat(name, ": there is no shadow, since the system refuses a thread: ", error.what()));
+    return nullptr;
+  }
 }
 
 void ConfiguredModels::change_to(const ServingConfiguration& configuration) {
@@ -86,7 +122,9 @@ void ConfiguredModels::change_model(const std::string& name, const ModelConfigur
     return;
   }
   retire_coming(name);
-  coming_[name] = {configuration, parts_.start(name, configuration)};
+  Coming& next = coming_[name];
+  next.configuration = configuration;
+  start(name, next);
 }
 
 void ConfiguredModels::retire(std::shared_ptr<const ServedEntry> entry, bool ends_model,
@@ -96,7 +134,7 @@ void ConfiguredModels::retire(std::shared_ptr<const ServedEntry> entry, bool end
 
 void ConfiguredModels::retire_coming(const std::string& name) {
   const auto coming = coming_.extract(name);
-  if (coming.empty()) return;
+  if (coming.empty() || !coming.mapped().live) return;
   auto entry = std::make_shared<ServedEntry>();
   entry->live = std::move(coming.mapped().live);
   retire(std::move(entry), true, {});
@@ -107,19 +145,32 @@ void ConfiguredModels::set_status(ConfigurationStatus status) {
   publish();
 }
 
+std::vector<ConfiguredModels::Withdrawal> ConfiguredModels::take_withdrawals() {
+  std::vector<Withdrawal> out;
+  for (auto& [name, served] : served_) {
+    const std::shared_ptr<Canary>& canary = served.entry->canary;
+    if (!canary || served.told == canary) continue;
+    const auto withdrawn = canary->counts().withdrawn;
+    if (!withdrawn) continue;
+    served.told = canary;
+    out.push_back({name, canary->options().version, *withdrawn});
+  }
+  return out;
+}
+
 void ConfiguredModels::attend() {
   bool has_changed = false;
   for (auto at = coming_.begin(); at != coming_.end();) {
     const std::string& name = at->first;
-    const ModelConfiguration& configuration = at->second.configuration;
-    auto entry = make_entry(name, configuration, at->second.live, nullptr);
-    if (!can_answer(*entry)) {
+    Coming& coming = at->second;
+    if (!coming.live && Clock::now() >= coming.start_again_at) start(name, coming);
+    if (!coming.live || !is_ready(*coming.live, coming.configuration)) {
       ++at;
       continue;
     }
     Served& served = served_[name];
     if (served.entry) retire(std::move(served.entry), true, parts_.drain_max);
-    served = {configuration, std::move(entry)};
+    served = {coming.configuration, make_entry(name, coming.configuration, coming.live, nullptr)};
     parts_.remark(concat(name, ": the model is served as it is configured now"));
     at = coming_.erase(at);
     has_changed = true;
@@ -143,13 +194,17 @@ void ConfiguredModels::end_retired() {
 void ConfiguredModels::publish() {
   ModelTable table{.configuration = status_};
   for (const auto& [name, served] : served_) table.models[name] = served.entry;
-  for (const auto& [name, coming] : coming_) table.coming[name] = coming.live;
+  for (const auto& [name, coming] : coming_) {
+    if (coming.live) table.coming[name] = coming.live;
+  }
   served_models_.publish(std::move(table));
 }
 
 void ConfiguredModels::stop() {
   for (const auto& [name, served] : served_) served.entry->live->stop();
-  for (const auto& [name, coming] : coming_) coming.live->stop();
+  for (const auto& [name, coming] : coming_) {
+    if (coming.live) coming.live->stop();
+  }
   for (const Retired& retired : retired_) {
     if (retired.ends_model) retired.entry->live->stop();
   }

@@ -16,7 +16,7 @@
 namespace headrace {
 
 struct ConfiguredModelsParts {
-  /// Starts to load a model. Returns at once.
+  /// Starts to load a model. Returns at once. Throws std::system_error if the system refuses a thread.
   std::function<std::shared_ptr<LiveModel>(const std::string& name, const ModelConfiguration&)> start;
   /// Tells an operator what happens, in sentences. Any thread.
   std::function<void(const std::string&)> remark;
@@ -39,6 +39,13 @@ class ConfiguredModels {
   void change_to(const ServingConfiguration& configuration);
   /// Publishes it with the models.
   void set_status(ConfigurationStatus status);
+  struct Withdrawal {
+    std::string model;
+    VersionName version;
+    std::string reason;
+  };
+  /// Canaries that were withdrawn since the last call.
+  std::vector<Withdrawal> take_withdrawals();
   /// Call it again and again: gives models that are ready their places, and ends those that nobody holds.
   void attend();
   /// Ends everything at once, requests in flight, too.
@@ -48,10 +55,12 @@ class ConfiguredModels {
   struct Served {
     ModelConfiguration configuration;
     std::shared_ptr<const ServedEntry> entry;
+    std::shared_ptr<Canary> told{};  // its withdrawal was taken
   };
   struct Coming {
     ModelConfiguration configuration;
-    std::shared_ptr<LiveModel> live;
+    std::shared_ptr<LiveModel> live;  // null: the system has refused a thread
+    std::chrono::steady_clock::time_point start_again_at{};
   };
   // An entry that is not published any more.
   struct Retired {
@@ -64,6 +73,9 @@ class ConfiguredModels {
                                                 const ModelConfiguration& configuration,
                                                 std::shared_ptr<LiveModel> live,
                                                 const ServedEntry* before) const;
+  void start(const std::string& name, Coming& coming) const;
+  std::shared_ptr<Shadow> start_shadow(const std::string& name, const LiveModel& live,
+                                       const ShadowOptions& options) const;
   void change_model(const std::string& name, const ModelConfiguration& configuration);
   void retire(std::shared_ptr<const ServedEntry> entry, bool ends_model, std::chrono::milliseconds time);
   void retire_coming(const std::string& name);

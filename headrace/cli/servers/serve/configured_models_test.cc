@@ -24,6 +24,8 @@ class ConfiguredModelsTest : public testing::Test {
         ConfiguredModelsParts{.start =
                                   [this](const std::string& name, const ModelConfiguration& model) {
                                     started.push_back(concat(name, " ", model.place));
+                                    if (are_threads_refused)
+                                      throw std::system_error(EAGAIN, std::generic_category());
                                     const bool is_late = model.place.starts_with("late");
                                     return start_test_model(name, {1, 2}, is_late ? gate : nullptr);
                                   },
@@ -51,6 +53,7 @@ class ConfiguredModelsTest : public testing::Test {
   }
 
   std::shared_ptr<std::atomic<bool>> gate = std::make_shared<std::atomic<bool>>(false);
+  bool are_threads_refused = false;
   std::vector<std::string> started;
   std::vector<std::string> remarks;
   ServedModels served;
@@ -137,6 +140,11 @@ TEST_F(ConfiguredModelsTest, DeadlinesAndCanariesChangeWithoutALoad) {
   const LiveModel* const live = (*served.find("a"))->live.get();
   (*served.find("a"))->canary->begin(2).finish(CanaryRequest::Outcome::kFailed);
   EXPECT_EQ(models_json(served)["a"]["canary"]["state"], "withdrawn");
+  const auto withdrawals = models->take_withdrawals();
+  ASSERT_EQ(withdrawals.size(), 1U);
+  EXPECT_EQ(withdrawals[0].version, VersionName(2U));
+  EXPECT_THAT(withdrawals[0].reason, HasSubstr("1 of 1 requests failed"));
+  EXPECT_TRUE(models->take_withdrawals().empty()) << "it is told once";
 
   configuration.models["a"].deadline = milliseconds(7);
   models->change_to(configuration);
@@ -152,6 +160,19 @@ TEST_F(ConfiguredModelsTest, DeadlinesAndCanariesChangeWithoutALoad) {
   EXPECT_EQ((*served.find("a"))->canary, nullptr);
   EXPECT_EQ((*served.find("a"))->live.get(), live);
   EXPECT_THAT(started, ElementsAre("a place"));
+}
+
+TEST_F(ConfiguredModelsTest, AModelForWhichTheSystemRefusesAThreadCostsNobodyElse) {
+  begin(of({{"a", "place"}}));
+  attend_until([&] { return served.are_ready(); });
+  are_threads_refused = true;
+  models->change_to(of({{"a", "place"}, {"b", "place"}}));
+  models->attend();
+  EXPECT_THAT(names(), ElementsAre("a"));
+  EXPECT_THAT(remarks.back(), HasSubstr("b: starting a thread, which is tried again"));
+  are_threads_refused = false;
+  models->change_to(of({{"a", "place"}, {"b", "other place"}}));
+  attend_until([&] { return names().size() == 2; });
 }
 
 TEST_F(ConfiguredModelsTest, OperatorsSeeTheStateOfTheConfiguration) {

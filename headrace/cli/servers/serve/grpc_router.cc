@@ -141,7 +141,7 @@ void GrpcRouter::answer_metadata(std::shared_ptr<Asked> asked, GrpcMethod method
   if (!requested) return asked->send_error(requested.error());
   if (const Status allowed = check_model(*asked, *requested); !allowed)
     return asked->send_error(allowed.error());
-  find_version(asked, models_, *requested, RequestPurpose::kDescribe, [this, asked, is_infer] {
+  find_version(asked, models_, *requested, RequestPurpose::kDescribe, [asked, is_infer] {
     const ServedModel& served = asked->version()->model();
     asked->send(is_infer ? model_metadata_response(asked->model(), ready_numbers(asked->live()), served)
                          : metadata_response(asked->model(), asked->version_number(), served));

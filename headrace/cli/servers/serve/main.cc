@@ -22,6 +22,7 @@
 #include "headrace/cli/sibling_program.h"
 #include "headrace/cli/stop_on_signal.h"
 #include "headrace/os/parallel.h"
+#include "headrace/track/recorder.h"
 
 namespace headrace {
 namespace {
@@ -112,10 +113,28 @@ class Server {
             .drain_max = drain_max_},
         first);
     if (followed) {
-      following_.emplace(*configured_, *std::move(followed), poll_each_,
+      following_.emplace(*configured_, *std::move(followed), poll_each_, change_recorder(),
                          [this](const std::string& text) { say(text); });
     }
     return {};
+  }
+
+  // A run of the command `serve` for each change, with the file as its input.
+  ConfigurationThread::RecordChange change_recorder() {
+    return [this](const std::string& record, const std::map<std::string, std::string>& facts,
+                  const CallOptions& call) -> Status {
+      HEADRACE_TRY(const Location file, context_.stores.open(options_.text("config")));
+      RunStart start{.command = "serve", .command_line = context_.command_line, .parameters = facts};
+      start.versions["headrace"] = HEADRACE_VERSION;
+      HEADRACE_TRY(RunRecorder recorder, RunRecorder::start(context_.stores, file, std::move(start),
+                                                            {.root_url = record,
+                                                             .continues_earlier = false,
+                                                             .has_output = false,
+                                                             .now = context_.environment.now,
+                                                             .call = call}));
+      HEADRACE_CHECK(recorder.add_input("configuration", file));
+      return recorder.finish({}, {});
+    };
   }
 
   Result<FollowedConfiguration> open_configuration(const ModelConfiguration& defaults) {
