@@ -122,9 +122,9 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
                   const RequestedModel& requested, RequestPurpose purpose, std::function<void()> next);
 
 /// Binds the request to the signature of this name, and hands its rows to the batches. When their answers
-/// come, `answer` sends them in this encoding, or returns an error, which is then sent; other errors are sent,
-/// too: see ModelRequest::resume. A request that was answered is logged, if it is in the sample. A shadow may
-/// get a copy afterwards, and call `bind` again.
+/// come, `answer` sends them in this encoding, or returns an error, which is then sent; other errors are
+/// sent, too: see ModelRequest::resume. A request that was answered is logged, if it is in the sample. A
+/// shadow may get a copy afterwards, and call `bind` again.
 /// REQUIRES: version() is there
 void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature, BindRequest bind,
               AnswerEncoding encoding, std::function<Status(const BatchAnswers&)> answer);
