@@ -20,6 +20,8 @@
 namespace headrace {
 namespace {
 
+constexpr int kMostSteps = 1'000;
+
 // TOML forbids control characters and ill-formed UTF-8, and toml++ trusts that they are not there.
 Status check_characters(std::string_view text, std::string_view source_name) {
   std::uint64_t line = 1;
@@ -34,6 +36,48 @@ Status check_characters(std::string_view text, std::string_view source_name) {
     if (is_control) return wrong("a control character");
     line += code == '\n' ? 1 : 0;
     at += character.length;
+  }
+  return {};
+}
+
+// Behind a text in quotes that begins at `at`; the end if it is not closed.
+std::size_t skip_text(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const bool is_long = text.substr(at, 3) == std::string(3, quote);
+  const std::string_view end = text.substr(at, is_long ? 3 : 1);
+  for (at += end.size(); at < text.size() && text.substr(at, end.size()) != end; ++at) {
+    if (quote == '"' && text[at] == '\\') ++at;
+    if (!is_long && at < text.size() && text[at] == '\n') return at;
+  }
+  return std::min(at + end.size(), text.size());
+}
+
+// toml++ bounds how deep lists nest, but neither tables nor keys with dots, and its calls nest as they do.
+Status check_nesting(std::string_view text, std::string_view source_name) {
+  std::uint64_t line = 1;
+  int open = 0, steps = 0;  // brackets; and all that may lead deeper since the line where none was open
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size()) - 1;
+    } else if (c == '"' || c == '\'') {
+      const std::size_t behind = skip_text(text, at);
+      line +=
+          static_cast<std::uint64_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                                text.begin() + static_cast<std::ptrdiff_t>(behind), '\n'));
+      at = behind - 1;
+    } else if (c == '\n') {
+      ++line;
+      if (open == 0) steps = 0;
+    } else if (c == '.' || c == '[' || c == '{') {
+      ++steps;
+      open += c == '.' ? 0 : 1;
+    } else if (c == ']' || c == '}') {
+      open = std::max(open - 1, 0);
+    }
+    if (steps <= kMostSteps) continue;
+    return Error{Code::kInvalidArgument, concat(source_name, ", line ", line, ": more than ", kMostSteps,
+                                                " dots and brackets outside of texts")};
   }
   return {};
 }
@@ -105,6 +149,7 @@ Result<TomlTable> parse_toml(std::string_view text, std::string_view source_name
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   HEADRACE_CHECK(check_characters(text, source_name));
+  HEADRACE_CHECK(check_nesting(text, source_name));
   const toml::parse_result parsed = toml::parse(text);
   if (parsed) return converted_table(parsed.table());
   const std::uint64_t line = parsed.error().source().begin.line;

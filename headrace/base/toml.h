@@ -61,7 +61,8 @@ struct TomlEntry {
 };
 
 /// A byte order mark is passed over. `source_name` is for messages.
-/// \error kInvalidArgument  it is no TOML: names the line
+/// \error kInvalidArgument  it is no TOML, or a value has more than 1,000 dots and brackets outside of texts,
+///                          so that it may nest too deep: names the line
 Result<TomlTable> parse_toml(std::string_view text, std::string_view source_name);
 
 /// "text", with what TOML wants escaped.

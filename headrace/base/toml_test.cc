@@ -51,6 +51,24 @@ TEST(Toml, WhatIsNoTomlIsToldWithItsLine) {
               HasSubstr("line 2: a control character"));
 }
 
+TEST(Toml, NothingNestsDeep) {
+  const auto repeated = [](std::string_view part, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += part;
+    return out;
+  };
+  EXPECT_EQ(problem_of(concat("[", repeated("a.", 900), "a]\n", repeated("b.", 900), "b = 1")), "");
+  for (const std::string& deep :
+       {concat("x = 1\n", repeated("a.", 100'000), "a = 1"),
+        concat("x = 1\n[", repeated("\"a\".", 100'000), "a]"),
+        concat("x = 1\na = ", repeated("{a = ", 100'000)), concat("x = 1\na = ", repeated("[\n", 100'000))})
+    EXPECT_THAT(problem_of(deep), HasSubstr("more than 1000 dots and brackets outside of texts"));
+  const std::string dots = repeated(".[{", 1'000);
+  EXPECT_EQ(problem_of(concat("a = \"", dots, "\\\"", dots, "\" # ", dots, "\nb = '", dots, "'\nc = \"\"\"",
+                              dots, "\n\"", dots, "\"\"\"\nd = '''", dots, "'", dots, "'''")),
+            "");
+}
+
 TEST(Toml, AReaderOfATableKnowsItsKeys) {
   const TomlTable table = parsed("lanes = 4\nname = \"m\"\nwords = [\"a\", \"b\"]\n\nlanez = 1");
   TomlKeys keys(table, "[models.m]", "a.toml");

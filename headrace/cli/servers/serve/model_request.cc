@@ -101,9 +101,10 @@ std::shared_ptr<ServedVersion> canary_for(ModelRequest& request) {
 
 void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
                   const RequestedModel& requested, RequestPurpose purpose, std::function<void()> next) {
-  auto entry = models.find(requested.name);
+  // Held until the end of this: the request may be answered before `await` returns.
+  const auto entry = models.find(requested.name);
   if (!entry) return request->send_error(entry.error());
-  request->set_model(requested.name, *std::move(entry));
+  request->set_model(requested.name, *entry);
   request->set_log(models.request_log());
   const bool may_be_canary = purpose == RequestPurpose::kInfer && !requested.version && !requested.label;
   if (auto version = may_be_canary ? canary_for(*request) : nullptr) {
@@ -112,10 +113,9 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
   }
   std::optional<std::uint64_t> number;
   if (requested.version) number = static_cast<std::uint64_t>(*requested.version);
-  const auto besides = released_versions(request->entry());
-  const LiveModel& live = request->live();
+  const auto besides = released_versions(**entry);
   const ModelRequest::Clock::time_point deadline = request->deadline();
-  live.await(
+  (*entry)->live->await(
       number, requested.label, deadline,
       [request = std::move(request), next = std::move(next)](auto version) {
         if (!version) return request->send_error(version.error());
