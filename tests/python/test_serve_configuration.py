@@ -8,7 +8,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import pytest
 import tensorflow as tf
-import tritonclient.http as client
+import tritonclient.grpc
+import tritonclient.http
 from serve_models import HalfPlusTwo
 from serve_support import Clients, Server, ask, serving
 
@@ -182,6 +183,11 @@ def test_a_sticky_header_keeps_a_client_on_one_side(build, folder, tmp_path):
         first = {f"user {i}": side(f"user {i}") for i in range(20)}
         assert set(first.values()) == {3.0, 8.0}
         assert {user: side(user) for user in first} == first
+        triton = tritonclient.grpc.InferenceServerClient(f"127.0.0.1:{server.grpc_port}")
+        given = tritonclient.grpc.InferInput("x", [1], "FP32")
+        given.set_data_from_numpy(np.array([2], np.float32))
+        for user, value in first.items():
+            assert triton.infer("half", [given], headers={"x-user": user}).as_numpy("y") == [value]
 
 
 def test_a_shadow_is_compared_and_costs_clients_nothing(build, folder, tmp_path):
@@ -211,8 +217,8 @@ def test_a_shadow_is_compared_and_costs_clients_nothing(build, folder, tmp_path)
         metrics = server.admin("/metrics")[1]
         assert 'headrace_serve_shadow_requests_total{model="half",outcome="compared"} 10' in metrics
         assert 'headrace_serve_shadow_differing_rows_total{model="half"} 10' in metrics
-        triton = client.InferenceServerClient(f"127.0.0.1:{server.port}")
-        given = client.InferInput("x", [1], "FP32")
+        triton = tritonclient.http.InferenceServerClient(f"127.0.0.1:{server.port}")
+        given = tritonclient.http.InferInput("x", [1], "FP32")
         given.set_data_from_numpy(np.array([2], np.float32), binary_data=True)
         for _ in range(2):
             assert triton.infer("half", [given]).as_numpy("y") == [3.0]

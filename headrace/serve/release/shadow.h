@@ -45,11 +45,12 @@ struct AnsweredRequest {
 /// Thread-safe. Has a thread of its own.
 class Shadow {
  public:
-  /// Borrows the model. Bounds of what waits or is being answered: more is dropped.
-  static constexpr std::uint64_t kMostRequests = 64;
+  /// Bounds of what waits or is being answered: more is dropped. Few, since each keeps memory of a batch.
+  static constexpr std::uint64_t kMostRequests = 16;
   static constexpr std::uint64_t kMostBytes = 64 << 20;
+  /// Borrows the model.
   Shadow(const LiveModel& model, ShadowOptions options);
-  /// Waits for nothing: what the version still answers is not compared.
+  /// Waits for no answer: what the version still answers is not compared.
   ~Shadow();
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
