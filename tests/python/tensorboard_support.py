@@ -5,10 +5,8 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -114,47 +112,6 @@ def headrace_tensorboard(build: pathlib.Path, url: str, errors: pathlib.Path, *o
             process.wait(PATIENCE_S)
         finally:
             process.kill()
-
-
-class Relay:
-    """Passes connections on to a server, or to nobody while `is_open` is false."""
-
-    def __init__(self, target: str):
-        host, _, port = target.rpartition(":")
-        self._target = (host, int(port))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._pairs: list[tuple[socket.socket, socket.socket]] = []
-        self.is_open = True
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self) -> None:
-        """Cuts what is connected, and what will be."""
-        self.is_open = False
-        for pair in self._pairs:
-            for end in pair:
-                with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-        self._pairs.clear()
-
-    def _accept(self) -> None:
-        while True:
-            client, _ = self._listener.accept()
-            if not self.is_open:
-                client.close()
-                continue
-            server = socket.create_connection(self._target)
-            self._pairs.append((client, server))
-            for source, sink in ((client, server), (server, client)):
-                threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
-
-    @staticmethod
-    def _pump(source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(1 << 16):
-                sink.sendall(data)
-        with contextlib.suppress(OSError):
-            sink.shutdown(socket.SHUT_WR)
 
 
 def write_logs(folder: pathlib.Path) -> None:

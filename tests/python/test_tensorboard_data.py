@@ -14,6 +14,7 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
+from relay_support import Relay
 from tensorboard import context, errors
 from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
 from tensorboard.data import provider
@@ -21,7 +22,6 @@ from tensorboard.data.proto import data_provider_pb2
 from tensorboard_support import (
     ALL_POINTS,
     PATIENCE_S,
-    Relay,
     data_server,
     headrace_tensorboard,
     wait_until,
