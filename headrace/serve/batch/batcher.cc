@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <utility>
 
@@ -115,6 +116,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
       for (const Batch& batch : open_) answer_expired(*batch, actions);
       for (const Batch& batch : closed_) answer_expired(*batch, actions);
       for (const Batch& batch : running_) answer_expired(*batch, actions);
+      expire_alone(actions);
       send(actions);
     }
     act(std::move(actions));
@@ -137,6 +139,14 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     std::vector<std::pair<AnswerDone, Result<BatchAnswers>>> answers{};
   };
 
+  // A piece of a batch that was refused.
+  struct Alone {
+    Batch refused;
+    std::shared_ptr<Request> request;
+    std::size_t index;  // of the piece
+    std::uint64_t rows;
+  };
+
   Status admit(std::uint64_t rows, const RequestOptions& options) const {
     if (refusal_) return *refusal_;
     const std::uint64_t most = options_.waiting_rows_max + options_.rows_max;
@@ -154,7 +164,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
 
   std::chrono::nanoseconds wait_now() const {
     if (running_.size() < options_.lanes) return {};
-    const std::size_t waiting = closed_.size() + std::max<std::size_t>(open_.size(), 1);
+    const std::size_t waiting = alone_.size() + closed_.size() + std::max<std::size_t>(open_.size(), 1);
     const auto batches = static_cast<double>(waiting) / static_cast<double>(options_.lanes);
     return std::chrono::nanoseconds(static_cast<std::int64_t>(mean_nanoseconds_ * batches));
   }
@@ -246,7 +256,8 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     // One that is empty stays, for the next request of its shape.
     std::erase_if(open_, [&](const Batch& batch) { return forget_if_empty(*batch) && open_.size() > 1; });
     while (running_.size() < options_.lanes) {
-      const Batch batch = next();
+      Batch batch = next_alone(actions);
+      if (!batch) batch = next();
       if (!batch) return;
       waiting_rows_ -= batch->rows;
       answer_expired(*batch, actions);
@@ -359,7 +370,11 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
         if (request->unanswered == 0) continue;
         if (shared) {
           answer(*request, index, shared, actions);
-        } else if (!is_somebodys || !run_alone(*batch, request, index)) {
+        } else if (is_somebodys) {
+          const std::uint64_t piece_rows = request->pieces[index].rows;
+          alone_.push_back({batch, request, index, piece_rows});
+          waiting_rows_ += piece_rows;
+        } else {
           fail(*request, outputs.error(), actions);
         }
       }
@@ -368,24 +383,47 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     act(std::move(actions));
   }
 
-  // A value of one request has failed the batch: each gets a batch of its own, so that the others are
-  // answered. False: there is no memory for that.
-  bool run_alone(const GatheredBatch& failed, const std::shared_ptr<Request>& request, std::size_t index) {
-    Piece& piece = request->pieces[index];
-    const std::uint64_t rows = filled_size(piece.rows, options_.allowed_rows);
-    BatchLayout layout(failed.layout.inputs(), rows, failed.texts_used);
-    auto memory = runner_.allocate(layout.size_bytes());
-    if (!memory) return false;
-    auto alone = std::make_shared<GatheredBatch>(GatheredBatch{std::move(layout), *std::move(memory)});
-    alone->number = failed.number;
-    alone->priority = request->options.priority;
-    alone->copy_rows(failed, piece.first_row, piece.rows);
-    alone->parts.emplace_back(request, index);
-    waiting_rows_ += piece.rows;
+  // A batch of its own for a piece of one that was refused, so that the others of that are answered. Its texts
+  // are those of the piece.
+  Result<Batch> batch_alone(const Alone& alone) {
+    Piece& piece = alone.request->pieces[alone.index];
+    const std::uint64_t texts =
+        has_texts(alone.refused->layout.inputs()) ? alone.request->options.texts_bytes : 0;
+    BatchLayout layout(alone.refused->layout.inputs(), filled_size(piece.rows, options_.allowed_rows), texts);
+    HEADRACE_TRY(std::shared_ptr<BatchMemory> memory, runner_.allocate(layout.size_bytes()));
+    auto made = std::make_shared<GatheredBatch>(GatheredBatch{std::move(layout), std::move(memory)});
+    made->copy_piece(piece, texts);
+    made->number = alone.refused->number;
+    made->parts.emplace_back(alone.request, alone.index);
     piece.first_row = 0;
-    piece.batch = alone;
-    closed_.push_back(std::move(alone));
-    return true;
+    piece.batch = made;
+    return made;
+  }
+
+  // They go first: they have waited for a whole batch.
+  Batch next_alone(Actions& actions) {
+    while (!alone_.empty()) {
+      const Alone alone = std::move(alone_.front());
+      alone_.pop_front();
+      Request& request = *alone.request;
+      if (request.unanswered == 0) {  // another of its pieces has failed
+        waiting_rows_ -= alone.rows;
+        continue;
+      }
+      auto made = batch_alone(alone);
+      if (made) return *std::move(made);
+      waiting_rows_ -= alone.rows;
+      fail(request, std::move(made).error(), actions);
+    }
+    return nullptr;
+  }
+
+  void expire_alone(Actions& actions) {
+    const Clock::time_point now = options_.now();
+    for (const Alone& alone : alone_) {
+      if (alone.request->unanswered != 0 && alone.request->options.deadline <= now)
+        fail(*alone.request, {Code::kDeadlineExceeded, std::string(kPassed)}, actions);
+    }
   }
 
   void add_time(std::chrono::duration<double, std::nano> took) {
@@ -406,6 +444,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
   std::optional<Error> refusal_;
   std::vector<Batch> open_;    // take rows, each of another shape; the one that was begun first comes first
   std::vector<Batch> closed_;  // wait for a lane, in the order in which they were closed
+  std::deque<Alone> alone_;    // go first, one at a time
   std::vector<Batch> running_;
   std::uint64_t next_number_ = 0;
   std::uint64_t waiting_rows_ = 0;
@@ -420,7 +459,8 @@ namespace {
 // Few models are asked in one round.
 struct ThreadCommits {
   bool is_in_round = false;
-  std::vector<std::shared_ptr<BatcherState>> states{};
+  // With their owners.
+  std::vector<std::pair<std::shared_ptr<BatcherState>, std::shared_ptr<const void>>> states{};
 };
 
 ThreadCommits& this_thread_commits() {
@@ -430,11 +470,14 @@ ThreadCommits& this_thread_commits() {
 
 }  // namespace
 
-CommitRound::CommitRound() { this_thread_commits().is_in_round = true; }
-CommitRound::~CommitRound() { this_thread_commits().is_in_round = false; }
+CommitRound::CommitRound() : was_in_round_(std::exchange(this_thread_commits().is_in_round, true)) {}
+CommitRound::~CommitRound() { this_thread_commits().is_in_round = was_in_round_; }
 
 void CommitRound::send_committed() {
-  for (const auto& state : std::exchange(this_thread_commits().states, {})) state->send_waiting();
+  auto& states = this_thread_commits().states;
+  while (!states.empty()) {
+    for (const auto& [state, owner] : std::exchange(states, {})) state->send_waiting();
+  }
 }
 
 Status check_options(const BatcherOptions& options) {
@@ -524,9 +567,11 @@ Result<std::string_view> ReservedRows::text(std::size_t input, std::uint64_t row
 void ReservedRows::commit(AnswerDone done) && {
   const std::shared_ptr<BatcherState> state = std::exchange(state_, nullptr);
   auto& committed = this_thread_commits();
+  auto owner = std::exchange(request_->options.owner, nullptr);
   state->commit(std::exchange(request_, nullptr), std::move(done), !committed.is_in_round);
-  const bool is_noted = std::ranges::find(committed.states, state) != committed.states.end();
-  if (committed.is_in_round && !is_noted) committed.states.push_back(state);
+  const bool is_noted =
+      std::ranges::any_of(committed.states, [&](const auto& each) { return each.first == state; });
+  if (committed.is_in_round && !is_noted) committed.states.emplace_back(state, std::move(owner));
 }
 
 }  // namespace headrace

@@ -98,11 +98,13 @@ struct RequestOptions {
   std::uint64_t texts_bytes = 0;
   /// Batches with a request of a higher priority go first.
   int priority = 0;
+  /// Keeps the runner: dropped once what was committed in a CommitRound has been sent.
+  std::shared_ptr<const void> owner{};
 };
 
 /// Delays what its thread commits to batches, so that requests which have come together go together: a lane
 /// that is idle would otherwise take the first one alone. It is sent with the next batch that goes, or by
-/// `send_committed`, which the thread has to call soon. One for each thread, on its stack.
+/// `send_committed`, which the thread has to call soon. On the thread's stack; they may nest.
 class CommitRound {
  public:
   CommitRound();
@@ -110,8 +112,11 @@ class CommitRound {
   CommitRound(const CommitRound&) = delete;
   CommitRound& operator=(const CommitRound&) = delete;
 
-  /// Sends what this thread has committed in rounds.
+  /// Sends what this thread has committed in rounds, and what is committed meanwhile.
   static void send_committed();
+
+ private:
+  const bool was_in_round_;
 };
 
 class ReservedRows;

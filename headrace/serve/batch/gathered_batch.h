@@ -50,8 +50,9 @@ struct GatheredBatch {
   void clear(std::size_t input, std::uint64_t first, std::uint64_t count) const;
   /// Fills up to `filled_rows` with copies of the first row.
   void fill_up(std::uint64_t filled_rows) const;
-  /// Takes over rows of another batch, and all its texts. REQUIRES: it has none yet, and room for them
-  void copy_rows(const GatheredBatch& from, std::uint64_t first, std::uint64_t count);
+  /// Takes over the rows of a piece of another batch, and the last `texts_bytes` of its texts. REQUIRES: it
+  /// has no rows yet, and room for them; the piece names the other batch
+  void copy_piece(const BatchedPiece& piece, std::uint64_t texts_bytes);
 };
 
 }  // namespace headrace

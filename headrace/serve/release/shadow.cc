@@ -100,7 +100,7 @@ bool Shadow::draws(const ServedVersion& answering) {
 }
 
 void Shadow::ask(AnsweredRequest request) {
-  const std::uint64_t bytes = request.body_bytes + bytes_of(request.answers);
+  const std::uint64_t bytes = request.kept_bytes + bytes_of(request.answers);
   {
     const std::scoped_lock lock(state_->mutex);
     if (state_->held >= kMostRequests || state_->held_bytes + bytes > kMostBytes) {

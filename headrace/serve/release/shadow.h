@@ -39,7 +39,7 @@ struct AnsweredRequest {
   std::shared_ptr<ServedVersion> version;  // that has answered
   const ServedSignature* signature;        // of that version
   BatchAnswers answers;
-  std::uint64_t body_bytes = 0;  // that `bind` keeps
+  std::uint64_t kept_bytes = 0;  // that `bind` keeps: the body, and its parsed form
 };
 
 /// Thread-safe. Has a thread of its own.

@@ -47,7 +47,7 @@ class ShadowTest : public testing::Test {
     EXPECT_TRUE(request);
     AnsweredRequest out{.bind = [request = *request](const ServedSignature& s) { return request.bind(s); },
                         .version = *model->find(1, {}),
-                        .body_bytes = 20};
+                        .kept_bytes = 20};
     out.signature = out.version->model().signatures.data();
     const auto bound = out.bind(*out.signature);
     std::promise<Result<BatchAnswers>> answers;
@@ -121,7 +121,7 @@ TEST_F(ShadowTest, NobodyWaitsForAVersionThatHangsAndItsCopiesAreBounded) {
   hold(false);
   wait_until([&] { return shadow.counts().requests == Shadow::kMostRequests; });
   AnsweredRequest large = answered();
-  large.body_bytes = Shadow::kMostBytes;
+  large.kept_bytes = Shadow::kMostBytes;
   shadow.ask(std::move(large));
   EXPECT_EQ(shadow.counts().dropped, 6U);
   shadow.ask(answered());

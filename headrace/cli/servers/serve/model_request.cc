@@ -18,10 +18,20 @@ RestVersionState rest_state(VersionState state) {
   }
 }
 
+// More takes a while to encode, for which others shall not wait.
+constexpr std::uint64_t kQuickBytes = 256 << 10;
+
+// Its parsed form is about as large as its rows.
+std::uint64_t bytes_of(const BoundRequest& bound) {
+  return bound.rows() * row_bytes_of(bound.row()) + bound.texts_bytes();
+}
+
 // Rows that were committed, until their answers come.
 struct CommittedRows {
   std::shared_ptr<ModelRequest> request;
   std::shared_ptr<LoggedRequest> logged;  // null: it is not in the sample
+  const ServedSignature* signature;       // a request of several tasks may have chosen the next meanwhile
+  std::uint64_t kept_bytes;               // that `bind` keeps
   BindRequest bind;                       // empty: no shadow is asked
   AnswerEncoding encoding;
   std::function<Status(const BatchAnswers&)> answer;
@@ -42,12 +52,14 @@ struct CommittedRows {
     auto bind_again = [request = request, bind = bind](const ServedSignature& its) { return bind(its); };
     request->entry().shadow->ask({.bind = std::move(bind_again),
                                   .version = request->version(),
-                                  .signature = request->signature(),
+                                  .signature = signature,
                                   .answers = *answers,
-                                  .body_bytes = request->body_bytes()});
+                                  .kept_bytes = kept_bytes});
   }
   Status send(const BatchAnswers& answers) const {
-    HEADRACE_CHECK(request->reserve_answer(most_encoded_bytes(answers, encoding)));
+    const std::uint64_t bytes = most_encoded_bytes(answers, encoding);
+    HEADRACE_CHECK(request->reserve_answer(bytes));
+    if (bytes > kQuickBytes) CommitRound::send_committed();
     return answer(answers);
   }
 };
@@ -134,8 +146,9 @@ void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature,
   ServedVersion& version = *request->version();
   Batcher& batcher =
       version.batcher(static_cast<std::size_t>(request->signature() - version.model().signatures.data()));
-  auto rows = batcher.reserve((*bound)->rows(), (*bound)->row(),
-                              {.deadline = request->deadline(), .texts_bytes = (*bound)->texts_bytes()});
+  auto rows = batcher.reserve(
+      (*bound)->rows(), (*bound)->row(),
+      {.deadline = request->deadline(), .texts_bytes = (*bound)->texts_bytes(), .owner = request->version()});
   if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
   if (const Status filled = (*bound)->fill(*rows); !filled) return request->send_error(filled.error());
   if (RequestTrace* const trace = request->trace()) trace->mark("parse");
@@ -145,7 +158,13 @@ void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature,
   Shadow* const shadow = request->entry().shadow.get();
   if (shadow == nullptr || !shadow->draws(version)) bind = nullptr;
   const auto committed = std::make_shared<const CommittedRows>(
-      CommittedRows{std::move(request), std::move(logged), std::move(bind), encoding, std::move(answer)});
+      CommittedRows{.request = request,
+                    .logged = std::move(logged),
+                    .signature = request->signature(),
+                    .kept_bytes = request->body_bytes() + bytes_of(**bound),
+                    .bind = std::move(bind),
+                    .encoding = encoding,
+                    .answer = std::move(answer)});
   std::move(*rows).commit([committed](Result<BatchAnswers> answers) {
     committed->request->resume([committed, answers = std::move(answers)] { committed->finish(answers); });
   });
