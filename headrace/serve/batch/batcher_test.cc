@@ -51,7 +51,10 @@ class HeldRunner final : public BatchRunner {
     if (has_memory) return std::shared_ptr<BatchMemory>(std::make_shared<HeapMemory>(size_bytes));
     return Error{Code::kResourceExhausted, "no memory"};
   }
-  void run(ClosedBatch batch, Done done) override { held.emplace_back(std::move(batch), std::move(done)); }
+  void run(ClosedBatch batch, Done done) override {
+    held.emplace_back(std::move(batch), std::move(done));
+    if (on_run) std::exchange(on_run, nullptr)();
+  }
 
   // Runs the oldest; returns its rows.
   std::vector<float> run_one() {
@@ -75,6 +78,7 @@ class HeldRunner final : public BatchRunner {
   }
 
   bool has_memory = true;
+  std::function<void()> on_run;  // called once
   std::deque<std::pair<ClosedBatch, Done>> held;
 };
 
@@ -136,6 +140,56 @@ TEST_F(BatcherTest, WhatIsCommittedInARoundGoesTogetherAtItsEnd) {
   EXPECT_THAT(runner.run_one(), ElementsAre(7));
   send(batcher, {3});
   EXPECT_THAT(runner.run_one(), ElementsAre(3)) << "after the round";
+}
+
+TEST_F(BatcherTest, RoundsNestAndLeaveNothingBehind) {
+  Batcher batcher(runner, {}), other(runner, {});
+  runner.on_run = [&] {
+    const CommitRound inner;
+    send(other, {2});
+  };
+  const CommitRound round;
+  { const CommitRound inner; }
+  send(batcher, {1});
+  EXPECT_THAT(runner.held, IsEmpty()) << "the outer round goes on";
+  CommitRound::send_committed();
+  ASSERT_EQ(runner.held.size(), 2U) << "what is committed while others are sent";
+  EXPECT_THAT(runner.run_one(), ElementsAre(1));
+  EXPECT_THAT(runner.run_one(), ElementsAre(2));
+}
+
+TEST_F(BatcherTest, ARoundKeepsTheOwnerUntilItIsSent) {
+  auto owner = std::make_shared<int>();
+  const std::weak_ptr<int> weak = owner;
+  Batcher batcher(runner, {});
+  {
+    const CommitRound round;
+    send(batcher, {1}, {.owner = std::exchange(owner, nullptr)});
+  }
+  EXPECT_FALSE(weak.expired());
+  CommitRound::send_committed();
+  EXPECT_TRUE(weak.expired());
+  runner.run_one();
+}
+
+TEST_F(BatcherTest, WhatIsRunAloneExpiresToo) {
+  auto time = std::chrono::steady_clock::time_point(1h);
+  Batcher batcher(runner, {.now = [&] { return time; }});
+  send(batcher, {1});
+  send(batcher, {2}, {.deadline = time + 2h});
+  send(batcher, {3}, {.deadline = time + 1h});
+  runner.run_one();
+  const auto done = std::move(runner.held.front().second);
+  runner.held.pop_front();
+  done(Error{Code::kInvalidArgument, "a value"});
+  ASSERT_EQ(runner.held.size(), 1U) << "one at a time";
+  time += 1h;
+  batcher.expire();
+  EXPECT_EQ(errors[3].code, Code::kDeadlineExceeded);
+  EXPECT_THAT(runner.run_one(), ElementsAre(2));
+  EXPECT_THAT(answers[2], ElementsAre(2));
+  EXPECT_EQ(batcher.counts().waiting_rows, 0U);
+  EXPECT_EQ(batcher.counts().requests_in_flight, 0U);
 }
 
 TEST_F(BatcherTest, ALaneThatGetsIdleTakesWhatIsCommittedInARound) {
@@ -438,6 +492,7 @@ TEST_F(BatcherTest, TextsLieInTheBatch) {
   const auto done = std::move(runner.held.front().second);
   runner.held.pop_front();
   done(Error{Code::kInvalidArgument, "one of the texts"});
+  EXPECT_EQ(runner.held.front().first.layout.texts_bytes(), 3U) << "its own texts";
   EXPECT_THAT(texts_of_next(), ElementsAre("one")) << "alone";
   EXPECT_THAT(texts_of_next(), ElementsAre("two", "2"));
 }

@@ -155,6 +155,10 @@ class LiveModel::Worker {
     const bool is_to_wait = !now.version && now.is_coming_back;
     if (!is_to_wait) return found(std::move(now.version));
     std::unique_lock lock(waiting_mutex_);
+    if (is_closed_) {
+      lock.unlock();
+      return found(Error{Code::kUnavailable, concat(name_, " is not served any more")});
+    }
     if (waiting_.size() < kWaitingMax) {
       waiting_.push_back({version, label ? std::optional(std::string(*label)) : std::nullopt, besides,
                           deadline, std::move(found)});
@@ -475,6 +479,10 @@ class LiveModel::Worker {
       attend();
       if (!retired_.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+    {
+      const std::scoped_lock lock(waiting_mutex_);
+      is_closed_ = true;
+    }
     attend();
   }
 
@@ -565,6 +573,7 @@ class LiveModel::Worker {
   const std::shared_ptr<WorkerBell> bell_ = std::make_shared<WorkerBell>();
   std::atomic<bool> is_stopped_ = false;
   std::mutex waiting_mutex_;
+  bool is_closed_ = false;  // nobody answers those that wait any more
   std::vector<Waiting> waiting_;
   mutable std::mutex table_mutex_;
   std::shared_ptr<const VersionTable> table_ = std::make_shared<VersionTable>();

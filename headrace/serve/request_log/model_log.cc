@@ -23,7 +23,7 @@ std::shared_ptr<ModelLog> ModelLog::open(const Location& location, std::string m
       new ModelLog(std::move(log), std::move(model), std::move(options), background));
 }
 
-void ModelLog::append(BytesView framed_record) {
+std::string ModelLog::append(BytesView framed_record) {
   if (!log_->append(framed_record)) return drop();
   std::uint64_t dropped = 0;
   {
@@ -32,18 +32,17 @@ void ModelLog::append(BytesView framed_record) {
     dropped = std::exchange(dropped_in_row_, 0);
     if (!std::exchange(is_flush_ordered_, true)) order_flush();
   }
-  if (dropped != 0)
-    options_.remark(concat("requests of ", model_, " are logged again; ", dropped, " were not"));
+  return dropped == 0 ? "" : concat("requests of ", model_, " are logged again; ", dropped, " were not");
 }
 
-void ModelLog::drop() {
+std::string ModelLog::drop() {
   {
     const std::scoped_lock lock(mutex_);
     ++counts_.dropped;
-    if (dropped_in_row_++ != 0) return;
+    if (dropped_in_row_++ != 0) return "";
   }
-  options_.remark(concat("requests of ", model_, " are not logged: ", log_->location().describe(),
-                         " takes too few records; ", format_size(waiting_bytes()), " wait"));
+  return concat("requests of ", model_, " are not logged: ", log_->location().describe(),
+                " takes too few records; ", format_size(waiting_bytes()), " wait");
 }
 
 // REQUIRES: mutex_ is held

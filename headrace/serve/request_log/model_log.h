@@ -41,10 +41,11 @@ class ModelLog : public std::enable_shared_from_this<ModelLog> {
   static std::shared_ptr<ModelLog> open(const Location& location, std::string model, ModelLogOptions options,
                                         Background& background);
 
-  /// Adds a record as TFRecord frames it. Never waits for the store.
-  void append(BytesView framed_record);
-  /// Counts a record that was not appended; remarks when a row of them begins and ends.
-  void drop();
+  /// Adds a record as TFRecord frames it. Never waits for the store. Returns what is to be remarked: a row of
+  /// dropped records has ended, or begins; usually nothing.
+  [[nodiscard]] std::string append(BytesView framed_record);
+  /// Counts a record that was not appended. Returns what is to be remarked: a row of them begins.
+  [[nodiscard]] std::string drop();
   /// Writes everything. Remarks what is lost.
   void close();
 

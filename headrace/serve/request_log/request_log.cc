@@ -66,28 +66,42 @@ bool RequestLog::is_drawn() {
 std::shared_ptr<LoggedRequest> RequestLog::draw(std::string_view model, std::int64_t version,
                                                 const ServedSignature& signature, const ReservedRows& rows) {
   if (!is_drawn()) return nullptr;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (is_closing_ || !has_room(model, 1)) return nullptr;
-  }
+  if (!take_room(model, 0)) return nullptr;
   auto request = encode_predict_request(rows, signature, model);
   if (!request) {
     drop(model);
     return nullptr;
   }
-  const std::scoped_lock lock(mutex_);
-  if (is_closing_ || !has_room(model, request->size())) return nullptr;
-  ++in_flight_;
-  in_flight_bytes_ += request->size();
+  if (!take_room(model, request->size())) return nullptr;
   return std::shared_ptr<LoggedRequest>(
       new LoggedRequest(*this, model, version, signature, *std::move(request)));
 }
 
-// Otherwise counts a record that is dropped. REQUIRES: mutex_ is held
-bool RequestLog::has_room(std::string_view model, std::uint64_t bytes) {
-  const bool has_room = waiting_now() + bytes <= options_.waiting_bytes_max;
-  if (!has_room) log_of(model)->drop();
-  return has_room;
+// Room for a request in flight, or with 0 bytes only whether there is any; otherwise it counts as dropped.
+bool RequestLog::take_room(std::string_view model, std::uint64_t bytes) {
+  std::string remark;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (is_closing_) return false;
+    if (has_room(std::max<std::uint64_t>(bytes, 1))) {
+      in_flight_ += bytes != 0;
+      in_flight_bytes_ += bytes;
+      return true;
+    }
+    remark = log_of(model)->drop();
+  }
+  tell(remark);
+  return false;
+}
+
+// Without the mutex: it may take as long as whoever reads.
+void RequestLog::tell(const std::string& remark) const {
+  if (!remark.empty()) options_.remark(remark);
+}
+
+// REQUIRES: mutex_ is held
+bool RequestLog::has_room(std::uint64_t bytes) const {
+  return waiting_now() + bytes <= options_.waiting_bytes_max;
 }
 
 // REQUIRES: mutex_ is held
@@ -109,13 +123,23 @@ std::uint64_t RequestLog::waiting_now() const {
 }
 
 void RequestLog::append(std::string_view model, BytesView record) {
-  const std::scoped_lock lock(mutex_);
-  if (!is_closed_ && has_room(model, record.size())) log_of(model)->append(record);
+  std::string remark;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (is_closed_) return;
+    ModelLog& log = *log_of(model);
+    remark = has_room(record.size()) ? log.append(record) : log.drop();
+  }
+  tell(remark);
 }
 
 void RequestLog::drop(std::string_view model) {
-  const std::scoped_lock lock(mutex_);
-  log_of(model)->drop();
+  std::string remark;
+  {
+    const std::scoped_lock lock(mutex_);
+    remark = log_of(model)->drop();
+  }
+  tell(remark);
 }
 
 void RequestLog::end_request(std::uint64_t bytes) {

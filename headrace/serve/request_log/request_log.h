@@ -101,7 +101,9 @@ class RequestLog {
  private:
   friend class LoggedRequest;
   bool is_drawn();
-  bool has_room(std::string_view model, std::uint64_t bytes);
+  bool take_room(std::string_view model, std::uint64_t bytes);
+  void tell(const std::string& remark) const;
+  bool has_room(std::uint64_t bytes) const;
   const std::shared_ptr<ModelLog>& log_of(std::string_view model);
   std::uint64_t waiting_now() const;
   void append(std::string_view model, BytesView record);

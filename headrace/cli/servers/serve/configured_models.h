@@ -31,6 +31,8 @@ class ConfiguredModels {
   ConfiguredModels(ServedModels& served, ConfiguredModelsParts parts, const ServingConfiguration& first);
   /// Ends all models, and waits for those that hold them: as `stop`. REQUIRES: no more requests come
   ~ConfiguredModels();
+  /// Whether every model of `first` was started: the system may have refused a thread. Before `change_to`.
+  bool has_started_all() const { return coming_.empty(); }
   ConfiguredModels(const ConfiguredModels&) = delete;
   ConfiguredModels& operator=(const ConfiguredModels&) = delete;
 

@@ -76,6 +76,7 @@ struct EventLoop::State : std::enable_shared_from_this<EventLoop::State> {
   void drain(Listener& listener);
   void take_woken();
   void user_was_called();
+  void end_round() const;
 
   const EventLoopOptions options;
   asio::io_context context{1};
@@ -212,8 +213,14 @@ void EventLoop::State::take_woken() {
     const std::lock_guard lock(mutex);
     taken.swap(woken);
   }
-  const UserCalls calls(*this);
-  for (const std::shared_ptr<TransportUser>& user : taken) user->woken();
+  for (const std::shared_ptr<TransportUser>& user : taken) {
+    const UserCalls calls(*this);
+    try {
+      user->woken();
+    } catch (const std::bad_alloc&) {
+      // This one's request is answered by the end of its Responder; others are woken all the same.
+    }
+  }
 }
 
 // The loop comes to the end of the round after everything that the system has reported already.
@@ -224,15 +231,23 @@ void EventLoop::State::user_was_called() {
     try {
       asio::post(context, [this] {
         round_since.reset();
-        options.on_round_end();
+        end_round();
       });
       round_since = now;
     } catch (const std::bad_alloc&) {
-      options.on_round_end();
+      end_round();
     }
   } else if (now - *round_since > kRoundMax) {
     round_since = now;
+    end_round();
+  }
+}
+
+void EventLoop::State::end_round() const {
+  try {
     options.on_round_end();
+  } catch (const std::bad_alloc&) {
+    // What was to be done is done with what comes later.
   }
 }
 
@@ -242,10 +257,12 @@ void EventLoop::State::tick() {
     if (error || is_ending) return;
     const auto now = TransportUser::Clock::now();
     std::vector<std::shared_ptr<TransportUser>> all;
-    const UserCalls calls(*this);
     all.reserve(users.size());
     for (const auto& [key, user] : users) all.push_back(user);
-    for (const std::shared_ptr<TransportUser>& user : all) user->tick(now);
+    for (const std::shared_ptr<TransportUser>& user : all) {
+      const UserCalls calls(*this);
+      user->tick(now);
+    }
     tick();
   });
 }

@@ -112,6 +112,8 @@ class Server {
             .remark = [this](const std::string& text) { say(text); },
             .drain_max = drain_max_},
         first);
+    if (!configured_->has_started_all())
+      return Error{Code::kResourceExhausted, "the system refuses threads: a model cannot be served"};
     if (followed) {
       following_.emplace(*configured_, *std::move(followed), poll_each_, change_recorder(),
                          [this](const std::string& text) { say(text); });
@@ -302,11 +304,11 @@ class Server {
   // Readiness says no; requests that were accepted are answered.
   Status drain() {
     say("draining");
-    following_.reset();
+    const Clock::time_point deadline = Clock::now() + drain_max_;
     router_->begin_drain();
     if (grpc_) grpc_router_->begin_drain();
+    following_.reset();
     http_->stop_accepting();
-    const Clock::time_point deadline = Clock::now() + drain_max_;
     const bool is_grpc_idle = !grpc_ || grpc_->stop(deadline);
     const bool is_idle = http_->wait_until_idle(deadline) && is_grpc_idle;
     if (request_log_) request_log_->close(deadline);

@@ -19,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kRest = "rest-v1";
 constexpr std::string_view kInfer = "kserve-v2";
+constexpr std::size_t kQuickBytes = 64 << 10;
 constexpr std::string_view kHeaderLength = "Inference-Header-Content-Length";
 constexpr std::string_view kTimeoutHeader = "X-Request-Timeout-Ms";
 constexpr std::int64_t kTimeoutMaxMs = 3'600'000;
@@ -121,6 +122,8 @@ HeadVerdict RequestRouter::judge(const RequestHead& head) const {
 void RequestRouter::end_round() { CommitRound::send_committed(); }
 
 void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
+  // Others do not wait while a large body is parsed.
+  if (request.body.size() > kQuickBytes) end_round();
   const CommitRound round;
   const std::string_view target = request.head.target();
   if (options_.has_page && StatusPage::has(path_of(target))) {

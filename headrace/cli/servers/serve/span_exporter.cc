@@ -10,6 +10,7 @@ constexpr std::size_t kWaitingSpansMax = 8192;
 constexpr std::size_t kSpansOfExport = 512;
 constexpr std::chrono::milliseconds kExportEach{1'000};
 constexpr std::chrono::milliseconds kCollectorPatience{5'000};
+constexpr std::chrono::seconds kEndPatience{3};
 constexpr std::chrono::milliseconds kConnectPatience{2'000};
 
 // The numbers of OTLP.
@@ -78,10 +79,12 @@ Result<std::unique_ptr<SpanExporter>> SpanExporter::start(std::string_view url,
 
 SpanExporter::~SpanExporter() {
   {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     is_ending_ = true;
+    changed_.notify_all();
+    has_ended_.wait_for(lock, kEndPatience, [this] { return is_done_; });
   }
-  changed_.notify_all();
+  stop_.request_stop();
   thread_.join();
 }
 
@@ -105,8 +108,17 @@ SpanExporter::Counts SpanExporter::counts() const {
 }
 
 void SpanExporter::work() {
+  export_until_end();
+  {
+    const std::scoped_lock lock(mutex_);
+    is_done_ = true;
+  }
+  has_ended_.notify_all();
+}
+
+void SpanExporter::export_until_end() {
   std::unique_lock lock(mutex_);
-  for (;;) {
+  while (!stop_.stop_requested()) {
     changed_.wait_for(lock, kExportEach, [this] { return is_ending_ || waiting_.size() >= kSpansOfExport; });
     if (waiting_.empty()) {
       if (is_ending_) return;
@@ -134,7 +146,8 @@ void SpanExporter::send(const std::deque<Span>& spans) {
                                          .body = as_bytes(body),
                                          .max_body_bytes = 64 << 10,
                                          .repeatable = false,
-                                         .stall_timeout = kCollectorPatience});
+                                         .stall_timeout = kCollectorPatience},
+                                        stop_.get_token());
   const bool is_taken = response && response->is_success();
   {
     const std::scoped_lock lock(mutex_);

@@ -64,6 +64,7 @@ class SpanExporter {
  private:
   SpanExporter(HttpEndpoint collector, std::function<void(const std::string&)> remark);
   void work();
+  void export_until_end();
   void send(const std::deque<Span>& spans);
 
   const HttpEndpoint collector_;
@@ -75,6 +76,9 @@ class SpanExporter {
   std::condition_variable changed_;
   std::deque<Span> waiting_;
   bool is_ending_ = false;
+  bool is_done_ = false;
+  std::condition_variable has_ended_;
+  std::stop_source stop_;
   Counts counts_;
   std::thread thread_;
 };
