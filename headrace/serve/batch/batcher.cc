@@ -383,8 +383,8 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     act(std::move(actions));
   }
 
-  // A batch of its own for a piece of one that was refused, so that the others of that are answered. Its texts
-  // are those of the piece.
+  // A batch of its own for a piece of one that was refused, so that the others of that one are answered. Its
+  // texts are those of the piece.
   Result<Batch> batch_alone(const Alone& alone) {
     Piece& piece = alone.request->pieces[alone.index];
     const std::uint64_t texts =

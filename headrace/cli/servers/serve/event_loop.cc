@@ -247,7 +247,7 @@ void EventLoop::State::end_round() const {
   try {
     options.on_round_end();
   } catch (const std::bad_alloc&) {
-    // What was to be done is done with what comes later.
+    // It is done with the next round.
   }
 }
 
