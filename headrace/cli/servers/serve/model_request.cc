@@ -26,6 +26,12 @@ std::uint64_t bytes_of(const BoundRequest& bound) {
   return bound.rows() * row_bytes_of(bound.row()) + bound.texts_bytes();
 }
 
+// The time that a version itself has for a request, if the client gives it as much as the model does: some of
+// it has passed until the whole request was there.
+std::chrono::nanoseconds own_time(const ServedEntry& entry) {
+  return std::chrono::nanoseconds(entry.deadline) * 9 / 10;
+}
+
 // Rows that were committed, until their answers come.
 struct CommittedRows {
   std::shared_ptr<ModelRequest> request;
@@ -87,6 +93,10 @@ CanaryRequest::Outcome ModelRequest::outcome(unsigned status) const {
   if (status < 400) return Outcome::kAnswered;
   if (engine_error_ == Code::kInvalidArgument || engine_error_ == Code::kOutOfRange)
     return Outcome::kRejected;
+  if (!engine_error_ && status == http_status(Code::kDeadlineExceeded)) return Outcome::kNotCounted;
+  // An engine may also say so by itself, before the deadline.
+  if (engine_error_ == Code::kDeadlineExceeded && Clock::now() >= deadline())
+    return canary_request_.age() < own_time(*entry_) ? Outcome::kGivenUp : Outcome::kFailed;
   // A model that misses a file says 404, which a client has not caused.
   const bool is_engines_fault =
       engine_error_ && engine_error_ != Code::kResourceExhausted && engine_error_ != Code::kCancelled;
