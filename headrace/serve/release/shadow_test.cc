@@ -6,6 +6,7 @@
 
 #include "headrace/serve/live_model/test_model_test.h"
 #include "headrace/serve/protocol/rest_v1_request.h"
+#include "headrace/serve/release/canary.h"
 
 namespace headrace {
 namespace {
@@ -91,11 +92,23 @@ TEST_F(ShadowTest, ASampleIsDrawnAndNeverOfItsOwnAnswers) {
   Shadow shadow(*model, {.version = 2U, .fraction = kFullShare / 10});
   const auto first = *model->find(1, {}), own = *model->find(2, {});
   int drawn = 0;
-  for (int i = 0; i < 1'000; ++i) drawn += shadow.draws(*first) ? 1 : 0;
-  EXPECT_EQ(drawn, 100);
+  for (int i = 0; i < 10'000; ++i) drawn += shadow.draws(*first) ? 1 : 0;
+  EXPECT_NEAR(drawn, 1'000, 100);
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(shadow.draws(*own));
   Shadow nowhere(*model, {.version = 7U, .fraction = kFullShare});
   EXPECT_FALSE(nowhere.draws(*first));
+}
+
+TEST_F(ShadowTest, ACanaryTakesNothingFromItsSample) {
+  const auto first = *model->find(1, {}), second = *model->find(2, {});
+  for (const std::uint64_t shadowed : {1U, 2U}) {
+    Canary canary("m", {.version = 2U, .weight = kFullShare / 10}, [](const std::string&) {});
+    Shadow shadow(*model, {.version = shadowed, .fraction = kFullShare / 10});
+    int drawn = 0;
+    for (int i = 0; i < 10'000; ++i) drawn += shadow.draws(canary.draws({}) ? *second : *first) ? 1 : 0;
+    const int others = shadowed == 2 ? 9'000 : 1'000;
+    EXPECT_NEAR(drawn, others / 10, others / 30);
+  }
 }
 
 TEST_F(ShadowTest, AVersionThatFailsIsCounted) {
