@@ -158,5 +158,40 @@ TEST_F(CanaryRequestsTest, AnEngineThatGivesUpByItselfHasFailed) {
   EXPECT_EQ(canary_->counts().failed, 1U);
 }
 
+TEST_F(CanaryRequestsTest, AnEngineWithoutMemoryHasFailedButNotAServerWithoutMemory) {
+  ask({.has_memory = false});
+  wait_for(1);
+  EXPECT_EQ(canary_->counts().requests, 0U);
+  error_ = Error{Code::kResourceExhausted, "out of memory"};
+  ask({});
+  wait_for(2);
+  EXPECT_EQ(canary_->counts().failed, 1U);
+}
+
+TEST_F(CanaryRequestsTest, AVersionWhoseQueueIsFullHasFailed) {
+  is_held_ = true;
+  const int full = 1 + (1024 + 64) / 64;  // batches: one runs
+  for (int i = 0; i < full; ++i) ask({.rows = 64});
+  EXPECT_EQ(canary_->counts().requests, 0U);
+  ask({});
+  wait_for(1);
+  EXPECT_EQ(canary_->counts().failed, 1U);
+  is_held_ = false;
+  wait_for(full + 1);
+}
+
+TEST_F(CanaryRequestsTest, AClientThatIsInMoreOfAHurryThanTheQueueIsNotTheVersionsFault) {
+  is_held_ = true;
+  ask({});
+  std::this_thread::sleep_for(milliseconds(1'500));  // which batches take from now on
+  is_held_ = false;
+  wait_for(1);
+  is_held_ = true;
+  ask({});
+  ask({.given_time = milliseconds(1'000)});
+  wait_for(2);
+  EXPECT_EQ(canary_->counts().requests, 1U) << "the first one";
+}
+
 }  // namespace
 }  // namespace headrace
