@@ -77,6 +77,7 @@ class ConfiguredModels {
   std::shared_ptr<Shadow> start_shadow(const std::string& name, const LiveModel& live,
                                        const ShadowOptions& options) const;
   void change_model(const std::string& name, const ModelConfiguration& configuration);
+  void change_served(const std::string& name, Served& served, const ModelConfiguration& configuration);
   void retire(std::shared_ptr<const ServedEntry> entry, bool ends_model, std::chrono::milliseconds time);
   void retire_coming(const std::string& name);
   void end_retired();

@@ -162,6 +162,34 @@ TEST_F(ConfiguredModelsTest, DeadlinesAndCanariesChangeWithoutALoad) {
   EXPECT_THAT(started, ElementsAre("a place"));
 }
 
+TEST_F(ConfiguredModelsTest, ACanaryIsRolledBackAtOnceAlsoWhileAnotherModelIsAwaited) {
+  ServingConfiguration configuration = of({{"a", "place"}});
+  configuration.models["a"].canary = CanaryOptions{.version = 2U, .weight = kFullShare};
+  begin(configuration);
+  attend_until([&] { return served.are_ready(); });
+  const LiveModel* const live = (*served.find("a"))->live.get();
+  configuration.models["a"].place = "late";
+  models->change_to(configuration);
+  models->attend();
+  EXPECT_TRUE((*served.find("a"))->canary->draws({}));
+
+  configuration.models["a"].canary->weight = 0;
+  configuration.models["a"].deadline = milliseconds(7);
+  models->change_to(configuration);
+  EXPECT_FALSE((*served.find("a"))->canary->draws({}));
+  EXPECT_EQ((*served.find("a"))->deadline, milliseconds(7));
+  EXPECT_EQ((*served.find("a"))->live.get(), live);
+  configuration.models["a"].canary.reset();
+  models->change_to(configuration);
+  EXPECT_EQ((*served.find("a"))->canary, nullptr);
+
+  *gate = true;
+  attend_until([&] { return (*served.find("a"))->live.get() != live; });
+  EXPECT_EQ((*served.find("a"))->canary, nullptr);
+  EXPECT_EQ((*served.find("a"))->deadline, milliseconds(7));
+  EXPECT_THAT(started, ElementsAre("a place", "a late"));
+}
+
 TEST_F(ConfiguredModelsTest, AModelForWhichTheSystemRefusesAThreadCostsNobodyElse) {
   begin(of({{"a", "place"}}));
   attend_until([&] { return served.are_ready(); });
