@@ -48,6 +48,7 @@ Status read_percent(TomlKeys& keys, const NamedTable& in, std::string_view key, 
   if (!percent || !(*percent >= 0 && *percent <= 100))
     return keys.error(*node, key, "must be a number of percent from 0 to 100");
   value = static_cast<std::uint64_t>(std::llround(*percent * 100));
+  if (value == 0 && *percent > 0) return keys.error(*node, key, "must be 0, or 0.01 percent at least");
   return {};
 }
 

@@ -123,6 +123,8 @@ TEST(ServingConfiguration, WhatIsWrongInACanaryIsNamed) {
               StartsWith(at + "weight must be a number of percent"));
   EXPECT_THAT(problem_of_canary("max-error-rate = 2\nversion = 5\nweight = 1"),
               StartsWith(at + "max-error-rate must be a number from 0 to 1"));
+  EXPECT_THAT(problem_of_canary("weight = 0.004\nversion = 5"),
+              StartsWith(at + "weight must be 0, or 0.01 percent at least"));
   EXPECT_THAT(problem_of_canary("max-latency = 200\nversion = 5\nweight = 1"),
               StartsWith(at + "max-latency "));
   EXPECT_THAT(problem_of_canary("wait = 5\nversion = 5\nweight = 1"),

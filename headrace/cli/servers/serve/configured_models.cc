@@ -1,5 +1,6 @@
 #include "headrace/cli/servers/serve/configured_models.h"
 
+#include <algorithm>
 #include <system_error>
 #include <thread>
 
@@ -165,6 +166,22 @@ std::vector<ConfiguredModels::Withdrawal> ConfiguredModels::take_withdrawals() {
     out.push_back({name, canary->options().version, *withdrawn});
   }
   return out;
+}
+
+void ConfiguredModels::remark_absent_versions() {
+  for (auto& [name, served] : served_) {
+    if (!can_answer(*served.entry)) continue;
+    std::vector<VersionName> absent;
+    for (const VersionName& version : released_versions(*served.entry)) {
+      const auto found = served.entry->live->find(version);
+      if (found || found.error().code != Code::kNotFound) continue;
+      absent.push_back(version);
+      if (std::ranges::count(served.absent, version) != 0) continue;
+      parts_.remark(
+          concat(name, ": the canary or shadow gets nothing: ", found.error().message, ", and loads none"));
+    }
+    served.absent = std::move(absent);
+  }
 }
 
 void ConfiguredModels::attend() {

@@ -46,6 +46,9 @@ class ConfiguredModels {
   };
   /// Canaries that were withdrawn since the last call.
   std::vector<Withdrawal> take_withdrawals();
+  /// Tells an operator, once for each, of versions of canaries and shadows that a model which is ready neither
+  /// has nor loads.
+  void remark_absent_versions();
   /// Call it again and again: gives models that are ready their places, and ends those that nobody holds.
   void attend();
   /// Ends everything at once, requests in flight, too.
@@ -55,7 +58,8 @@ class ConfiguredModels {
   struct Served {
     ModelConfiguration configuration;
     std::shared_ptr<const ServedEntry> entry;
-    std::shared_ptr<Canary> told{};  // its withdrawal was taken
+    std::shared_ptr<Canary> told{};     // its withdrawal was taken
+    std::vector<VersionName> absent{};  // of its releases, as was remarked
   };
   struct Coming {
     ModelConfiguration configuration;
