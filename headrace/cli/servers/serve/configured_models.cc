@@ -122,7 +122,7 @@ void ConfiguredModels::change_model(const std::string& name, const ModelConfigur
   start(name, next);
 }
 
-// What is in force without a load, also while another model is being loaded.
+// Applies all that needs no load, also while another model is being loaded.
 void ConfiguredModels::change_served(const std::string& name, Served& served,
                                      const ModelConfiguration& configuration) {
   ModelConfiguration changed = served.configuration;

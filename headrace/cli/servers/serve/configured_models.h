@@ -46,7 +46,7 @@ class ConfiguredModels {
   };
   /// Canaries that were withdrawn since the last call.
   std::vector<Withdrawal> take_withdrawals();
-  /// Tells an operator, once for each, of versions of canaries and shadows that a model which is ready neither
+  /// Tells an operator, once for each, of versions of canaries and shadows that a ready model neither
   /// has nor loads.
   void remark_absent_versions();
   /// Call it again and again: gives models that are ready their places, and ends those that nobody holds.
