@@ -194,7 +194,7 @@ def test_a_shadow_is_compared_and_costs_clients_nothing(build, folder, tmp_path)
     config = tmp_path / "serving.toml"
     HalfPlusTwo(2).save(tmp_path / "half/1")
     HalfPlusTwo(2.5).save(tmp_path / "half/2")
-    shadow = "[models.{0}.shadow]\nversion = 2\nfraction = 50\n"
+    shadow = "[models.{0}.shadow]\nversion = 2\nfraction = 100\n"
     config.write_text(
         model_text("half", tmp_path / "half", 'versions = "all"\n' + shadow.format("half"))
         + model_text("failing", folder / "failing", 'versions = "all"\n' + shadow.format("failing"))
@@ -204,25 +204,25 @@ def test_a_shadow_is_compared_and_costs_clients_nothing(build, folder, tmp_path)
         for name in ("half", "failing"):
             server.wait_until(lambda name=name: len(json.loads(
                 ask(f"{server.url}/v2/models/{name}")[1])["versions"]) == 2)  # fmt: skip
-            answers = [ask_half(server, name)() for _ in range(20)]
-            assert answers == [(200, {"predictions": [3.0]})] * 20
+            answers = [ask_half(server, name)() for _ in range(15)]
+            assert answers == [(200, {"predictions": [3.0]})] * 15
 
         def state(name: str) -> dict:
             return server.models()[name]["shadow"]
 
-        server.wait_until(lambda: state("half")["requests"] == 10)
-        assert (state("half")["rows_that_differ"], state("half")["largest_difference"]) == (10, 0.5)
-        server.wait_until(lambda: state("failing")["failed"] == 10)
+        server.wait_until(lambda: state("half")["requests"] == 15)
+        assert (state("half")["rows_that_differ"], state("half")["largest_difference"]) == (15, 0.5)
+        server.wait_until(lambda: state("failing")["failed"] == 15)
         assert "no/such/file" in state("failing")["last_error"]
         metrics = server.admin("/metrics")[1]
-        assert 'headrace_serve_shadow_requests_total{model="half",outcome="compared"} 10' in metrics
-        assert 'headrace_serve_shadow_differing_rows_total{model="half"} 10' in metrics
+        assert 'headrace_serve_shadow_requests_total{model="half",outcome="compared"} 15' in metrics
+        assert 'headrace_serve_shadow_differing_rows_total{model="half"} 15' in metrics
         triton = tritonclient.http.InferenceServerClient(f"127.0.0.1:{server.port}")
         given = tritonclient.http.InferInput("x", [1], "FP32")
         given.set_data_from_numpy(np.array([2], np.float32), binary_data=True)
         for _ in range(2):
             assert triton.infer("half", [given]).as_numpy("y") == [3.0]
-        server.wait_until(lambda: state("half")["requests"] == 11)
+        server.wait_until(lambda: state("half")["requests"] == 17)
 
 
 def test_models_and_a_configuration_exclude_each_other(headrace, folder, tmp_path):

@@ -14,6 +14,7 @@ constexpr std::size_t kMostModels = 1'000;
 constexpr std::size_t kLongestName = 128;
 constexpr std::chrono::hours kLongestTime{24};
 constexpr std::int64_t kMostMinRequests = 1'000'000;
+constexpr std::string_view kPolicies = "default, latest:N, all, or numbers as in 3,5";
 
 // A table of the file, and what it stands in.
 struct NamedTable {
@@ -30,12 +31,12 @@ Result<NamedTable> table_of(const TomlNode& node, std::string name, std::string_
 }
 
 Status read_duration(TomlKeys& keys, std::string_view key, std::chrono::milliseconds& value) {
-  std::string text;
-  HEADRACE_CHECK(keys.text(key, text));
-  if (text.empty()) return {};
-  const auto time = parse_duration(text);
+  const TomlNode* const node = keys.find(key);
+  if (node == nullptr) return {};
+  const auto* const text = node->get<std::string>();
+  const auto time = text != nullptr ? parse_duration(*text) : std::nullopt;
   if (!time || time->count() == 0 || *time > kLongestTime)
-    return keys.error(*keys.find(key), key, "must be a time up to 24h, as in \"200ms\", \"30s\" or \"5m\"");
+    return keys.error(*node, key, "must be a time up to 24h, as in \"200ms\", \"30s\" or \"5m\"");
   value = *time;
   return {};
 }
@@ -48,6 +49,7 @@ Status read_percent(TomlKeys& keys, const NamedTable& in, std::string_view key, 
   if (!percent || !(*percent >= 0 && *percent <= 100))
     return keys.error(*node, key, "must be a number of percent from 0 to 100");
   value = static_cast<std::uint64_t>(std::llround(*percent * 100));
+  if (value == 0 && *percent > 0) return keys.error(*node, key, "must be 0, or 0.01 percent at least");
   return {};
 }
 
@@ -138,9 +140,9 @@ Result<ModelConfiguration> read_model(const NamedTable& in, std::string_view sou
   if (const Status known = check_place(out.place); !known)
     return keys.error(*place, "place", concat("cannot be used: ", known.error().message));
   if (const TomlNode* const versions = keys.find("versions")) {
-    std::string text;
-    HEADRACE_CHECK(keys.text("versions", text));
-    auto policy = parse_version_policy(text);
+    const auto* const text = versions->get<std::string>();
+    if (text == nullptr) return keys.error(*versions, "versions", concat("must be a text: ", kPolicies));
+    auto policy = parse_version_policy(*text);
     if (!policy) return keys.error(*versions, "versions", policy.error().message);
     out.versions = *std::move(policy);
   }
@@ -202,8 +204,7 @@ Result<VersionPolicy> parse_version_policy(std::string_view text) {
       const auto number = parse_number<std::uint64_t>(word);
       if (!number) {
         return Error{Code::kInvalidArgument,
-                     concat("is ", printable_line(text, 64),
-                            "; it must be default, latest:N, all, or numbers as in 3,5")};
+                     concat("is ", printable_line(text, 64), "; it must be ", kPolicies)};
       }
       policy.numbers.push_back(*number);
     }

@@ -105,6 +105,8 @@ TEST(ServingConfiguration, WhatIsWrongIsNamedWithItsLineAndWhatIsAllowed) {
   EXPECT_EQ(problem_of_line("lanes = \"2\""), at + "lanes must be a whole number from 1 to 256");
   EXPECT_THAT(problem_of_line("versions = \"few\""),
               StartsWith(at + "versions is few; it must be default, latest:N, all"));
+  EXPECT_EQ(problem_of_line("versions = 3"),
+            at + "versions must be a text: default, latest:N, all, or numbers as in 3,5");
   EXPECT_THAT(problem_of_line("versions = \"latest:0\""), StartsWith(at + "versions "));
   EXPECT_THAT(problem_of_line("deadline = \"soon\""), StartsWith(at + "deadline must be a time"));
   EXPECT_THAT(problem_of_line("batch-sizes = [8, 1]"), HasSubstr("batch-sizes do not fit"));
@@ -123,8 +125,10 @@ TEST(ServingConfiguration, WhatIsWrongInACanaryIsNamed) {
               StartsWith(at + "weight must be a number of percent"));
   EXPECT_THAT(problem_of_canary("max-error-rate = 2\nversion = 5\nweight = 1"),
               StartsWith(at + "max-error-rate must be a number from 0 to 1"));
+  EXPECT_THAT(problem_of_canary("weight = 0.004\nversion = 5"),
+              StartsWith(at + "weight must be 0, or 0.01 percent at least"));
   EXPECT_THAT(problem_of_canary("max-latency = 200\nversion = 5\nweight = 1"),
-              StartsWith(at + "max-latency "));
+              StartsWith(at + "max-latency must be a time up to 24h"));
   EXPECT_THAT(problem_of_canary("wait = 5\nversion = 5\nweight = 1"),
               StartsWith(at + "wait is not known here"));
 }

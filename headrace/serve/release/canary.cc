@@ -164,6 +164,7 @@ void CanaryRequest::finish(Outcome outcome) {
     state->in_flight.erase(start_);
     if (outcome == Outcome::kNotCounted) return;
     const bool is_slow = state->options.max_latency && took > *state->options.max_latency;
+    if (outcome == Outcome::kGivenUp && !is_slow) return;
     if (outcome == Outcome::kRejected) {
       state->add({.rejected = 1});
     } else {
@@ -171,6 +172,12 @@ void CanaryRequest::finish(Outcome outcome) {
     }
   }
   state->judge();
+}
+
+std::chrono::nanoseconds CanaryRequest::age() const {
+  if (!state_) return {};
+  const std::scoped_lock lock(state_->mutex);
+  return state_->generation == generation_ ? state_->now() - *start_ : std::chrono::nanoseconds{};
 }
 
 Canary::Canary(std::string model, CanaryOptions options, std::function<void(const std::string&)> remark,
@@ -205,9 +212,10 @@ CanaryRequest Canary::begin(std::uint64_t version) {
 }
 
 void Canary::count_other(CanaryRequest::Outcome outcome) {
-  if (outcome == CanaryRequest::Outcome::kNotCounted) return;
+  using Outcome = CanaryRequest::Outcome;
+  if (outcome == Outcome::kNotCounted || outcome == Outcome::kGivenUp) return;
   const std::scoped_lock lock(state_->mutex);
-  state_->add({.others = 1, .others_rejected = outcome == CanaryRequest::Outcome::kRejected ? 1U : 0U});
+  state_->add({.others = 1, .others_rejected = outcome == Outcome::kRejected ? 1U : 0U});
 }
 
 Canary::Counts Canary::counts() const {

@@ -50,6 +50,7 @@ class CanaryRequest {
   enum class Outcome : std::uint8_t {
     kAnswered,
     kFailed,      // the version's fault
+    kGivenUp,     // the client did not wait longer: it counts only if it was slow already
     kRejected,    // the version did not like the values: its fault, or the client's
     kNotCounted,  // the client's fault, or the server's
   };
@@ -59,6 +60,8 @@ class CanaryRequest {
   ~CanaryRequest() { finish(Outcome::kNotCounted); }
   /// Only the first call counts.
   void finish(Outcome outcome);
+  /// Time since `begin`; 0 if it does not count any more.
+  std::chrono::nanoseconds age() const;
 
  private:
   friend class Canary;
@@ -94,7 +97,7 @@ class Canary {
   void count_other(CanaryRequest::Outcome outcome);
 
   struct Counts {
-    std::uint64_t requests = 0;  // that were answered, or failed, since it was made
+    std::uint64_t requests = 0;  // that were answered, failed, or given up slow, since it was made
     std::uint64_t failed = 0;
     std::uint64_t slow = 0;  // slower than max_latency
     std::uint64_t rejected = 0;

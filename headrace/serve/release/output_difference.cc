@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/engine/tensor_cast.h"
 #include "headrace/serve/protocol/answers.h"
 
 namespace headrace {
@@ -90,6 +91,39 @@ bool is_same_value(DataType type, const OutputRow& a, const OutputRow& b, std::u
   return std::memcmp(bytes, others, elements * size) == 0;
 }
 
+// Halves get numbers of 32 bits, which have differences. `kept` has their memory.
+Status widen(std::vector<AnswerOutput>& outputs, std::vector<Tensor>& kept) {
+  for (AnswerOutput& output : outputs) {
+    if (output.type != DataType::kFloat16 && output.type != DataType::kBfloat16) continue;
+    for (AnswerPart& part : output.parts) {
+      const auto elements = static_cast<std::int64_t>(part.rows * part.row.elements());
+      const auto* const first = static_cast<const std::byte*>(part.tensor.data) +
+                                part.first_element(0) * data_type_size_bytes(output.type);
+      HEADRACE_TRY(Tensor wide,
+                   cast_tensor(output.name, {output.type, {elements}, first, {}}, DataType::kFloat32));
+      part.tensor = wide.view();
+      part.first_row = 0;
+      kept.push_back(std::move(wide));
+    }
+    output.type = DataType::kFloat32;
+  }
+  return {};
+}
+
+Status check_same_outputs(const std::vector<AnswerOutput>& outputs, const std::vector<AnswerOutput>& others) {
+  for (const AnswerOutput& output : outputs) {
+    const AnswerOutput* const other = find_output(others, output.name);
+    if (other != nullptr && other->type == output.type) continue;
+    return Error{Code::kFailedPrecondition,
+                 concat("the other version has no output ", output.name, " of this type")};
+  }
+  for (const AnswerOutput& other : others) {
+    if (find_output(outputs, other.name) != nullptr) continue;
+    return Error{Code::kFailedPrecondition, concat("only the other version has an output ", other.name)};
+  }
+  return {};
+}
+
 // Whether the rows differ.
 bool compare_row(DataType type, const OutputRow& a, const OutputRow& b, double tolerance, double& largest) {
   if (!(a.part->row == b.part->row)) return true;
@@ -106,17 +140,17 @@ bool compare_row(DataType type, const OutputRow& a, const OutputRow& b, double t
 Result<OutputDifference> compare_outputs(const BatchAnswers& answers, const ServedSignature& signature,
                                          const BatchAnswers& others, const ServedSignature& other_signature,
                                          double tolerance) {
-  HEADRACE_TRY(const auto outputs, join_answers(answers, signature, "row"));
-  HEADRACE_TRY(const auto other_outputs, join_answers(others, other_signature, "row"));
+  HEADRACE_TRY(auto outputs, join_answers(answers, signature, "row"));
+  HEADRACE_TRY(auto other_outputs, join_answers(others, other_signature, "row"));
+  HEADRACE_CHECK(check_same_outputs(outputs, other_outputs));
+  std::vector<Tensor> widened;
+  HEADRACE_CHECK(widen(outputs, widened));
+  HEADRACE_CHECK(widen(other_outputs, widened));
   OutputDifference out;
   std::vector<bool> differs;
   for (const AnswerOutput& output : outputs) {
-    const AnswerOutput* const other = find_output(other_outputs, output.name);
-    if (other == nullptr || other->type != output.type) {
-      return Error{Code::kFailedPrecondition,
-                   concat("the other version has no output ", output.name, " of this type")};
-    }
-    const std::vector<OutputRow> rows = rows_of(output), other_rows = rows_of(*other);
+    const std::vector<OutputRow> rows = rows_of(output);
+    const std::vector<OutputRow> other_rows = rows_of(*find_output(other_outputs, output.name));
     if (rows.size() != other_rows.size() || (!differs.empty() && differs.size() != rows.size()))
       return Error{Code::kFailedPrecondition, concat("output ", output.name, " has other rows")};
     differs.resize(rows.size());

@@ -19,7 +19,7 @@ struct OutputDifference {
 /// Compares each output of `answers` with the output of that name of `others`. A row differs if a number
 /// differs by more than `tolerance`, or if a text, a shape, or a value of another type is not the same. Two
 /// NaN are the same.
-/// \error kFailedPrecondition  an output is missing or of another type, or the numbers of rows differ
+/// \error kFailedPrecondition  only one has an output, it is of another type, or the numbers of rows differ
 /// \error any                  a row has no answer: its error
 Result<OutputDifference> compare_outputs(const BatchAnswers& answers, const ServedSignature& signature,
                                          const BatchAnswers& others, const ServedSignature& other_signature,

@@ -64,6 +64,32 @@ TEST(OutputDifference, WholeNumbersDoNotWrap) {
   EXPECT_EQ(compare<std::uint8_t>({0}, {255}).largest, 255.0);
 }
 
+TEST(OutputDifference, HalvesAreNumbers) {
+  // Rows of one half: 1 and infinity, and the number after 1.
+  const auto compare_halves = [](DataType type, std::vector<std::uint16_t> a, std::vector<std::uint16_t> b,
+                                 double tolerance) {
+    const ServedSignature signature = signature_of({{"y", type, {-1}}});
+    const auto answers = [type](const std::vector<std::uint16_t>& bits) {
+      auto outputs = std::make_shared<BatchOutputs>();
+      outputs->tensors = {{type, {3}, bits.data(), {}}};
+      return BatchAnswers{{std::move(outputs), 1, 2}};  // the first row is of another request
+    };
+    const auto out = compare_outputs(answers(a), signature, answers(b), signature, tolerance);
+    EXPECT_TRUE(out) << out.error().message;
+    return out ? *out : OutputDifference{};
+  };
+  for (const double tolerance : {0.0, 0.01}) {
+    const auto half = compare_halves(DataType::kFloat16, {0, 0x3c00, 0x7c00}, {9, 0x3c01, 0x7c00}, tolerance);
+    EXPECT_EQ(half.rows, 2U);
+    EXPECT_EQ(half.rows_that_differ, tolerance == 0 ? 1U : 0U);
+    EXPECT_EQ(half.largest, 0x1p-10);
+    const auto brain =
+        compare_halves(DataType::kBfloat16, {0, 0x3f80, 0x7f80}, {9, 0x3f81, 0x7f80}, tolerance);
+    EXPECT_EQ(brain.rows_that_differ, tolerance == 0 ? 1U : 0U);
+    EXPECT_EQ(brain.largest, 0x1p-7);
+  }
+}
+
 TEST(OutputDifference, RowsInOtherBatchesAreTheSameRows) {
   const ServedSignature signature = signature_of({{"y", DataType::kFloat32, {-1}}});
   const auto out = compare_outputs(answers_of<float>({{1, 2}, {3}}), signature,
@@ -91,6 +117,14 @@ TEST(OutputDifference, OtherOutputsAreAnError) {
   const ServedSignature z = signature_of({{"z", DataType::kFloat32, {-1}}});
   const auto answers = answers_of<float>({{1}});
   EXPECT_THAT(compare_outputs(answers, y, answers, z, 0).error().message, HasSubstr("no output y"));
+  BatchAnswers with_more = answers_of<float>({{1}});
+  auto outputs = std::make_shared<BatchOutputs>(*with_more[0].outputs);
+  outputs->tensors.push_back(outputs->tensors[0]);
+  with_more[0].outputs = outputs;
+  const ServedSignature both =
+      signature_of({{"y", DataType::kFloat32, {-1}}, {"z", DataType::kFloat32, {-1}}});
+  EXPECT_THAT(compare_outputs(answers, y, with_more, both, 0).error().message,
+              HasSubstr("only the other version has an output z"));
   EXPECT_THAT(compare_outputs(answers, y, answers_of<float>({{1, 2}}), y, 0).error().message,
               HasSubstr("other rows"));
 }

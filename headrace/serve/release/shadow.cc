@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "headrace/base/hash.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -12,6 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kDeadline{30};
+constexpr HashKey kDrawKey{.low = 1};
 constexpr int kPriority = -1;  // behind the requests of clients
 
 // Bytes that the answers hold: those of whole batches.
@@ -94,9 +96,11 @@ Shadow::~Shadow() {
 }
 
 bool Shadow::draws(const ServedVersion& answering) {
-  if (!share_.next(options_.fraction)) return false;
   const auto own = model_.find(options_.version);
-  return own && own->get() != &answering;
+  if (!own || own->get() == &answering) return false;
+  // Drawn by a hash: in step with the canary's share, it would get what the canary answers, or nothing of it.
+  const std::uint64_t drawn = siphash(kDrawKey, draws_.fetch_add(1, std::memory_order_relaxed));
+  return drawn % kFullShare < options_.fraction;
 }
 
 void Shadow::ask(AnsweredRequest request) {

@@ -3,6 +3,7 @@
 /// \file Asks a version of a model what another one has answered, and compares the two.
 /// docs/decisions/serving.md, "Releases".
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -57,7 +58,8 @@ class Shadow {
 
   const ShadowOptions& options() const { return options_; }
 
-  /// Whether a request that this version answers is to be copied.
+  /// Whether a request that this version answers is to be copied: about `fraction` of those of other versions
+  /// are, whichever the canary draws.
   bool draws(const ServedVersion& answering);
 
   /// Takes a copy of it. Never waits.
@@ -80,7 +82,7 @@ class Shadow {
 
   const LiveModel& model_;
   const ShadowOptions options_;
-  ExactShare share_;
+  std::atomic<std::uint64_t> draws_ = 0;
   const std::shared_ptr<State> state_;  // outlives this while the version answers
   std::jthread thread_;
 };

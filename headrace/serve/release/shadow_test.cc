@@ -6,6 +6,7 @@
 
 #include "headrace/serve/live_model/test_model_test.h"
 #include "headrace/serve/protocol/rest_v1_request.h"
+#include "headrace/serve/release/canary.h"
 
 namespace headrace {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 class ShadowTest : public testing::Test {
  protected:
   ShadowTest() {
-    model = start_test_model("m", {1, 2}, nullptr,
+    model = start_test_model("m", {1, 2, 3}, nullptr,
                              [this](std::uint64_t version, std::vector<TensorView> inputs,
                                     std::shared_ptr<const void>) -> Result<BatchOutputs> {
                                if (version == 2) {
@@ -24,7 +25,7 @@ class ShadowTest : public testing::Test {
                                if (version == 2 && is_failing) return Error{Code::kInternal, "it fails"};
                                return added(inputs[0], version == 2 ? 0.5F : 0.0F);
                              });
-    while (model->ready_versions().size() < 2) std::this_thread::yield();
+    while (model->ready_versions().size() < 3) std::this_thread::yield();
   }
   ~ShadowTest() override { hold(false); }
 
@@ -91,11 +92,33 @@ TEST_F(ShadowTest, ASampleIsDrawnAndNeverOfItsOwnAnswers) {
   Shadow shadow(*model, {.version = 2U, .fraction = kFullShare / 10});
   const auto first = *model->find(1, {}), own = *model->find(2, {});
   int drawn = 0;
-  for (int i = 0; i < 1'000; ++i) drawn += shadow.draws(*first) ? 1 : 0;
-  EXPECT_EQ(drawn, 100);
+  for (int i = 0; i < 10'000; ++i) drawn += shadow.draws(*first) ? 1 : 0;
+  EXPECT_NEAR(drawn, 1'000, 100);
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(shadow.draws(*own));
   Shadow nowhere(*model, {.version = 7U, .fraction = kFullShare});
   EXPECT_FALSE(nowhere.draws(*first));
+}
+
+TEST_F(ShadowTest, ItsSampleIsAsLargeWhateverTheCanaryDraws) {
+  const auto first = *model->find(1, {}), second = *model->find(2, {});
+  for (const std::uint64_t shadowed : {2U, 3U}) {
+    Canary canary("m", {.version = 2U, .weight = kFullShare / 10}, [](const std::string&) {});
+    Shadow shadow(*model, {.version = shadowed, .fraction = kFullShare / 10});
+    int of_first = 0, of_second = 0;
+    for (int i = 0; i < 10'000; ++i) {
+      if (canary.draws({})) {
+        of_second += shadow.draws(*second) ? 1 : 0;
+      } else {
+        of_first += shadow.draws(*first) ? 1 : 0;
+      }
+    }
+    EXPECT_NEAR(of_first, 900, 100);
+    if (shadowed == 2) {
+      EXPECT_EQ(of_second, 0);
+    } else {
+      EXPECT_NEAR(of_second, 100, 35);
+    }
+  }
 }
 
 TEST_F(ShadowTest, AVersionThatFailsIsCounted) {

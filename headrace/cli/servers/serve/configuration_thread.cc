@@ -62,6 +62,7 @@ void ConfigurationThread::work(const std::stop_token& stop) {
   Clock::time_point poll_at = next_poll();
   while (!stop.stop_requested()) {
     models_.attend();
+    models_.remark_absent_versions();
     for (const ConfiguredModels::Withdrawal& each : models_.take_withdrawals()) {
       record({{"change", "the canary is withdrawn"},
               {"model", each.model},

@@ -1,5 +1,6 @@
 #include "headrace/cli/servers/serve/configured_models.h"
 
+#include <algorithm>
 #include <system_error>
 #include <thread>
 
@@ -106,15 +107,9 @@ void ConfiguredModels::change_to(const ServingConfiguration& configuration) {
 
 void ConfiguredModels::change_model(const std::string& name, const ModelConfiguration& configuration) {
   const auto served = served_.find(name);
-  if (served != served_.end() && configuration.loads_as(served->second.configuration)) {
-    retire_coming(name);
-    if (configuration == served->second.configuration) return;
-    served->second.configuration = configuration;
-    auto entry = make_entry(name, configuration, served->second.entry->live, served->second.entry.get());
-    served->second.entry.swap(entry);
-    retire(std::move(entry), false, {});
-    parts_.remark(concat(name, ": the configuration has changed"));
-    return;
+  if (served != served_.end()) {
+    change_served(name, served->second, configuration);
+    if (configuration.loads_as(served->second.configuration)) return retire_coming(name);
   }
   const auto coming = coming_.find(name);
   if (coming != coming_.end() && configuration.loads_as(coming->second.configuration)) {
@@ -125,6 +120,21 @@ void ConfiguredModels::change_model(const std::string& name, const ModelConfigur
   Coming& next = coming_[name];
   next.configuration = configuration;
   start(name, next);
+}
+
+// Applies all that needs no load, also while another model is being loaded.
+void ConfiguredModels::change_served(const std::string& name, Served& served,
+                                     const ModelConfiguration& configuration) {
+  ModelConfiguration changed = served.configuration;
+  changed.deadline = configuration.deadline;
+  changed.canary = configuration.canary;
+  changed.shadow = configuration.shadow;
+  if (changed == served.configuration) return;
+  served.configuration = std::move(changed);
+  auto entry = make_entry(name, served.configuration, served.entry->live, served.entry.get());
+  served.entry.swap(entry);
+  retire(std::move(entry), false, {});
+  parts_.remark(concat(name, ": the configuration has changed"));
 }
 
 void ConfiguredModels::retire(std::shared_ptr<const ServedEntry> entry, bool ends_model,
@@ -156,6 +166,22 @@ std::vector<ConfiguredModels::Withdrawal> ConfiguredModels::take_withdrawals() {
     out.push_back({name, canary->options().version, *withdrawn});
   }
   return out;
+}
+
+void ConfiguredModels::remark_absent_versions() {
+  for (auto& [name, served] : served_) {
+    if (!can_answer(*served.entry)) continue;
+    std::vector<VersionName> absent;
+    for (const VersionName& version : released_versions(*served.entry)) {
+      const auto found = served.entry->live->find(version);
+      if (found || found.error().code != Code::kNotFound) continue;
+      absent.push_back(version);
+      if (std::ranges::count(served.absent, version) != 0) continue;
+      parts_.remark(
+          concat(name, ": the canary or shadow gets nothing: ", found.error().message, ", and loads none"));
+    }
+    served.absent = std::move(absent);
+  }
 }
 
 void ConfiguredModels::attend() {

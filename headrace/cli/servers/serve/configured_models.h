@@ -48,6 +48,9 @@ class ConfiguredModels {
   };
   /// Canaries that were withdrawn since the last call.
   std::vector<Withdrawal> take_withdrawals();
+  /// Tells an operator, once for each, of versions of canaries and shadows that a ready model neither
+  /// has nor loads.
+  void remark_absent_versions();
   /// Call it again and again: gives models that are ready their places, and ends those that nobody holds.
   void attend();
   /// Ends everything at once, requests in flight, too.
@@ -57,7 +60,8 @@ class ConfiguredModels {
   struct Served {
     ModelConfiguration configuration;
     std::shared_ptr<const ServedEntry> entry;
-    std::shared_ptr<Canary> told{};  // its withdrawal was taken
+    std::shared_ptr<Canary> told{};     // its withdrawal was taken
+    std::vector<VersionName> absent{};  // of its releases, as was remarked
   };
   struct Coming {
     ModelConfiguration configuration;
@@ -79,6 +83,7 @@ class ConfiguredModels {
   std::shared_ptr<Shadow> start_shadow(const std::string& name, const LiveModel& live,
                                        const ShadowOptions& options) const;
   void change_model(const std::string& name, const ModelConfiguration& configuration);
+  void change_served(const std::string& name, Served& served, const ModelConfiguration& configuration);
   void retire(std::shared_ptr<const ServedEntry> entry, bool ends_model, std::chrono::milliseconds time);
   void retire_coming(const std::string& name);
   void end_retired();

@@ -162,6 +162,59 @@ TEST_F(ConfiguredModelsTest, DeadlinesAndCanariesChangeWithoutALoad) {
   EXPECT_THAT(started, ElementsAre("a place"));
 }
 
+TEST_F(ConfiguredModelsTest, ACanaryIsRolledBackAtOnceAlsoWhileAnotherModelIsAwaited) {
+  ServingConfiguration configuration = of({{"a", "place"}});
+  configuration.models["a"].canary = CanaryOptions{.version = 2U, .weight = kFullShare};
+  begin(configuration);
+  attend_until([&] { return served.are_ready(); });
+  const LiveModel* const live = (*served.find("a"))->live.get();
+  configuration.models["a"].place = "late";
+  models->change_to(configuration);
+  models->attend();
+  EXPECT_TRUE((*served.find("a"))->canary->draws({}));
+
+  configuration.models["a"].canary->weight = 0;
+  configuration.models["a"].deadline = milliseconds(7);
+  models->change_to(configuration);
+  EXPECT_FALSE((*served.find("a"))->canary->draws({}));
+  EXPECT_EQ((*served.find("a"))->deadline, milliseconds(7));
+  EXPECT_EQ((*served.find("a"))->live.get(), live);
+  configuration.models["a"].canary.reset();
+  models->change_to(configuration);
+  EXPECT_EQ((*served.find("a"))->canary, nullptr);
+
+  *gate = true;
+  attend_until([&] { return (*served.find("a"))->live.get() != live; });
+  EXPECT_EQ((*served.find("a"))->canary, nullptr);
+  EXPECT_EQ((*served.find("a"))->deadline, milliseconds(7));
+  EXPECT_THAT(started, ElementsAre("a place", "a late"));
+}
+
+TEST_F(ConfiguredModelsTest, AVersionOfAReleaseThatCannotComeIsToldOnce) {
+  ServingConfiguration configuration = of({{"a", "late"}});
+  configuration.models["a"].canary = CanaryOptions{.version = 2U};
+  configuration.models["a"].shadow = ShadowOptions{.version = 3U};
+  begin(configuration);
+  models->remark_absent_versions();
+  EXPECT_TRUE(remarks.empty()) << "the model is not ready";
+  *gate = true;
+  attend_until(
+      [&] { return served.are_ready() && models_json(served)["a"]["canary"]["state"] == "in force"; });
+  models->remark_absent_versions();
+  models->remark_absent_versions();
+  EXPECT_THAT(remarks, ElementsAre(HasSubstr("gets nothing: the model a has no version 3")));
+  EXPECT_EQ(models_json(served)["a"]["shadow"]["state"], "no such version");
+
+  configuration.models["a"].canary->version = std::string("candidat");
+  configuration.models["a"].shadow->version = 1U;
+  models->change_to(configuration);
+  models->remark_absent_versions();
+  models->remark_absent_versions();
+  EXPECT_THAT(remarks, ElementsAre(testing::_, HasSubstr("has changed"), HasSubstr("no label candidat")));
+  EXPECT_EQ(models_json(served)["a"]["canary"]["state"], "no such version");
+  EXPECT_EQ(models_json(served)["a"]["shadow"]["state"], "in force");
+}
+
 TEST_F(ConfiguredModelsTest, AModelForWhichTheSystemRefusesAThreadCostsNobodyElse) {
   begin(of({{"a", "place"}}));
   attend_until([&] { return served.are_ready(); });

@@ -26,6 +26,12 @@ std::uint64_t bytes_of(const BoundRequest& bound) {
   return bound.rows() * row_bytes_of(bound.row()) + bound.texts_bytes();
 }
 
+// The time that a version itself has for a request, if the client gives it as much as the model does: some of
+// it has passed until the whole request was there.
+std::chrono::nanoseconds own_time(const ServedEntry& entry) {
+  return std::chrono::nanoseconds(entry.deadline) * 9 / 10;
+}
+
 // Rows that were committed, until their answers come.
 struct CommittedRows {
   std::shared_ptr<ModelRequest> request;
@@ -87,10 +93,13 @@ CanaryRequest::Outcome ModelRequest::outcome(unsigned status) const {
   if (status < 400) return Outcome::kAnswered;
   if (engine_error_ == Code::kInvalidArgument || engine_error_ == Code::kOutOfRange)
     return Outcome::kRejected;
+  if (!engine_error_ && status == http_status(Code::kDeadlineExceeded)) return Outcome::kNotCounted;
+  // An engine may also say so by itself, before the deadline.
+  if (engine_error_ == Code::kDeadlineExceeded && Clock::now() >= deadline())
+    return canary_request_.age() < own_time(*entry_) ? Outcome::kGivenUp : Outcome::kFailed;
   // A model that misses a file says 404, which a client has not caused.
-  const bool is_engines_fault =
-      engine_error_ && engine_error_ != Code::kResourceExhausted && engine_error_ != Code::kCancelled;
-  return status >= 500 || is_engines_fault ? Outcome::kFailed : Outcome::kNotCounted;
+  const bool is_versions_fault = engine_error_ && engine_error_ != Code::kCancelled;
+  return status >= 500 || is_versions_fault ? Outcome::kFailed : Outcome::kNotCounted;
 }
 
 namespace {
@@ -137,6 +146,18 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
       besides);
 }
 
+namespace {
+
+// The batches of the version take no more. That is its fault, unless only the client's time is too short.
+void refuse(ModelRequest& request, const Error& error, std::chrono::nanoseconds expected_wait) {
+  const auto time_left = request.deadline() - ModelRequest::Clock::now();
+  const bool is_in_a_hurry = expected_wait >= time_left && expected_wait < own_time(request.entry());
+  if (error.code == Code::kResourceExhausted && !is_in_a_hurry) request.set_engine_error(error.code);
+  request.send_error(error, expected_wait);
+}
+
+}  // namespace
+
 void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature, BindRequest bind,
               AnswerEncoding encoding, std::function<Status(const BatchAnswers&)> answer) {
   if (const Status known = request->choose_signature(signature); !known)
@@ -149,7 +170,7 @@ void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature,
   auto rows = batcher.reserve(
       (*bound)->rows(), (*bound)->row(),
       {.deadline = request->deadline(), .texts_bytes = (*bound)->texts_bytes(), .owner = request->version()});
-  if (!rows) return request->send_error(rows.error(), batcher.expected_wait());
+  if (!rows) return refuse(*request, rows.error(), batcher.expected_wait());
   if (const Status filled = (*bound)->fill(*rows); !filled) return request->send_error(filled.error());
   if (RequestTrace* const trace = request->trace()) trace->mark("parse");
   std::shared_ptr<LoggedRequest> logged;

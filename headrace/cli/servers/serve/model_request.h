@@ -75,7 +75,7 @@ class ModelRequest {
   void set_canary(CanaryRequest canary) { canary_request_ = std::move(canary); }
   /// Whether the model has a canary, and the version is another one.
   void set_is_beside_canary(bool is_beside) { is_beside_canary_ = is_beside; }
-  /// The engine has answered the batch with this error.
+  /// The engine has answered the batch with this error, or the version's own batches take no more.
   void set_engine_error(Code code) { engine_error_ = code; }
   std::int64_t version_number() const { return static_cast<std::int64_t>(version_->number()); }
   /// Null: the request is not logged.

@@ -25,9 +25,16 @@ Json version_json(const VersionName& version) {
 
 constexpr double kPercent = 100;
 
-Json shadow_json(const Shadow& shadow) {
+std::string_view release_state(const LiveModel& model, const VersionName& version) {
+  const auto found = model.find(version);
+  if (found) return "in force";
+  return found.error().code == Code::kNotFound ? "no such version" : "not ready";
+}
+
+Json shadow_json(const Shadow& shadow, const LiveModel& model) {
   const Shadow::Counts counts = shadow.counts();
   Json out = {{"version", version_json(shadow.options().version)},
+              {"state", release_state(model, shadow.options().version)},
               {"fraction", static_cast<double>(shadow.options().fraction) / kPercent},
               {"requests", counts.requests},
               {"dropped", counts.dropped},
@@ -42,10 +49,9 @@ Json shadow_json(const Shadow& shadow) {
 Json canary_json(const Canary& canary, const LiveModel& model) {
   const Canary::Counts counts = canary.counts();
   const CanaryOptions& options = canary.options();
-  const bool is_ready = model.find(options.version).has_value();
   Json out = {{"version", version_json(options.version)},
               {"weight", static_cast<double>(options.weight) / kPercent},
-              {"state", counts.withdrawn ? "withdrawn" : (is_ready ? "in force" : "not ready")},
+              {"state", counts.withdrawn ? "withdrawn" : release_state(model, options.version)},
               {"requests", counts.requests},
               {"failed", counts.failed},
               {"slow", counts.slow},
@@ -118,7 +124,7 @@ Json models_json(const ServedModels& models) {
   for (const auto& [name, entry] : table->models) {
     out[name] = {{"versions", versions_json(*entry->live)}, {"labels", entry->live->labels()}};
     if (entry->canary) out[name]["canary"] = canary_json(*entry->canary, *entry->live);
-    if (entry->shadow) out[name]["shadow"] = shadow_json(*entry->shadow);
+    if (entry->shadow) out[name]["shadow"] = shadow_json(*entry->shadow, *entry->live);
   }
   if (const auto& status = table->configuration) {
     Json about = {{"place", status->place}, {"is_current", !status->problem}, {"changes", status->changes}};
