@@ -56,7 +56,7 @@ void ConfiguredModels::start(const std::string& name, Coming& coming) const {
   }
 }
 
-// Releases that have not changed since `before`, an entry with the same model, go on.
+// Releases that have not changed since `before` go on: a shadow only with the same model, which it borrows.
 std::shared_ptr<const ServedEntry> ConfiguredModels::make_entry(const std::string& name,
                                                                 const ModelConfiguration& configuration,
                                                                 std::shared_ptr<LiveModel> live,
@@ -70,7 +70,8 @@ std::shared_ptr<const ServedEntry> ConfiguredModels::make_entry(const std::strin
   else if (canary)
     entry->canary = std::make_shared<Canary>(name, *canary, parts_.remark);
   const auto& shadow = configuration.shadow;
-  if (shadow && before != nullptr && before->shadow && before->shadow->options() == *shadow)
+  const bool is_same_model = before != nullptr && before->live == entry->live;
+  if (shadow && is_same_model && before->shadow && before->shadow->options() == *shadow)
     entry->shadow = before->shadow;
   else if (shadow)
     entry->shadow = start_shadow(name, *entry->live, *shadow);
@@ -195,8 +196,12 @@ void ConfiguredModels::attend() {
       continue;
     }
     Served& served = served_[name];
-    if (served.entry) retire(std::move(served.entry), true, parts_.drain_max);
-    served = {coming.configuration, make_entry(name, coming.configuration, coming.live, nullptr)};
+    const bool is_same_place = coming.configuration.place == served.configuration.place;
+    auto entry =
+        make_entry(name, coming.configuration, coming.live, is_same_place ? served.entry.get() : nullptr);
+    served.configuration = coming.configuration;
+    served.entry.swap(entry);
+    if (entry) retire(std::move(entry), true, parts_.drain_max);
     parts_.remark(concat(name, ": the model is served as it is configured now"));
     at = coming_.erase(at);
     has_changed = true;

@@ -119,6 +119,25 @@ TEST_F(ConfiguredModelsTest, AModelThatIsLoadedAnewTakesThePlaceOfTheOldOneWhenI
   EXPECT_THAT(started, ElementsAre("a place", "a late one", "a late two"));
 }
 
+TEST_F(ConfiguredModelsTest, ACanaryGoesOnWhenItsModelIsLoadedAnewFromTheSamePlace) {
+  ServingConfiguration configuration = of({{"a", "place"}});
+  configuration.models["a"].canary = CanaryOptions{.version = std::uint64_t{7}, .weight = 5};
+  begin(configuration);
+  attend_until([&] { return served.are_ready(); });
+  const std::shared_ptr<Canary> canary = (*served.find("a"))->canary;
+  const auto load_anew = [&] {
+    const auto before = (*served.find("a"))->live.get();
+    models->change_to(configuration);
+    attend_until([&] { return (*served.find("a"))->live.get() != before; });
+  };
+  configuration.models["a"].lanes = 3;
+  load_anew();
+  EXPECT_EQ((*served.find("a"))->canary, canary) << "so that one that is withdrawn stays withdrawn";
+  configuration.models["a"].place = "elsewhere";
+  load_anew();
+  EXPECT_NE((*served.find("a"))->canary, canary);
+}
+
 TEST_F(ConfiguredModelsTest, AChangeThatIsTakenBackLeavesTheModelAsItWas) {
   begin(of({{"a", "place"}}));
   attend_until([&] { return served.are_ready(); });
