@@ -9,10 +9,11 @@
 /// 14, 2020): for samples of n and m from one distribution, PSI / (1/n + 1/m) has the χ² distribution of
 /// B − 1 degrees of freedom for B bins.
 ///
-/// Bins of numbers and of sizes end at the tenths of the data before, by samples of 2,048 numbers. Bins of
-/// values are the 20 most frequent before, all others of before, and those that are new. Records that lack
-/// the feature are a bin of their own, if there are any. Half a record is added to each bin, so that no share
-/// is 0.
+/// Bins of numbers and of sizes end at the tenths of the data before, by samples of 2,048 numbers; a number
+/// that a tenth of them has is a bin of its own, and so are NaN and infinities. Bins of values are the 20 most
+/// frequent before, all others of before, and those that are new. Records that lack the feature are a bin of
+/// their own. Bins that are empty before and now are left out. Half a record is added to each bin, so that no
+/// share is 0.
 
 #include <cstdint>
 #include <string>

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "headrace/base/text.h"
 
@@ -67,6 +69,54 @@ TEST(Drift, TheLargestComesFirstAndTellsWhere) {
   EXPECT_GT(drifts[0].psi, 0.25);
   EXPECT_FALSE(drifts[1].has_moved);
   EXPECT_THAT(feature_drift_to_text(drifts), HasSubstr("moved"));
+}
+
+FeatureDrift drift_of_numbers(const std::function<double(std::uint64_t)>& before,
+                              const std::function<double(std::uint64_t)>& now) {
+  const auto split = [](const auto& number) {
+    return drift_split(1000, [&](std::uint64_t i) { return std::vector{float_feature("x", number(i))}; });
+  };
+  return compare_features(split(before), split(now), {}).front();
+}
+
+TEST(Drift, ANumberThatIsRepeatedHasABinOfItsOwn) {
+  const auto discount = [](std::uint64_t i) { return i % 20 == 0 ? static_cast<double>(i) : 0.0; };
+  const auto less = [&](std::uint64_t i) { return i % 20 == 0 ? discount(i) : -5.0; };
+  FeatureDrift drift = drift_of_numbers(discount, less);
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_EQ(drift.bin, "below 0");
+  EXPECT_EQ(drift.bin_before, 0);
+  EXPECT_NEAR(drift.bin_now, 0.95, 0.001);
+  EXPECT_FALSE(drift_of_numbers(discount, discount).has_moved);
+
+  drift = drift_of_numbers([](std::uint64_t) { return 1.5; }, [](std::uint64_t) { return 0.1; });
+  EXPECT_TRUE(drift.has_moved);
+  drift = drift_of_numbers([](std::uint64_t) { return 1.5; }, [](std::uint64_t) { return 1.6; });
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_NEAR(drift_of_numbers([](std::uint64_t) { return 1.5; }, [](std::uint64_t) { return 1.5; }).psi, 0,
+              1e-9);
+
+  // In the middle: as many are near it now as were it before.
+  const auto middle = [](std::uint64_t i) { return i % 3 == 0 ? 500.0 : static_cast<double>(i); };
+  drift = drift_of_numbers(middle, [&](std::uint64_t i) { return i % 3 == 0 ? 499.5 : middle(i); });
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_EQ(drift.bin, "500");
+}
+
+TEST(Drift, NumbersThatAreNotFiniteHaveABin) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto number = [](std::uint64_t i) { return static_cast<double>(i % 100); };
+  FeatureDrift drift =
+      drift_of_numbers(number, [&](std::uint64_t i) { return i % 2 == 0 ? kNan : number(i / 2); });
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_EQ(drift.bin, "NaN or infinite");
+  EXPECT_NEAR(drift.bin_now, 0.5, 1e-9);
+  drift = drift_of_numbers(number, [](std::uint64_t) { return kNan; });
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_EQ(drift.compared, "numbers");
+  EXPECT_TRUE(drift_of_numbers([](std::uint64_t) { return kNan; }, number).has_moved);
+  EXPECT_FALSE(
+      drift_of_numbers([](std::uint64_t) { return kNan; }, [](std::uint64_t) { return kNan; }).has_moved);
 }
 
 TEST(Drift, NewValuesAndMissingOnesAreShown) {
