@@ -166,11 +166,15 @@ FeatureDrift compare_feature(const std::string& name, const SplitStatistics& bef
   FeatureDrift out{.feature = name};
   const auto found_before = before.features.find(name), found_now = now.features.find(name);
   if (found_before == before.features.end()) return out.reason = "not in the dataset", out;
-  if (found_now == now.features.end()) return out.reason = "not in the requests", out;
-  const FeatureStatistics &a = found_before->second, &b = found_now->second;
+  const bool is_in_requests = found_now != now.features.end();
+  if (!is_in_requests && (vocabularies.contains(name) || name == "id"))
+    return out.reason = "not in the requests", out;
+  const FeatureStatistics none;
+  const FeatureStatistics &a = found_before->second, &b = is_in_requests ? found_now->second : none;
   out.missing_before = missing_share(before, a);
   out.missing_now = missing_share(now, b);
-  if (a.images.count > 0 || b.images.count > 0) return out.reason = "an image", out;
+  const bool is_image = a.images.count > 0 || b.images.count > 0;
+  if (is_image && b.records > 0) return out.reason = "an image", out;
   std::vector<Bin> bins;
   if (has_values(name, a, b, vocabularies)) {
     out.compared = "values";
@@ -181,7 +185,7 @@ FeatureDrift compare_feature(const std::string& name, const SplitStatistics& bef
   } else if (a.sizes_bytes.count() > 0 && b.sizes_bytes.count() > 0) {
     out.compared = "bytes";
     bins = bins_of_numbers(a.sizes_bytes, b.sizes_bytes);
-  } else if (b.records == 0) {
+  } else if (a.records == 0 || b.records == 0) {
     out.compared = "presence";
     bins = {{"present", static_cast<double>(before.records), static_cast<double>(now.records)}};
   } else {

@@ -158,13 +158,14 @@ TEST(Drift, SizesOfTextsAreCompared) {
 
 TEST(Drift, FeaturesThatCannotBeComparedComeLastWithTheReason) {
   const auto before = drift_split(50, [](std::uint64_t i) {
-    return std::vector<Feature>{
-        float_feature("a_label", i), {"vector", std::vector<float>{1, 2}}, float_feature("x", i)};
+    return std::vector<Feature>{{"a_label", std::vector<std::int64_t>{0}},
+                                {"vector", std::vector<float>{1, 2}},
+                                float_feature("x", i)};
   });
   const auto now = drift_split(50, [](std::uint64_t i) {
     return std::vector{text_feature("vector", "a text"), float_feature("x", i), float_feature("b_other", 1)};
   });
-  const auto drifts = compare_features(before, now, {});
+  const auto drifts = compare_features(before, now, {{"a_label", {"yes", "no"}}});
   ASSERT_EQ(drifts.size(), 4U);
   EXPECT_EQ(drifts[0].feature, "x");
   EXPECT_EQ(drifts[1].reason, "not in the requests");
@@ -180,6 +181,13 @@ TEST(Drift, AFeatureThatIsAlwaysMissingNowHasMoved) {
   EXPECT_TRUE(drift.has_moved);
   EXPECT_EQ(drift.compared, "presence");
   EXPECT_EQ(drift.missing_now, 1);
+
+  const auto absent = drift_split(100, [](std::uint64_t) { return std::vector{float_feature("y", 1)}; });
+  const auto drifts = compare_features(before, absent, {});
+  ASSERT_EQ(drifts[0].feature, "x");
+  EXPECT_TRUE(drifts[0].has_moved) << "no record has the column";
+  EXPECT_EQ(drifts[0].compared, "presence");
+  EXPECT_EQ(drifts[0].missing_now, 1);
 }
 
 }  // namespace
