@@ -67,6 +67,16 @@ Result<LearntFrom> read_dataset(CommandContext& context, const Location& locatio
   return out;
 }
 
+// A slice for each file, those first that were written last; of one time, the last by name.
+Result<Input> newest_first(const Location& log) {
+  HEADRACE_TRY(Input input, find_input(log, InputFormat::kRequestLog, {.size_bytes = 0}));
+  std::ranges::sort(input.slices, [](const Slice& a, const Slice& b) {
+    const InputFile &x = a.files.front(), &y = b.files.front();
+    return x.modified != y.modified ? x.modified > y.modified : x.url > y.url;
+  });
+  return input;
+}
+
 struct LoggedRows {
   SplitStatistics statistics;
   std::uint64_t rejected = 0;
@@ -74,12 +84,12 @@ struct LoggedRows {
 
 Result<LoggedRows> read_log(CommandContext& context, const Location& location, const LearntFrom& learnt,
                             const OptionValues& values) {
-  HEADRACE_TRY(Input input, find_input(location, InputFormat::kRequestLog));
-  std::ranges::reverse(input.slices);  // names begin with the time
+  HEADRACE_TRY(const Input input, newest_first(location));
   const auto most = static_cast<std::uint64_t>(values.integer("limit"));
   RequestedFeatures features(learnt.schema);
   LoggedRows out;
   for (const Slice& slice : input.slices) {
+    if (out.statistics.records >= most) break;
     HEADRACE_TRY(const auto rows, open_slice(input, slice, context.stores));
     while (out.statistics.records < most) {
       if (context.stop.stop_requested()) return Error{Code::kCancelled, "stopped"};

@@ -202,3 +202,17 @@ def test_logged_requests_are_compared_with_the_data_and_prepared(build, headrace
     prepared = json.loads(headrace("inspect", tmp_path / "data", "--json").stdout)
     assert sum(split["records"] for split in prepared["splits"].values()) == 120
     assert {"age", "city", "about", "photo"} <= prepared["features"].keys()
+
+
+def test_a_limit_takes_the_rows_of_the_newest_files(headrace, place, tmp_path):
+    for name, age, modified in (("b", 20, 1_000), ("c", 30, 2_000), ("a", 1_000, 3_000)):
+        path = tmp_path / f"{name}.tfrecord"
+        with tf.io.TFRecordWriter(str(path)) as writer:
+            writer.write(log_of("", row=[json.dumps({"age": age})] * 50).SerializeToString())
+        os.utime(path, (modified, modified))
+    words = ["inspect", tmp_path, "--against", place / "data", "--json", "--limit"]
+    for limit, above in ((50, 1), (100, 0.5)):
+        shown = json.loads(headrace(*words, str(limit)).stdout)
+        (age,) = (feature for feature in shown["features"] if feature["feature"] == "age")
+        assert shown["rows"] == limit
+        assert age["most"]["bin"].startswith("above") and age["most"]["requests"] == above
