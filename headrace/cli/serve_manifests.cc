@@ -19,6 +19,9 @@ const std::set<std::string_view>& decided_options() {
 constexpr std::string_view kFileOptions[] = {"tls-certificate", "tls-key", "tls-client-ca", "tokens",
                                              "encoder-weights"};
 
+// Places that have to be in a store.
+constexpr std::string_view kPlaceOptions[] = {"config", "log-requests", "warm-up"};
+
 std::vector<std::string> serve_arguments(const std::vector<std::string>& models, const OptionValues& values) {
   std::vector<std::string> out = {"serve"};
   out.insert(out.end(), models.begin(), models.end());
@@ -218,10 +221,14 @@ Result<std::string> serve_manifest(const std::vector<std::string>& models, const
                         " names a file of this machine, which a container does not have: leave it "
                         "out, and add the file to the manifest as a secret or a volume")};
   }
-  if (values.given("config") && scheme_of(values.text("config")).empty()) {
-    return Error{
-        Code::kInvalidArgument,
-        "--config names a file of this machine, which a container does not have: put it into a store"};
+  for (const std::string_view option : kPlaceOptions) {
+    if (!values.given(option)) continue;
+    const std::string scheme = scheme_of(values.text(option));
+    if (!scheme.empty() && scheme != "file") continue;
+    return Error{Code::kInvalidArgument,
+                 concat("--", option,
+                        " names a place on this machine, which a container does not have: put it into a "
+                        "store, and give its URL there")};
   }
   const std::vector<std::string> arguments = serve_arguments(models, values);
   HEADRACE_CHECK(check_manifest_texts(arguments, "rename it"));

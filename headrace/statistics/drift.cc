@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "headrace/base/text.h"
@@ -62,24 +63,65 @@ void add_missing(std::vector<Bin>& bins, const FeatureDrift& drift) {
   bins.push_back({"missing", before * drift.missing_before, now * drift.missing_now});
 }
 
+// Up to `end`, and above the bin before.
+struct BinOfNumbers {
+  double end = 0;
+  std::string name;
+};
+
+// Bins that end at the tenths of ascending numbers. A number that a tenth of them has is a bin of its own:
+// else a smaller one would share its bin, and not be seen.
+std::vector<BinOfNumbers> tenths_of(const std::vector<double>& numbers) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<BinOfNumbers> out;
+  std::string above;  // the bin before
+  const auto end_bin = [&](double end, std::string name) {
+    if (!out.empty() && end <= out.back().end) return;
+    out.push_back({end, above.empty() ? std::move(name) : concat(above, ", ", name)});
+  };
+  for (std::size_t i = 1; i < kTenths && !numbers.empty(); ++i) {
+    const double end = numbers[numbers.size() * i / kTenths];
+    if (!out.empty() && end == out.back().end) continue;
+    const auto same = std::ranges::equal_range(numbers, end);
+    const auto count = static_cast<std::size_t>(same.end() - same.begin());
+    if (count > 1 && count * kTenths >= numbers.size()) {
+      end_bin(std::nextafter(end, -kInfinity), concat("below ", shortened(end)));
+      out.push_back({end, shortened(end)});
+    } else {
+      end_bin(end, concat("up to ", shortened(end)));
+    }
+    above = concat("above ", shortened(end));
+  }
+  out.push_back({kInfinity, above.empty() ? "finite" : above});
+  return out;
+}
+
+// Numbers that are not finite, as many as if they had been sampled like the others.
+double sampled_not_finite(const NumberSketch& numbers, std::size_t sampled) {
+  const auto not_finite = static_cast<double>(numbers.not_finite());
+  if (numbers.count() == 0) return not_finite;
+  return not_finite * static_cast<double>(sampled) / static_cast<double>(numbers.count());
+}
+
 std::vector<Bin> bins_of_numbers(const NumberSketch& before, const NumberSketch& now) {
   const std::vector<double> a = before.sample(), b = now.sample();
-  std::vector<double> ends;
-  for (std::size_t i = 1; i < kTenths; ++i) {
-    const double end = a[a.size() * i / kTenths];
-    if (ends.empty() || end > ends.back()) ends.push_back(end);
-  }
-  std::vector<Bin> bins(ends.size() + 1);
-  for (std::size_t i = 0; i < bins.size(); ++i) {
-    bins[i].name = i == 0 ? concat("up to ", shortened(ends[0])) : concat("above ", shortened(ends[i - 1]));
-    if (i > 0 && i < ends.size()) bins[i].name += concat(", up to ", shortened(ends[i]));
-  }
+  const std::vector<BinOfNumbers> tenths = tenths_of(a);
+  std::vector<Bin> bins;
+  for (const BinOfNumbers& each : tenths) bins.push_back({each.name});
   const auto bin_of = [&](double number) -> Bin& {
-    return bins[static_cast<std::size_t>(std::ranges::lower_bound(ends, number) - ends.begin())];
+    const auto found = std::ranges::lower_bound(tenths, number, {}, &BinOfNumbers::end);
+    return bins[static_cast<std::size_t>(found - tenths.begin())];
   };
   for (const double number : a) ++bin_of(number).before;
   for (const double number : b) ++bin_of(number).now;
+  bins.push_back(
+      {"NaN or infinite", sampled_not_finite(before, a.size()), sampled_not_finite(now, b.size())});
+  std::erase_if(bins, [](const Bin& bin) { return bin.before == 0 && bin.now == 0; });
   return bins;
+}
+
+bool has_numbers(const FeatureStatistics& feature) {
+  return feature.numbers.count() + feature.numbers.not_finite() > 0;
 }
 
 std::vector<Bin> bins_of_values(const ValueCounts& before, const ValueCounts& now, FeatureDrift& out) {
@@ -110,7 +152,7 @@ bool has_values(const std::string& name, const FeatureStatistics& before, const 
   if (!a.is_complete() || !now.values.is_complete() || a.total() == 0 || now.values.total() == 0)
     return false;
   if (a.counts().size() * 2 > a.total()) return false;  // an identifier
-  const bool are_names = now.numbers.count() == 0 || vocabularies.contains(name);
+  const bool are_names = !has_numbers(now) || vocabularies.contains(name);
   return are_names || a.counts().size() <= kValueBins;
 }
 
@@ -124,22 +166,26 @@ FeatureDrift compare_feature(const std::string& name, const SplitStatistics& bef
   FeatureDrift out{.feature = name};
   const auto found_before = before.features.find(name), found_now = now.features.find(name);
   if (found_before == before.features.end()) return out.reason = "not in the dataset", out;
-  if (found_now == now.features.end()) return out.reason = "not in the requests", out;
-  const FeatureStatistics &a = found_before->second, &b = found_now->second;
+  const bool is_in_requests = found_now != now.features.end();
+  if (!is_in_requests && (vocabularies.contains(name) || name == "id"))
+    return out.reason = "not in the requests", out;
+  const FeatureStatistics none;
+  const FeatureStatistics &a = found_before->second, &b = is_in_requests ? found_now->second : none;
   out.missing_before = missing_share(before, a);
   out.missing_now = missing_share(now, b);
-  if (a.images.count > 0 || b.images.count > 0) return out.reason = "an image", out;
+  const bool is_image = a.images.count > 0 || b.images.count > 0;
+  if (is_image && b.records > 0) return out.reason = "an image", out;
   std::vector<Bin> bins;
   if (has_values(name, a, b, vocabularies)) {
     out.compared = "values";
     bins = bins_of_values(a.values, b.values, out);
-  } else if (a.numbers.count() > 0 && b.numbers.count() > 0) {
+  } else if (has_numbers(a) && has_numbers(b)) {
     out.compared = "numbers";
     bins = bins_of_numbers(a.numbers, b.numbers);
   } else if (a.sizes_bytes.count() > 0 && b.sizes_bytes.count() > 0) {
     out.compared = "bytes";
     bins = bins_of_numbers(a.sizes_bytes, b.sizes_bytes);
-  } else if (b.records == 0) {
+  } else if (a.records == 0 || b.records == 0) {
     out.compared = "presence";
     bins = {{"present", static_cast<double>(before.records), static_cast<double>(now.records)}};
   } else {

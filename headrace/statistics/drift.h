@@ -9,10 +9,11 @@
 /// 14, 2020): for samples of n and m from one distribution, PSI / (1/n + 1/m) has the χ² distribution of
 /// B − 1 degrees of freedom for B bins.
 ///
-/// Bins of numbers and of sizes end at the tenths of the data before, by samples of 2,048 numbers. Bins of
-/// values are the 20 most frequent before, all others of before, and those that are new. Records that lack
-/// the feature are a bin of their own, if there are any. Half a record is added to each bin, so that no share
-/// is 0.
+/// Bins of numbers and of sizes end at the tenths of the data before, by samples of 2,048 numbers; a number
+/// that a tenth of them has is a bin of its own, and NaN and infinities have one. Bins of values are the 20
+/// most frequent before, all others of before, and those that are new. Records that lack the feature are a
+/// bin of their own. Bins that are empty before and now are left out. Half a record is added to each bin, so
+/// that no share is 0.
 
 #include <cstdint>
 #include <string>
@@ -46,9 +47,10 @@ struct FeatureDrift {
 };
 
 /// Every feature of either, the largest PSI first; behind them those that are not compared, by name. Not
-/// compared are images (datasets often have others than were sent), features that only one side has, and
-/// features that are numbers here and byte strings there, as vectors of texts are. `vocabularies`: as
-/// SplitStatistics::add. Pure.
+/// compared are images (datasets often have others than were sent), features that only `now` has, and
+/// features that are numbers here and byte strings there, as vectors of texts are. A feature that only
+/// `before` has is missing in all records now, unless it is a label or `id`, which are not compared then.
+/// `vocabularies`: as SplitStatistics::add. Pure.
 std::vector<FeatureDrift> compare_features(const SplitStatistics& before, const SplitStatistics& now,
                                            const FeatureVocabularies& vocabularies);
 

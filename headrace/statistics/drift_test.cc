@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "headrace/base/text.h"
 
@@ -69,6 +71,54 @@ TEST(Drift, TheLargestComesFirstAndTellsWhere) {
   EXPECT_THAT(feature_drift_to_text(drifts), HasSubstr("moved"));
 }
 
+FeatureDrift drift_of_numbers(const std::function<double(std::uint64_t)>& before,
+                              const std::function<double(std::uint64_t)>& now) {
+  const auto split = [](const auto& number) {
+    return drift_split(1000, [&](std::uint64_t i) { return std::vector{float_feature("x", number(i))}; });
+  };
+  return compare_features(split(before), split(now), {}).front();
+}
+
+TEST(Drift, ANumberThatIsRepeatedHasABinOfItsOwn) {
+  const auto discount = [](std::uint64_t i) { return i % 20 == 0 ? static_cast<double>(i) : 0.0; };
+  const auto less = [&](std::uint64_t i) { return i % 20 == 0 ? discount(i) : -5.0; };
+  FeatureDrift drift = drift_of_numbers(discount, less);
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_EQ(drift.bin, "below 0");
+  EXPECT_EQ(drift.bin_before, 0);
+  EXPECT_NEAR(drift.bin_now, 0.95, 0.001);
+  EXPECT_FALSE(drift_of_numbers(discount, discount).has_moved);
+
+  drift = drift_of_numbers([](std::uint64_t) { return 1.5; }, [](std::uint64_t) { return 0.1; });
+  EXPECT_TRUE(drift.has_moved);
+  drift = drift_of_numbers([](std::uint64_t) { return 1.5; }, [](std::uint64_t) { return 1.6; });
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_NEAR(drift_of_numbers([](std::uint64_t) { return 1.5; }, [](std::uint64_t) { return 1.5; }).psi, 0,
+              1e-9);
+
+  // In the middle: as many are near it now as were it before.
+  const auto middle = [](std::uint64_t i) { return i % 3 == 0 ? 500.0 : static_cast<double>(i); };
+  drift = drift_of_numbers(middle, [&](std::uint64_t i) { return i % 3 == 0 ? 499.5 : middle(i); });
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_EQ(drift.bin, "500");
+}
+
+TEST(Drift, NumbersThatAreNotFiniteHaveABin) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto number = [](std::uint64_t i) { return static_cast<double>(i % 100); };
+  FeatureDrift drift =
+      drift_of_numbers(number, [&](std::uint64_t i) { return i % 2 == 0 ? kNan : number(i / 2); });
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_EQ(drift.bin, "NaN or infinite");
+  EXPECT_NEAR(drift.bin_now, 0.5, 1e-9);
+  drift = drift_of_numbers(number, [](std::uint64_t) { return kNan; });
+  EXPECT_TRUE(drift.has_moved);
+  EXPECT_EQ(drift.compared, "numbers");
+  EXPECT_TRUE(drift_of_numbers([](std::uint64_t) { return kNan; }, number).has_moved);
+  EXPECT_FALSE(
+      drift_of_numbers([](std::uint64_t) { return kNan; }, [](std::uint64_t) { return kNan; }).has_moved);
+}
+
 TEST(Drift, NewValuesAndMissingOnesAreShown) {
   const FeatureVocabularies vocabularies = {{"city", {"lima", "oslo"}}};
   const auto before = drift_split(
@@ -108,13 +158,14 @@ TEST(Drift, SizesOfTextsAreCompared) {
 
 TEST(Drift, FeaturesThatCannotBeComparedComeLastWithTheReason) {
   const auto before = drift_split(50, [](std::uint64_t i) {
-    return std::vector<Feature>{
-        float_feature("a_label", i), {"vector", std::vector<float>{1, 2}}, float_feature("x", i)};
+    return std::vector<Feature>{{"a_label", std::vector<std::int64_t>{0}},
+                                {"vector", std::vector<float>{1, 2}},
+                                float_feature("x", i)};
   });
   const auto now = drift_split(50, [](std::uint64_t i) {
     return std::vector{text_feature("vector", "a text"), float_feature("x", i), float_feature("b_other", 1)};
   });
-  const auto drifts = compare_features(before, now, {});
+  const auto drifts = compare_features(before, now, {{"a_label", {"yes", "no"}}});
   ASSERT_EQ(drifts.size(), 4U);
   EXPECT_EQ(drifts[0].feature, "x");
   EXPECT_EQ(drifts[1].reason, "not in the requests");
@@ -130,6 +181,13 @@ TEST(Drift, AFeatureThatIsAlwaysMissingNowHasMoved) {
   EXPECT_TRUE(drift.has_moved);
   EXPECT_EQ(drift.compared, "presence");
   EXPECT_EQ(drift.missing_now, 1);
+
+  const auto absent = drift_split(100, [](std::uint64_t) { return std::vector{float_feature("y", 1)}; });
+  const auto drifts = compare_features(before, absent, {});
+  ASSERT_EQ(drifts[0].feature, "x");
+  EXPECT_TRUE(drifts[0].has_moved) << "no record has the column";
+  EXPECT_EQ(drifts[0].compared, "presence");
+  EXPECT_EQ(drifts[0].missing_now, 1);
 }
 
 }  // namespace

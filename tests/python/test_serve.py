@@ -465,6 +465,12 @@ def test_manifests_name_no_file_of_this_machine(headrace):
     assert "[tensorflow]" in headrace("serve", "s3://m/a", "--print-manifest", "dockerfile").stdout
     done = headrace(*words, "--tokens", "tokens.txt", check=False)
     assert done.returncode == 1 and "--tokens names a file of this machine" in done.stderr
+    for option in ("--log-requests", "--warm-up"):
+        for place in ("./logs", "file:///tmp/logs"):
+            done = headrace(*words, option, place, check=False)
+            assert done.returncode == 1 and f"{option} names a place on this machine" in done.stderr
+            assert "put it into a store" in done.stderr
+        assert f"{option}=s3://m/logs" in headrace(*words, option, "s3://m/logs").stdout
 
 
 def test_wrong_command_lines_are_told(build, headrace, place, tmp_path):

@@ -238,7 +238,8 @@ def test_models_and_a_configuration_exclude_each_other(headrace, folder, tmp_pat
     assert "no model" in refused()
     assert "no model" in refused("--config", config)
     assert "nowhere.toml" in refused("--config", tmp_path / "nowhere.toml")
-    assert "put it into a store" in refused("--config", config, "--print-manifest", "kubernetes")
+    for place in (config, f"file://{config}"):
+        assert "put it into a store" in refused("--config", place, "--print-manifest", "kubernetes")
     printed = headrace("serve", "--config", "s3://m/serving.toml", "--print-manifest", "kubernetes").stdout
     assert "--config=s3://m/serving.toml" in printed
     config.write_text(model_text("half", "s4://b/m"))

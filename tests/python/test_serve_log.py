@@ -175,7 +175,7 @@ def test_a_log_that_is_not_there_yet_keeps_no_version_from_being_ready(build, fo
 
 def test_logged_requests_are_compared_with_the_data_and_prepared(build, headrace, place, tmp_path):
     words = [place / "models/people", "--log-requests", tmp_path / "logs", "--log-fraction", "1"]
-    rows = [{**row, "age": None if number % 3 else 95} for number, row in enumerate(rows_of(place, 120))]
+    rows = [{**row, "age": None if number % 3 else "95"} for number, row in enumerate(rows_of(place, 120))]
     with serving(build, tmp_path / "server", *words) as server:
         server.wait_until_ready()
         for begin in range(0, 120, 40):
@@ -188,16 +188,31 @@ def test_logged_requests_are_compared_with_the_data_and_prepared(build, headrace
     assert (shown["rows"], shown["records"], shown["split"]) == (120, 200, "train")
     features = {feature["feature"]: feature for feature in shown["features"]}
     assert shown["features"][0]["feature"] == "age"
+    assert features["age"]["compared"] == "numbers", "a text in the requests"
     assert features["age"]["has_moved"] and features["age"]["missing"]["requests"] == 2 / 3
     assert not features["city"]["has_moved"] and features["city"]["compared"] == "values"
     assert features["photo"]["not_compared"] == "an image"
     assert features["income"]["not_compared"] == "not in the requests"
     assert "float32 in the dataset, bytes" in features["about"]["not_compared"]
     table = headrace("inspect", log, "--against", place / "data").stdout.splitlines()
-    assert "1 feature has moved" in table[0] and table[2].split()[0] == "age"
+    assert "1 feature has moved, 3 not compared" in table[0] and table[2].split()[0] == "age"
 
     assert 'first          0: {"row": [' in headrace("inspect", log).stdout
     headrace("prepare", log, tmp_path / "data", "--layout", "request-log")
     prepared = json.loads(headrace("inspect", tmp_path / "data", "--json").stdout)
     assert sum(split["records"] for split in prepared["splits"].values()) == 120
     assert {"age", "city", "about", "photo"} <= prepared["features"].keys()
+
+
+def test_a_limit_takes_the_rows_of_the_newest_files(headrace, place, tmp_path):
+    for name, age, modified in (("b", 20, 1_000), ("c", 30, 2_000), ("a", 1_000, 3_000)):
+        path = tmp_path / f"{name}.tfrecord"
+        with tf.io.TFRecordWriter(str(path)) as writer:
+            writer.write(log_of("", row=[json.dumps({"age": age})] * 50).SerializeToString())
+        os.utime(path, (modified, modified))
+    words = ["inspect", tmp_path, "--against", place / "data", "--json", "--limit"]
+    for limit, above in ((50, 1), (100, 0.5)):
+        shown = json.loads(headrace(*words, str(limit)).stdout)
+        (age,) = (feature for feature in shown["features"] if feature["feature"] == "age")
+        assert shown["rows"] == limit
+        assert age["most"]["bin"].startswith("above") and age["most"]["requests"] == above

@@ -121,7 +121,8 @@ Input input_of_files(const Location& location, InputFormat format, const std::ve
                       object.size_bytes <= limits.size_bytes - input.slices.back().size_bytes;
     if (!fits) input.slices.emplace_back();
     Slice& slice = input.slices.back();
-    slice.files.push_back({url_of(location, object), object.size_bytes, object.version.token});
+    slice.files.push_back(
+        {url_of(location, object), object.size_bytes, object.version.token, object.modified});
     ++slice.objects;
     slice.size_bytes += object.size_bytes;
     ++input.objects;

@@ -2,8 +2,10 @@
 
 /// \file An input, and how it is cut into slices before any of it is read.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +43,8 @@ struct InputFile {
   std::string url;
   std::uint64_t size_bytes = 0;
   std::string version;  // the store's version
+  /// Of its last write, if the store reports it; not in a plan.
+  std::optional<std::chrono::system_clock::time_point> modified{};
 };
 
 /// The work of one task: whole files, one after another; or, if objects of a folder are rows, the objects
