@@ -205,7 +205,7 @@ def test_logged_requests_are_compared_with_the_data_and_prepared(build, headrace
 
 
 def test_a_limit_takes_the_rows_of_the_newest_files(headrace, place, tmp_path):
-    for name, age, modified in (("b", 20, 1_000), ("c", 30, 2_000), ("a", 1_000, 3_000)):
+    for name, age, modified in (("a", 20, 1_000), ("c", 30, 2_000), ("b", 1_000, 3_000)):
         path = tmp_path / f"{name}.tfrecord"
         with tf.io.TFRecordWriter(str(path)) as writer:
             writer.write(log_of("", row=[json.dumps({"age": age})] * 50).SerializeToString())

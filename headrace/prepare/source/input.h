@@ -43,7 +43,7 @@ struct InputFile {
   std::string url;
   std::uint64_t size_bytes = 0;
   std::string version;  // the store's version
-  /// Of its last write, if the store reports it; not in a plan.
+  /// Time of the last write, if the store reports it; not in a plan.
   std::optional<std::chrono::system_clock::time_point> modified{};
 };
 

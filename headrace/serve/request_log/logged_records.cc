@@ -1,6 +1,7 @@
 #include "headrace/serve/request_log/logged_records.h"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -15,22 +16,43 @@ namespace {
 // More files are not read, however few records they have.
 constexpr std::size_t kFilesMax = 64;
 
-// Adds the records of a file, or of its beginning. `name` is for the remark.
-void add_records(Bytes content, bool is_whole, const std::string& name, const RecordLimits& limits,
-                 LoggedRecords& out) {
-  const auto file = std::make_shared<const Bytes>(std::move(content));
+// A piece of a file.
+struct Piece {
+  Bytes content;
+  std::string name;                // of the file, for the remark
+  std::uint64_t offset_bytes = 0;  // above 0: it may begin within a record
+  bool is_cut = false;             // it may end within a record
+};
+
+// Which records of a file are kept if it has more than are wanted.
+enum class KeptRecords { kFirst, kLast };
+
+void add_records(Piece piece, KeptRecords kept, const RecordLimits& limits, LoggedRecords& out) {
+  const auto file = std::make_shared<const Bytes>(std::move(piece.content));
   out.files.push_back(file);
-  RecordScanner scanner(*file);
+  std::size_t begin = 0;
+  if (piece.offset_bytes > 0) {
+    const auto found = find_next_record(*file, 0);
+    if (!found) return;
+    begin = *found;
+  }
+  const std::size_t most = limits.records - out.records.size();
+  RecordScanner scanner(BytesView(*file).subspan(begin));
   ScanOutcome outcome = ScanOutcome::kRecord;
-  const std::size_t before = out.records.size();
-  for (BytesView record; out.records.size() < limits.records;) {
+  std::deque<BytesView> records;
+  std::uint64_t scanned = 0;
+  for (BytesView record; kept == KeptRecords::kLast || records.size() < most;) {
     outcome = scanner.next(record);
     if (outcome != ScanOutcome::kRecord) break;
-    out.records.push_back(record);
+    ++scanned;
+    records.push_back(record);
+    if (records.size() > most) records.pop_front();
   }
-  const bool is_cut = outcome == ScanOutcome::kTruncated && !is_whole;
+  out.records.insert(out.records.end(), records.begin(), records.end());
+  const bool is_cut = outcome == ScanOutcome::kTruncated && piece.is_cut;
   if (outcome == ScanOutcome::kRecord || outcome == ScanOutcome::kEnd || is_cut) return;
-  out.remark = scan_error(outcome, name, scanner.position(), out.records.size() - before).message;
+  const std::uint64_t place = piece.offset_bytes + begin + scanner.position();
+  out.remark = scan_error(outcome, piece.name, place, scanned).message;
 }
 
 // Keeps the files that were written last, newest first.
@@ -84,7 +106,8 @@ Result<LoggedRecords> read_record_file(const std::string& path, const RecordLimi
   file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(content.size()));
   if (!file) return Error{Code::kPermissionDenied, concat(path, " cannot be read")};
   LoggedRecords out;
-  add_records(std::move(content), size <= limits.bytes, path, limits, out);
+  add_records({.content = std::move(content), .name = path, .is_cut = size > limits.bytes},
+              KeptRecords::kFirst, limits, out);
   return out;
 }
 
@@ -95,12 +118,16 @@ Result<LoggedRecords> read_newest_records(const Location& place, std::string_vie
   std::uint64_t left = limits.bytes;
   for (const ObjectInfo& object : files) {
     if (out.records.size() >= limits.records || left == 0) break;
-    Bytes content(std::min(object.size_bytes, left));
-    HEADRACE_TRY(const ReadResult read, place.store->read_into(object.key, content, {.call = call}));
-    content.resize(read.bytes_read);
-    left -= content.size();
-    const bool is_whole = read.object.size_bytes == content.size();
-    add_records(std::move(content), is_whole, place.store->describe(object.key), limits, out);
+    Piece piece{.content = Bytes(std::min(object.size_bytes, left)),
+                .name = place.store->describe(object.key),
+                .offset_bytes = object.size_bytes - std::min(object.size_bytes, left)};
+    HEADRACE_TRY(const ReadResult read,
+                 place.store->read_into(object.key, piece.content,
+                                        {.offset_bytes = piece.offset_bytes, .call = call}));
+    piece.content.resize(read.bytes_read);
+    piece.is_cut = piece.offset_bytes + read.bytes_read < read.object.size_bytes;
+    left -= piece.content.size();
+    add_records(std::move(piece), KeptRecords::kLast, limits, out);
   }
   return out;
 }

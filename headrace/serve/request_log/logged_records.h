@@ -34,7 +34,8 @@ struct LoggedRecords {
 Result<LoggedRecords> read_record_file(const std::string& path, const RecordLimits& limits = {});
 
 /// The newest records of the log of one model's requests: those in the object `place`, or in the folder
-/// `place`/`model`, or in the folder `place`. Newest first by file, and in their order within a file.
+/// `place`/`model`, or in the folder `place`. Newest first by file, and in their order within a file; if a
+/// file has more than are wanted, its last. The end is read of a file that has more bytes than are left.
 /// Cost: one listing, and one read for each file that is needed.
 /// \error kNotFound  there is no such object or folder, or it has no file of a log; of the store
 Result<LoggedRecords> read_newest_records(const Location& place, std::string_view model,

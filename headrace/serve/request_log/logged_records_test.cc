@@ -17,7 +17,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 Bytes framed(const std::vector<std::string>& texts) {
   Bytes out;
@@ -58,16 +57,31 @@ TEST_F(LoggedRecordsTest, TheNewestFilesAreReadUntilThereAreEnough) {
         framed({concat(i, "a"), concat(i, "b")}));
   const auto read = read_newest_records(at("logs"), "m", {}, {.records = 3});
   ASSERT_TRUE(read);
-  EXPECT_THAT(texts_of(*read), ElementsAre("199a", "199b", "198a"));
+  EXPECT_THAT(texts_of(*read), ElementsAre("199a", "199b", "198b"));
   EXPECT_THAT(read->remark, IsEmpty());
+}
+
+TEST_F(LoggedRecordsTest, OfALongFileTheLastRecordsAreTaken) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 2'000; ++i) texts.push_back(concat(i));
+  put("logs/a.tfrecord", framed(texts));
+  const auto read = read_newest_records(at("logs"), "m", {});
+  ASSERT_TRUE(read);
+  EXPECT_THAT(texts_of(*read), testing::ElementsAreArray(texts.begin() + 1'000, texts.end()));
+  const auto three = read_newest_records(at("logs/a.tfrecord"), "m", {}, {.records = 3, .bytes = 200});
+  EXPECT_THAT(texts_of(*three), ElementsAre("1997", "1998", "1999"));
 }
 
 TEST_F(LoggedRecordsTest, BytesAreBoundedWithoutARemark) {
   put("logs/a.tfrecord", framed({std::string(100, 'x'), std::string(100, 'y')}));
   const auto read = read_newest_records(at("logs"), "m", {}, {.bytes = 150});
   ASSERT_TRUE(read);
-  EXPECT_THAT(read->records, SizeIs(1));
+  EXPECT_THAT(texts_of(*read), ElementsAre(std::string(100, 'y'))) << "the end of the file";
   EXPECT_THAT(read->remark, IsEmpty());
+  const auto less = read_newest_records(at("logs"), "m", {}, {.bytes = 90});
+  ASSERT_TRUE(less);
+  EXPECT_THAT(less->records, IsEmpty());
+  EXPECT_THAT(less->remark, IsEmpty());
 }
 
 TEST_F(LoggedRecordsTest, RecordsBeforeDamageAreThere) {
