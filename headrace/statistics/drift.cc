@@ -82,8 +82,8 @@ std::vector<BinOfNumbers> tenths_of(const std::vector<double>& numbers) {
   for (std::size_t i = 1; i < kTenths && !numbers.empty(); ++i) {
     const double end = numbers[numbers.size() * i / kTenths];
     if (!out.empty() && end == out.back().end) continue;
-    const auto same = std::ranges::equal_range(numbers, end);
-    const auto count = static_cast<std::size_t>(same.end() - same.begin());
+    const auto [first, last] = std::equal_range(numbers.begin(), numbers.end(), end);
+    const auto count = static_cast<std::size_t>(last - first);
     if (count > 1 && count * kTenths >= numbers.size()) {
       end_bin(std::nextafter(end, -kInfinity), concat("below ", shortened(end)));
       out.push_back({end, shortened(end)});
