@@ -105,6 +105,7 @@ class CanaryRequestsTest : public testing::Test {
     ASSERT_EQ(*ended_, ended);
   }
 
+  ServingMetrics metrics_;  // outlives the threads that answer
   const std::shared_ptr<std::atomic<int>> ended_ = std::make_shared<std::atomic<int>>(0);
   std::atomic<steady_clock::time_point> now_{steady_clock::time_point(hours(5))};
   std::atomic<bool> is_held_ = false;
@@ -112,7 +113,6 @@ class CanaryRequestsTest : public testing::Test {
   std::shared_ptr<Canary> canary_;
   std::shared_ptr<const ServedEntry> entry_;
   ServedModels models_;
-  ServingMetrics metrics_;
 };
 
 TEST_F(CanaryRequestsTest, AnAnswerCounts) {
