@@ -1,26 +1,9 @@
 #include "headrace/engine_process/given_rows.h"
 
-#include "headrace/base/digest.h"
-#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/table/json_cells.h"
 
 namespace headrace {
-namespace {
-
-constexpr std::string_view kBase64Member = "b64";
-
-// The bytes that such an object encodes; none: it is another value.
-std::optional<Bytes> encoded_bytes(std::string_view value) {
-  if (!value.starts_with('{') || value.find(kBase64Member) == value.npos) return std::nullopt;
-  const auto object = parse_json(value);
-  if (!object || !object->is_object() || object->members().size() != 1) return std::nullopt;
-  const Json& text = (*object)[kBase64Member];
-  return text.is_string() ? parse_base64(text.text()) : std::nullopt;
-}
-
-}  // namespace
-
 void GivenRows::give(std::span<const std::string_view> rows) {
   rows_ = rows;
   next_ = 0;
@@ -42,7 +25,7 @@ Result<std::optional<SourceRow>> GivenRows::next() {
   given_.assign(cells.begin(), cells.end());
   for (NamedCell& each : given_) {
     if (each.cell.kind != CellKind::kBytes) continue;
-    if (auto bytes = encoded_bytes(as_text(each.cell.data)))
+    if (auto bytes = bytes_of_base64_object(as_text(each.cell.data)))
       each.cell.data = decoded_.emplace_back(*std::move(bytes));
   }
   row.cells = given_;

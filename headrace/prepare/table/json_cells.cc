@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/row/byte_strings.h"
@@ -12,6 +13,7 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kQuotedJsonBytes = 60;
+constexpr std::string_view kBase64Member = "b64";
 constexpr std::size_t kParserBytes = 160;
 constexpr std::string_view kSpaces = " \t\r\n";
 
@@ -253,6 +255,14 @@ std::optional<RowProblem> read_json_object(std::string_view text, std::uint64_t 
                                            RowCells& cells) {
   if (Problem problem = check_json(text)) return problem;
   return ObjectReader(text, cell_limit_bytes, cells).read();
+}
+
+std::optional<Bytes> bytes_of_base64_object(std::string_view value) {
+  if (!value.starts_with('{') || value.find(kBase64Member) == value.npos) return std::nullopt;
+  const auto object = parse_json(value);
+  if (!object || !object->is_object() || object->members().size() != 1) return std::nullopt;
+  const Json& text = (*object)[kBase64Member];
+  return text.is_string() ? parse_base64(text.text()) : std::nullopt;
 }
 
 }  // namespace headrace

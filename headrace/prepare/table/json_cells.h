@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "headrace/base/bytes.h"
 #include "headrace/prepare/row/row_cells.h"
 #include "headrace/prepare/table/row_parser.h"
 
@@ -16,5 +17,9 @@ namespace headrace {
 /// \return the problem with the text, if there is one; the cells must not be used then
 std::optional<RowProblem> read_json_object(std::string_view text, std::uint64_t cell_limit_bytes,
                                            RowCells& cells);
+
+/// The bytes that an object {"b64": …} stands for, by which clients of servers send them; none: the value,
+/// which is JSON, is no such object.
+std::optional<Bytes> bytes_of_base64_object(std::string_view value);
 
 }  // namespace headrace

@@ -4,7 +4,6 @@
 #include <deque>
 #include <vector>
 
-#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/prepare/row/byte_strings.h"
 #include "headrace/prepare/table/json_cells.h"
@@ -15,17 +14,8 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kRowInput = "row";
-constexpr std::string_view kBase64Begin = R"({"b64":")", kBase64End = R"("})";
 
 RowProblem no_request(std::string_view detail) { return {"not a PredictLog", std::string(detail)}; }
-
-// The bytes in an object {"b64": …}; none: the text is none.
-std::optional<Bytes> bytes_of_base64(std::string_view text) {
-  if (!text.starts_with(kBase64Begin) || !text.ends_with(kBase64End)) return std::nullopt;
-  const std::size_t around = kBase64Begin.size() + kBase64End.size();
-  if (text.size() < around) return std::nullopt;
-  return parse_base64(text.substr(kBase64Begin.size(), text.size() - around));
-}
 
 class RequestRows final : public RecordRows {
  public:
@@ -75,7 +65,7 @@ class RequestRows final : public RecordRows {
     if (!has_objects_) return shown_;
     for (NamedCell& each : shown_) {
       if (each.cell.kind != CellKind::kBytes) continue;
-      if (auto bytes = bytes_of_base64(as_text(each.cell.data)))
+      if (auto bytes = bytes_of_base64_object(as_text(each.cell.data)))
         each.cell.data = decoded_.emplace_back(*std::move(bytes));
     }
     return shown_;

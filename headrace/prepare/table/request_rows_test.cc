@@ -64,6 +64,9 @@ TEST(RequestRows, RawRowsAreTheirColumns) {
                               R"({"age":null})"};
   EXPECT_THAT(read_log(logged({{"row", {2}, {}, {rows[0], rows[1]}}})),
               ElementsAre("0:1 a@1 age=i[40] about='likes boats' photo='hi'", "0:2 a@2 age=-"));
+  EXPECT_THAT(read_log(logged({{"row", {1}, {}, {R"({"photo": {"b64" : "aGk\u003d"}})"}}})),
+              ElementsAre("0:1 a@1 photo='hi'"))
+      << "as a server reads it";
   EXPECT_THAT(read_log(logged({{"row", {1}, {}, {"no object"}}})), ElementsAre("0:1 a@1 row='no object'"));
   EXPECT_THAT(read_log(logged({{"row", {2}, {}, {R"({"a":1,"a":2})", R"({"a":3})"}}})),
               ElementsAre(testing::StartsWith("0:1 a@1 rejected"), "0:2 a@2 a=i[3]"));
