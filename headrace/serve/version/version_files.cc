@@ -20,6 +20,8 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kRangeBytes = 4 << 20;
+// Most kernels do not preempt a call: threads that answer wait until it ends, whatever their priority.
+constexpr std::size_t kCallBytes = 64 << 10;
 constexpr std::chrono::seconds kLowPriorityMax{60};  // versions that are asked come first
 
 // A range of a file that one call reads.
@@ -84,9 +86,13 @@ Status read_range(const WantedVersion& version, const FileRange& range, MutableB
 Status write_range(const std::string& path, std::uint64_t offset_bytes, BytesView data) {
   FileDescriptor file = open_cached(path, O_WRONLY);
   if (!file.is_open()) return cache_error("opening", path, errno);
-  if (::lseek(file.get(), static_cast<off_t>(offset_bytes), SEEK_SET) < 0 || !write_all(file, data) ||
-      !file.close())
-    return cache_error("writing", path, errno);
+  bool is_written = ::lseek(file.get(), static_cast<off_t>(offset_bytes), SEEK_SET) >= 0;
+  while (is_written && !data.empty()) {
+    const std::size_t size_bytes = std::min(kCallBytes, data.size());
+    is_written = write_all(file, data.first(size_bytes));
+    data = data.subspan(size_bytes);
+  }
+  if (!is_written || !file.close()) return cache_error("writing", path, errno);
   return {};
 }
 
@@ -112,7 +118,7 @@ Result<std::vector<std::uint32_t>> joined_checksums(const WantedVersion& version
 std::optional<std::uint32_t> checksum_of_file(const std::string& path) {
   const FileDescriptor file = open_cached(path, O_RDONLY);
   if (!file.is_open()) return std::nullopt;
-  Bytes buffer(1 << 20);
+  Bytes buffer(kCallBytes);
   std::uint32_t checksum = 0;
   for (;;) {
     const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());

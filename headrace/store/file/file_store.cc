@@ -21,6 +21,9 @@ namespace {
 // How the last segment begins under which a write that needs a name waits to get its own.
 constexpr std::string_view kUnfinishedPrefix = ".headrace-write-";
 constexpr std::size_t kUnfinishedDigits = 16;
+// A kernel that does not preempt itself gives the processor to nobody before a call ends: 8 MiB at once have
+// held up the threads beside for milliseconds.
+constexpr std::size_t kReadBytes = 64 << 10;
 
 bool is_reserved(std::string_view name) { return name.starts_with(kUnfinishedPrefix); }
 
@@ -168,7 +171,7 @@ class FileStore final : public Store {
     while (done < target.size()) {
       if (options.call.stop.stop_requested())
         return Error{Code::kCancelled, concat("reading ", describe(key), " was stopped")};
-      const std::size_t piece = std::min<std::size_t>(target.size() - done, 8 << 20);
+      const std::size_t piece = std::min(target.size() - done, kReadBytes);
       const ssize_t count =
           ::pread(file.get(), target.data() + done, piece, static_cast<off_t>(options.offset_bytes + done));
       if (count < 0 && errno == EINTR) continue;
