@@ -21,7 +21,7 @@ namespace headrace {
 
 Result<TextEncoders> encoders_of(CommandContext& context, const ExportedModel& model,
                                  const OptionValues& values) {
-  return encoders_of(model.contract, encoder_sources(context, values.text("encoder-weights")));
+  return encoders_of(model.contract.encoders, encoder_sources(context, values.text("encoder-weights")));
 }
 
 namespace {

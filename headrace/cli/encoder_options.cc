@@ -16,9 +16,10 @@ EncoderSources encoder_sources(const Environment& environment, StoreRegistry& st
   return sources;
 }
 
-Result<TextEncoders> encoders_of(const ModelContract& contract, const EncoderSources& sources) {
+Result<TextEncoders> encoders_of(const std::map<std::string, EncoderDescription>& of_features,
+                                 const EncoderSources& sources) {
   TextEncoders out;
-  for (const auto& [feature, wanted] : contract.encoders) {
+  for (const auto& [feature, wanted] : of_features) {
     if (const auto made = out.find(wanted.name); made != out.end()) {
       HEADRACE_CHECK(check_encoder(wanted, *made->second));
       continue;

@@ -27,9 +27,11 @@ inline EncoderSources encoder_sources(const CommandContext& context, const std::
   return encoder_sources(context.environment, context.stores, weights_folder);
 }
 
-/// The encoders of a model's inputs, each as the model was trained with it.
+/// The encoders of a model's inputs, each as the model was trained with it. `of_features`, as
+/// ModelContract has them.
 /// \error kFailedPrecondition  the encoder here has other weights
 /// \error those of make_text_encoder
-Result<TextEncoders> encoders_of(const ModelContract& contract, const EncoderSources& sources);
+Result<TextEncoders> encoders_of(const std::map<std::string, EncoderDescription>& of_features,
+                                 const EncoderSources& sources);
 
 }  // namespace headrace

@@ -44,13 +44,14 @@ Result<std::unique_ptr<HostedModel>> load_confined(const EngineLoad& load, const
   HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", environment));
   HEADRACE_TRY(std::shared_ptr<Engine> engine, open_tensorflow(library));
   std::string confinement;
-  const auto encoders = [&](const ModelContract& contract) -> Result<TextEncoders> {
-    HEADRACE_TRY(TextEncoders made,
-                 encoders_of(contract, encoder_sources(environment, stores, load.encoder_weights)));
-    return made;
-  };
+  EncoderSources sources = encoder_sources(environment, stores, load.encoder_weights);
+  sources.fetched = load.encoder_folders;
+  sources.engine = engine.get();
+  std::vector<std::string> readable = {load.folder, library.folder};
+  for (const auto& [name, folder] : load.encoder_folders) readable.push_back(folder);
+  const auto encoders = [&](const auto& wanted) { return encoders_of(wanted, sources); };
   HEADRACE_TRY(auto model, load_hosted_export(load, *engine, stores, encoders, [&]() -> Status {
-                 HEADRACE_TRY(confinement, confine_process({load.folder, library.folder}));
+                 HEADRACE_TRY(confinement, confine_process(readable));
                  return {};
                }));
   return std::unique_ptr<HostedModel>(

@@ -11,7 +11,6 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kHashPrefix = "hash:";
-constexpr std::string_view kSavedModelPrefix = "saved_model:";
 constexpr std::string_view kUseName = "use-multilingual-v3";
 
 Result<std::shared_ptr<const TextEncoder>> make_hash(std::string_view argument) {
@@ -34,17 +33,23 @@ Result<std::shared_ptr<const TextEncoder>> make_use(const EncoderSources& source
                                        "or name their folder with --encoder-weights")};
 }
 
+Result<std::shared_ptr<const TextEncoder>> to_shared(Result<std::unique_ptr<TextEncoder>> made) {
+  HEADRACE_TRY(std::unique_ptr<TextEncoder> encoder, std::move(made));
+  return std::shared_ptr<const TextEncoder>(std::move(encoder));
+}
+
 Result<std::shared_ptr<const TextEncoder>> make_saved_model(std::string_view url,
                                                             const EncoderSources& sources) {
+  const auto fetched = sources.fetched.find(concat(kSavedModelEncoderPrefix, url));
+  if (fetched != sources.fetched.end() && sources.engine != nullptr)
+    return to_shared(load_saved_model_encoder(*sources.engine, std::string(url), fetched->second));
   if (sources.stores == nullptr || sources.environment == nullptr)
     return Error{Code::kInternal, "no store to load an encoder from"};
   HEADRACE_TRY(const Location model, sources.stores->open(url));
   HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", *sources.environment));
   HEADRACE_TRY(const std::shared_ptr<Engine> engine, open_tensorflow(library));
-  HEADRACE_TRY(
-      std::unique_ptr<TextEncoder> encoder,
+  return to_shared(
       open_saved_model_encoder(*engine, model, {.temporary_folder = temporary_folder(*sources.environment)}));
-  return std::shared_ptr<const TextEncoder>(std::move(encoder));
 }
 
 }  // namespace
@@ -52,8 +57,8 @@ Result<std::shared_ptr<const TextEncoder>> make_saved_model(std::string_view url
 Result<std::shared_ptr<const TextEncoder>> make_text_encoder(std::string_view name,
                                                              const EncoderSources& sources) {
   if (name.starts_with(kHashPrefix)) return make_hash(name.substr(kHashPrefix.size()));
-  if (name.starts_with(kSavedModelPrefix))
-    return make_saved_model(name.substr(kSavedModelPrefix.size()), sources);
+  if (name.starts_with(kSavedModelEncoderPrefix))
+    return make_saved_model(name.substr(kSavedModelEncoderPrefix.size()), sources);
   if (name == kUseName) return make_use(sources);
   return Error{Code::kInvalidArgument, concat("there is no encoder \"", name, "\"; there are hash:N, ",
                                               kUseName, " and saved_model:URL")};

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "headrace/base/text.h"
+#include "headrace/engine/encoders.h"
 #include "headrace/engine_process/raw_rows.h"
 #include "headrace/evaluate/exported_model.h"
 
@@ -11,7 +12,6 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kPredictSignature = "predict";
-constexpr std::string_view kForeignEncoder = "saved_model:";
 constexpr std::string_view kInitialization = "__saved_model_init_op";
 
 // Signatures that belong to training: docs/formats/traced-model.md.
@@ -43,11 +43,13 @@ std::optional<ServedSignature> served_signature(const std::string& name, const S
   return out;
 }
 
-// Such an encoder is somebody else's program, too, and lies elsewhere in a store, which this process cannot
-// reach once it is confined.
-bool has_foreign_encoder(const ModelContract& contract) {
-  return std::ranges::any_of(contract.encoders,
-                             [](const auto& each) { return each.second.name.starts_with(kForeignEncoder); });
+// The encoders that are somebody's programs, or all others.
+std::map<std::string, EncoderDescription> encoders_in(const ModelContract& contract, bool are_foreign) {
+  std::map<std::string, EncoderDescription> out;
+  for (const auto& [feature, encoder] : contract.encoders) {
+    if (encoder.name.starts_with(kSavedModelEncoderPrefix) == are_foreign) out.emplace(feature, encoder);
+  }
+  return out;
 }
 
 std::uint64_t resident_bytes() {
@@ -97,8 +99,7 @@ class HostedExport final : public HostedModel {
   Status describe(Engine& engine) {
     about_.model = served_signatures(*model_.model);
     about_.engine = engine.version();
-    const bool may_take_raw_rows = !model_.is_foreign() && !has_foreign_encoder(model_.contract);
-    if (const auto raw = raw_rows_signature(model_); may_take_raw_rows && raw) {
+    if (const auto raw = raw_rows_signature(model_); !model_.is_foreign() && raw) {
       std::vector<ServedSignature>& all = about_.model.signatures;
       std::erase_if(all, [](const ServedSignature& each) { return each.name == kDefaultSignature; });
       all.insert(std::ranges::upper_bound(all, raw->name, {}, &ServedSignature::name), *raw);
@@ -160,11 +161,11 @@ Result<std::unique_ptr<HostedModel>> load_hosted_export(const EngineLoad& load, 
     auto contract = parse_contract(load.attributes);
     if (!contract) return std::move(contract).error().in(concat("the manifest of ", load.name));
     model.contract = *std::move(contract);
-    if (!has_foreign_encoder(model.contract)) {
-      HEADRACE_TRY(encoders, make_encoders(model.contract));
-    }
+    HEADRACE_TRY(encoders, make_encoders(encoders_in(model.contract, false)));
   }
   HEADRACE_CHECK(before_load());
+  HEADRACE_TRY(TextEncoders foreign, make_encoders(encoders_in(model.contract, true)));
+  encoders.merge(std::move(foreign));
   auto loaded = engine.load(load.folder, {.name = load.name,
                                           .intra_op_threads = load.intra_op_threads,
                                           .inter_op_threads = load.inter_op_threads});

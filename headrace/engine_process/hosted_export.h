@@ -13,16 +13,17 @@
 
 namespace headrace {
 
-/// The encoders that a contract names, by their names.
-using MakeEncoders = std::function<Result<TextEncoders>(const ModelContract& contract)>;
+/// Makes encoders, by their names, of those that a contract names for features.
+using MakeEncoders =
+    std::function<Result<TextEncoders>(const std::map<std::string, EncoderDescription>& wanted)>;
 
 /// The signatures that clients may call. A signature is batched if all its inputs and outputs have rows. Left
 /// out are those that belong to training, and those of which a rank is open.
 ServedModel served_signatures(const Model& model);
 
 /// Loads the model in load.folder. A model of Headrace whose schema is known takes raw rows, too: as its
-/// default signature, unless its encoder is a SavedModel. `before_load` is called when the encoders are made:
-/// then comes code of somebody else. Borrows `engine` and `stores`.
+/// default signature. `before_load` is called when the encoders are made that are Headrace's own: then comes
+/// code of somebody else, the encoders that are SavedModels and the model. Borrows `engine` and `stores`.
 /// \error kDataLoss            load.attributes is not what docs/formats/manifest.md says
 /// \error kFailedPrecondition  an encoder is not the one that the model was trained with
 /// \error those of Engine::load, `make_encoders` and `before_load`

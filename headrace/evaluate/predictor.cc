@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "headrace/base/text.h"
+#include "headrace/engine/encoders.h"
 #include "headrace/os/parallel.h"
 
 namespace headrace {
@@ -63,9 +64,13 @@ Result<EncoderDescription> text_encoder_of(const ExportedModel& model) {
 Status check_encoder(const EncoderDescription& wanted, const TextEncoder& encoder) {
   const EncoderDescription here{encoder.name(), encoder.weights_digest(), encoder.dimension()};
   if (here == wanted) return {};
-  return Error{Code::kFailedPrecondition,
-               concat("the model was trained on vectors of ", describe(wanted), ", but the encoder here is ",
-                      describe(here), "; give the folder with the right weights by --encoder-weights")};
+  const bool is_saved_model = wanted.name.starts_with(kSavedModelEncoderPrefix);
+  return Error{
+      Code::kFailedPrecondition,
+      concat("the model was trained on vectors of ", describe(wanted), ", but the encoder here is ",
+             describe(here), "; ",
+             is_saved_model ? "put back the files that it had then, no more and no less, or train again"
+                            : "give the folder with the right weights by --encoder-weights")};
 }
 
 Result<Answers> predict_texts(const ExportedModel& model, const TextEncoder& encoder,

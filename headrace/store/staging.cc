@@ -128,8 +128,9 @@ Result<StagedFile> upload_file(const fs::path& path, Store& store, const std::st
   return staged;
 }
 
-/// Names of the regular files below `folder`, relative to it, sorted.
-Result<std::vector<std::string>> files_below(const fs::path& folder) {
+}  // namespace
+
+Result<std::vector<std::string>> files_below(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code failure;
   fs::recursive_directory_iterator entry(folder, failure);
@@ -145,8 +146,6 @@ Result<std::vector<std::string>> files_below(const fs::path& folder) {
   std::ranges::sort(names);
   return names;
 }
-
-}  // namespace
 
 std::string temporary_folder(const Environment& environment) {
   return concat(environment.get("TMPDIR").value_or("/tmp"), "/headrace-", geteuid());

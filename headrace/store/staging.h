@@ -54,6 +54,10 @@ struct StagedFile {
   bool operator==(const StagedFile&) const = default;
 };
 
+/// Names of the files below `folder`, relative to it, sorted.
+/// \error kInvalidArgument  one is neither a regular file nor a folder
+Result<std::vector<std::string>> files_below(const std::string& folder);
+
 struct DownloadOptions {
   /// Limit for all objects together; checked before anything is copied.
   std::uint64_t limit_bytes = std::uint64_t{64} << 30;

@@ -184,3 +184,15 @@ def save_old_rater(folder) -> None:
         builder = v1.saved_model.builder.SavedModelBuilder(str(folder))
         builder.add_meta_graph_and_variables(session, ["serve"], signature_def_map=signatures)
         builder.save()
+
+
+class TextWaves(tf.Module):
+    """Texts → four numbers of each."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def waves(self, texts):
+        numbers = tf.cast(tf.strings.to_hash_bucket_fast(texts, 97), tf.float32)
+        return {"waves": tf.cos(numbers[:, None] * tf.constant([1.0, 0.5, 0.2, 0.1]))}
+
+    def save(self, folder: pathlib.Path) -> None:
+        tf.saved_model.save(self, str(folder), signatures={"serving_default": self.waves})

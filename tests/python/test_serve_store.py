@@ -1,5 +1,6 @@
 """headrace serve while its store is slow, or away."""
 
+import json
 import os
 import time
 
@@ -7,12 +8,20 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import pytest
 from relay_support import Relay
-from serve_models import HalfPlusTwo
+from serve_models import HalfPlusTwo, TextWaves
 from serve_support import Clients, serving
 
 pytestmark = pytest.mark.slow
 
 AWAY_S = 4  # some polls
+SCHEMA = """
+    id = "id"
+    [features.text]
+    type = "vector"
+    encoder = "saved_model:{url}"
+    [features.label]
+    type = "label"
+"""
 
 
 @pytest.fixture
@@ -55,3 +64,29 @@ def test_versions_come_from_a_slow_store_and_one_that_was_away(build, publish, s
         assert all(value in ([3.0], [4.0], [5.0]) for value in values)
         assert values[0] == [3.0] and values[-1] == [5.0]
         assert server.admin("/readyz")[0] == 200
+
+
+def test_raw_texts_are_encoded_by_a_saved_model_from_a_store(build, headrace, s3_url, tmp_path):
+    """Its files come by the server: the process that runs it has neither network nor credentials."""
+    TextWaves().save(tmp_path / "waves")
+    headrace("cp", "-r", tmp_path / "waves", f"{s3_url}/waves")
+    texts = [f"{'good' if i % 2 else 'bad'} film {i}" for i in range(64)]
+    rows = "".join(f"{i},{text},{'no' if i % 2 else 'yes'}\n" for i, text in enumerate(texts))
+    (tmp_path / "films.csv").write_text(f"id,text,label\n{rows}")
+    (tmp_path / "schema.toml").write_text(SCHEMA.format(url=f"{s3_url}/waves"))
+    headrace("prepare", tmp_path / "films.csv", s3_url + "/films", "--schema", tmp_path / "schema.toml")
+    headrace("train", s3_url + "/films", s3_url + "/run", "--epochs", "2")
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in texts[:3])
+    told = headrace("predict", s3_url + "/run", "--data", "-", input=lines).stdout.splitlines()
+    with serving(build, tmp_path / "server", f"films={s3_url}/run") as server:
+        server.wait_until_ready()
+        status, answer = server.predict("films", {"instances": texts[:3]})
+        assert status == 200, answer
+        assert "no network" in server.errors.read_text()
+    for made, line in zip(answer["predictions"], told, strict=True):
+        wanted = json.loads(line)
+        assert made["label"] == wanted["label"]
+
+    headrace("cp", tmp_path / "schema.toml", f"{s3_url}/waves/assets/more")
+    with serving(build, tmp_path / "other", f"films={s3_url}/run") as server:
+        server.wait_until(lambda: "put back the files" in server.errors.read_text())

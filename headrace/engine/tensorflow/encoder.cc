@@ -117,9 +117,8 @@ class SavedModelEncoder final : public TextEncoder {
   mutable std::vector<std::unique_ptr<Call>> idle_calls_;
 };
 
-/// SHA-256 of each file's name, size and content, in the order of the names.
-Result<std::string> digest_of(const std::string& folder, std::vector<std::string> names) {
-  std::ranges::sort(names);
+/// SHA-256 of each file's name, size and content, in the order of `names`.
+Result<std::string> digest_of(const std::string& folder, const std::vector<std::string>& names) {
   Sha256 digest;
   std::vector<char> piece(1 << 20);
   for (const std::string& name : names) {
@@ -140,23 +139,26 @@ Result<std::unique_ptr<TextEncoder>> open_saved_model_encoder(Engine& engine, co
                                                               const SavedModelEncoderOptions& options) {
   const std::string url = model.url.text();
   HEADRACE_TRY(const StagedFolder folder, StagedFolder::create(options.temporary_folder));
-  auto files =
+  const auto files =
       download_folder(*model.store, model.key, folder.path(), {.limit_bytes = options.size_limit_bytes});
-  if (!files) return std::move(files).error().in(concat("loading the encoder saved_model:", url));
-  std::vector<std::string> names;
-  for (const StagedFile& file : *files) {
-    names.push_back(file.key.substr(model.key.empty() ? 0 : model.key.size() + 1));
-  }
+  if (!files) return files.error().in(concat("loading the encoder saved_model:", url));
+  return load_saved_model_encoder(engine, url, folder.path(), options.signature);
+}
+
+Result<std::unique_ptr<TextEncoder>> load_saved_model_encoder(Engine& engine, const std::string& url,
+                                                              const std::string& folder,
+                                                              const std::string& signature) {
   SavedModelEncoder::Parts parts;
   parts.name = concat("saved_model:", url);
-  HEADRACE_TRY(parts.digest, digest_of(folder.path(), std::move(names)));
-  auto loaded = engine.load(folder.path(), {});
+  HEADRACE_TRY(const std::vector<std::string> names, files_below(folder));
+  HEADRACE_TRY(parts.digest, digest_of(folder, names));
+  auto loaded = engine.load(folder, {});
   if (!loaded) return std::move(loaded).error().in(concat("loading the encoder ", parts.name));
   parts.model = std::move(*loaded);
-  HEADRACE_TRY(parts.signature, choose_signature(*parts.model, options.signature, url));
-  const Signature& signature = parts.model->signatures().find(parts.signature)->second;
-  parts.input = signature.inputs.begin()->first;
-  parts.output = vector_outputs(signature).front();
+  HEADRACE_TRY(parts.signature, choose_signature(*parts.model, signature, url));
+  const Signature& chosen = parts.model->signatures().find(parts.signature)->second;
+  parts.input = chosen.inputs.begin()->first;
+  parts.output = vector_outputs(chosen).front();
   auto encoder = std::make_unique<SavedModelEncoder>(std::move(parts));
   HEADRACE_CHECK(encoder->measure());
   return std::unique_ptr<TextEncoder>(std::move(encoder));

@@ -29,4 +29,10 @@ struct SavedModelEncoderOptions {
 Result<std::unique_ptr<TextEncoder>> open_saved_model_encoder(Engine& engine, const Location& model,
                                                               const SavedModelEncoderOptions& options);
 
+/// The same for a model whose files, and no others, lie in `folder` already. Reads nothing else, and starts
+/// no program. `url` is its name; `signature` as in the options.
+Result<std::unique_ptr<TextEncoder>> load_saved_model_encoder(Engine& engine, const std::string& url,
+                                                              const std::string& folder,
+                                                              const std::string& signature = {});
+
 }  // namespace headrace

@@ -116,6 +116,7 @@ Json document_of(const EngineLoad& load) {
           {"digest", load.digest},
           {"attributes", load.attributes},
           {"encoder_weights", load.encoder_weights},
+          {"encoder_folders", load.encoder_folders},
           {"intra_op_threads", load.intra_op_threads},
           {"inter_op_threads", load.inter_op_threads},
           {"lanes", load.lanes},
@@ -130,6 +131,7 @@ Result<EngineMessage> load_of(const Json& document) {
   document.get_to("digest", load.digest);
   document.get_to("attributes", load.attributes);
   document.get_to("encoder_weights", load.encoder_weights);
+  document.get_to("encoder_folders", load.encoder_folders);
   document.get_to("intra_op_threads", load.intra_op_threads);
   document.get_to("inter_op_threads", load.inter_op_threads);
   document.get_to("lanes", load.lanes);

@@ -26,6 +26,8 @@ struct EngineLoad {
   std::string digest{};           // of the export
   std::string attributes{};       // of its manifest, JSON; empty: another program wrote the SavedModel
   std::string encoder_weights{};  // folder; empty: the usual place
+  /// Local folders with the files of encoders that are SavedModels, by the names of the encoders.
+  std::map<std::string, std::string, std::less<>> encoder_folders{};
   int intra_op_threads = 1;
   int inter_op_threads = 1;
   std::uint64_t lanes = 1;

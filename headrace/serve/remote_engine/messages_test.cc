@@ -40,6 +40,7 @@ TEST(EngineMessages, ALargeLoadArrivesAsItWas) {
                         .digest = "d",
                         .attributes = std::string(1 << 20, 'x'),
                         .encoder_weights = "/w",
+                        .encoder_folders = {{"saved_model:s3://b/e", "/c/1"}},
                         .intra_op_threads = 2,
                         .inter_op_threads = 3,
                         .lanes = 4,

@@ -5,6 +5,9 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/engine_process.h"
+#include "headrace/engine/encoders.h"
+#include "headrace/model/contract.h"
+#include "headrace/serve/version/encoder_files.h"
 
 namespace headrace {
 namespace {
@@ -47,10 +50,42 @@ std::map<std::string, std::string, std::less<>> passed_variables(const Environme
 // Where TensorFlow Serving looks.
 constexpr std::string_view kWarmUpFile = "/assets.extra/tf_serving_warmup_requests";
 
+// The files of a version, and of its encoders that are SavedModels, by their names.
+struct FetchedVersion {
+  CachedExport model;
+  std::map<std::string, CachedExport, std::less<>> encoders{};
+};
+
+// The process that loads the model cannot reach their stores: it is confined, and has no credentials.
+Status fetch_encoders(const ModelContract& contract, StoreRegistry& stores, ExportCache& cache,
+                      const CallOptions& call, FetchedVersion& fetched) {
+  for (const auto& [feature, encoder] : contract.encoders) {
+    const bool is_saved_model = encoder.name.starts_with(kSavedModelEncoderPrefix);
+    if (!is_saved_model || fetched.encoders.contains(encoder.name)) continue;
+    const std::string url = encoder.name.substr(kSavedModelEncoderPrefix.size());
+    HEADRACE_TRY(const Location folder, stores.open(url));
+    HEADRACE_TRY(const auto files, find_encoder_files(folder, call));
+    HEADRACE_TRY(CachedExport cached, cache.fetch(*files, call));
+    fetched.encoders.emplace(encoder.name, std::move(cached));
+  }
+  return {};
+}
+
+Result<FetchedVersion> fetch_version(const WantedVersion& version, StoreRegistry& stores, ExportCache& cache,
+                                     const CallOptions& call) {
+  HEADRACE_TRY(CachedExport model, cache.fetch(version, call));
+  FetchedVersion fetched{std::move(model)};
+  if (!version.attributes_json) return fetched;
+  HEADRACE_TRY(const ModelContract contract, parse_contract(*version.attributes_json));
+  const Status encoders = fetch_encoders(contract, stores, cache, call, fetched);
+  if (!encoders) return encoders.error().in("fetching the encoder of the model");
+  return fetched;
+}
+
 // The files stay as long as the process.
 class LoadedProcess final : public LoadedModel {
  public:
-  LoadedProcess(std::string name, CachedExport files, std::unique_ptr<RemoteEngine> engine,
+  LoadedProcess(std::string name, FetchedVersion files, std::unique_ptr<RemoteEngine> engine,
                 std::optional<Location> warm_up)
       : name_(std::move(name)),
         files_(std::move(files)),
@@ -61,7 +96,7 @@ class LoadedProcess final : public LoadedModel {
   void end() override { engine_->end(); }
   std::optional<Error> ended() const override { return engine_->ended(); }
   Result<LoggedRecords> warm_up_records(const CallOptions& call) override {
-    auto own = read_record_file(concat(files_.path(), kWarmUpFile));
+    auto own = read_record_file(concat(files_.model.path(), kWarmUpFile));
     const bool is_absent = !own && own.error().code == Code::kNotFound;
     if (!is_absent) return own;
     return warm_up_ ? read_newest_records(*warm_up_, name_, call) : LoggedRecords{};
@@ -69,7 +104,7 @@ class LoadedProcess final : public LoadedModel {
 
  private:
   const std::string name_;
-  const CachedExport files_;
+  const FetchedVersion files_;
   const std::unique_ptr<RemoteEngine> engine_;
   const std::optional<Location> warm_up_;
 };
@@ -84,18 +119,19 @@ LoadVersion make_engine_loader(const std::string& model, ExportCache& cache, con
       [model, &cache, command = std::move(command), options, remark = std::move(remark)](
           const WantedVersion& version, const std::function<void(VersionState)>& on_state,
           std::function<void()> on_end, const std::stop_token& stop) -> Result<std::unique_ptr<LoadedModel>> {
-        HEADRACE_TRY(CachedExport files, cache.fetch(version, {.stop = stop}));
-        if (!files.remark().empty()) remark(files.remark());
+        HEADRACE_TRY(FetchedVersion files, fetch_version(version, *options.stores, cache, {.stop = stop}));
+        if (!files.model.remark().empty()) remark(files.model.remark());
         on_state(VersionState::kLoading);
-        const EngineLoad load{.build = HEADRACE_VERSION,
-                              .name = concat(model, " version ", version.number),
-                              .folder = files.path(),
-                              .digest = version.digest,
-                              .attributes = version.attributes_json.value_or(""),
-                              .encoder_weights = options.encoder_weights,
-                              .intra_op_threads = options.intra_op_threads,
-                              .lanes = options.lanes,
-                              .rows_max = options.rows_max};
+        EngineLoad load{.build = HEADRACE_VERSION,
+                        .name = concat(model, " version ", version.number),
+                        .folder = files.model.path(),
+                        .digest = version.digest,
+                        .attributes = version.attributes_json.value_or(""),
+                        .encoder_weights = options.encoder_weights,
+                        .intra_op_threads = options.intra_op_threads,
+                        .lanes = options.lanes,
+                        .rows_max = options.rows_max};
+        for (const auto& [name, encoder] : files.encoders) load.encoder_folders.emplace(name, encoder.path());
         HEADRACE_TRY(std::unique_ptr<RemoteEngine> engine,
                      RemoteEngine::start(command, load, options.engine, std::move(on_end), stop));
         remark(concat(load.name, ": ", engine->about().engine, ", ",

@@ -9,11 +9,13 @@
 #include "headrace/serve/live_model/live_model.h"
 #include "headrace/serve/remote_engine/remote_engine.h"
 #include "headrace/serve/version/export_cache.h"
+#include "headrace/store/registry.h"
 
 namespace headrace {
 
 struct EngineLoaderOptions {
-  std::string program;  // the path of `headrace`
+  StoreRegistry* stores = nullptr;  // where encoders lie that are SavedModels; borrowed
+  std::string program;              // the path of `headrace`
   std::string encoder_weights{};
   /// A log of requests for models that carry no warm-up requests.
   std::optional<Location> warm_up{};

@@ -157,6 +157,7 @@ class Server {
   std::shared_ptr<LiveModel> start_model(const std::string& name, const ModelConfiguration& model) {
     const auto remark = [this](const std::string& text) { say(text); };
     const EngineLoaderOptions loading{
+        .stores = &context_.stores,
         .program = program_,
         .encoder_weights = options_.text("encoder-weights"),
         .warm_up = warm_up_,

@@ -1,0 +1,34 @@
+#include "headrace/serve/version/encoder_files.h"
+
+#include "headrace/base/digest.h"
+#include "headrace/base/text.h"
+
+namespace headrace {
+
+Result<std::shared_ptr<const WantedVersion>> find_encoder_files(const Location& folder,
+                                                                const CallOptions& call) {
+  WantedVersion found{.number = 1, .folder = folder};
+  const std::string prefix = folder_prefix(folder.key);
+  Sha256 digest;
+  const auto add = [&](std::string_view text) { digest.update(as_bytes(concat(text.size(), ":", text))); };
+  add("encoder");
+  add(folder.describe());
+  HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string_view name = std::string_view(object.key).substr(prefix.size());
+    if (object.is_folder()) return true;
+    add(name);
+    add(concat(object.size_bytes));
+    add(object.version.token);
+    found.files.push_back({.name = std::string(name),
+                           .key = object.key,
+                           .size_bytes = object.size_bytes,
+                           .version = object.version});
+    return found.files.size() <= kMostVersionFiles;
+  }));
+  if (found.files.empty())
+    return Error{Code::kNotFound, concat("there is nothing below ", folder.describe())};
+  found.digest = hex(digest.finish());
+  return checked_version(std::move(found));
+}
+
+}  // namespace headrace
