@@ -5,6 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "headrace/base/short_floats.h"
 #include "headrace/base/text.h"
 #include "headrace/base/wire.h"
 #include "headrace/record/event_wire.h"
@@ -33,23 +34,6 @@ Result<std::optional<BytesView>> last_message(BytesView message, std::uint32_t n
   return found;
 }
 
-// Numbers of 16 bits, as tensor_content has them.
-struct HalfBits {
-  std::uint16_t bits;
-};
-struct BrainBits {
-  std::uint16_t bits;
-};
-
-float to_float(HalfBits half) {
-  const int exponent = half.bits >> 10 & 31;
-  const int fraction = half.bits & 1023;
-  float value = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                              : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-  if (exponent == 31) value = fraction == 0 ? HUGE_VALF : std::nanf("");
-  return (half.bits & 0x8000) != 0 ? -value : value;
-}
-float to_float(BrainBits brain) { return std::bit_cast<float>(static_cast<std::uint32_t>(brain.bits) << 16); }
 float to_float(float value) { return value; }
 float to_float(double value) { return static_cast<float>(value); }
 
@@ -69,7 +53,7 @@ ValueOf<T> value_of(T element) {
 
 template <typename T>
 T load_element(const std::byte* from) {
-  if constexpr (std::is_same_v<T, HalfBits> || std::is_same_v<T, BrainBits>) {
+  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>) {
     return {load_little_endian<std::uint16_t>(from)};
   } else {
     return load_little_endian<T>(from);
@@ -83,7 +67,7 @@ T element_of(std::uint64_t bits) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
   } else if constexpr (std::is_same_v<T, double>) {
     return std::bit_cast<double>(bits);
-  } else if constexpr (std::is_same_v<T, HalfBits> || std::is_same_v<T, BrainBits>) {
+  } else if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>) {
     return {static_cast<std::uint16_t>(bits)};
   } else {
     return static_cast<T>(bits);
@@ -175,9 +159,9 @@ Result<TensorValues> tensor_values(const TensorProtoView& tensor, std::uint64_t 
     case dtype::kDouble:
       return read_numbers<double>(tensor, tensor_field::kDoubleVal);
     case dtype::kHalf:
-      return read_numbers<HalfBits>(tensor, tensor_field::kHalfVal);
+      return read_numbers<Float16>(tensor, tensor_field::kHalfVal);
     case dtype::kBfloat16:
-      return read_numbers<BrainBits>(tensor, tensor_field::kHalfVal);
+      return read_numbers<Bfloat16>(tensor, tensor_field::kHalfVal);
     case dtype::kInt8:
       return read_numbers<std::int8_t>(tensor, tensor_field::kIntVal);
     case dtype::kUint8:

@@ -33,6 +33,10 @@ void run_next_task(const std::shared_ptr<ModelRequest>& request, const std::shar
 
 }  // namespace
 
+std::string_view api_name(ExamplesMethod method) {
+  return method == ExamplesMethod::kClassify ? "classify" : "regress";
+}
+
 void run_examples(const std::shared_ptr<ModelRequest>& request, const ExamplesRequest& examples,
                   ExamplesMethod method, AnswerEncoding encoding,
                   std::function<Status(const BatchAnswers&)> answer) {

@@ -11,6 +11,9 @@
 
 namespace headrace {
 
+/// As ServingMetrics::count has it.
+std::string_view api_name(ExamplesMethod method);
+
 /// Hands the examples to the batches of their signature. When their answers come, `answer` sends them, as for
 /// run_rows; errors are sent. REQUIRES: the version was found
 void run_examples(const std::shared_ptr<ModelRequest>& request, const ExamplesRequest& examples,

@@ -177,6 +177,7 @@ void GrpcRouter::predict(std::shared_ptr<Asked> asked) const {
 }
 
 void GrpcRouter::ask_by_examples(std::shared_ptr<Asked> asked, ExamplesMethod method) const {
+  asked->set_api(api_name(method));
   auto examples = ExamplesRequest::parse_message(asked->call->message(), options_.repeated_bytes_max);
   if (!examples) return asked->send_error(examples.error());
   const RequestedModel requested = examples->model();
@@ -196,6 +197,7 @@ void GrpcRouter::ask_by_examples(std::shared_ptr<Asked> asked, ExamplesMethod me
 }
 
 void GrpcRouter::run_multi_inference(std::shared_ptr<Asked> asked) const {
+  asked->set_api("multi_inference");
   auto tasks = MultiInferenceRequest::parse(asked->call->message(), options_.repeated_bytes_max);
   if (!tasks) return asked->send_error(tasks.error());
   const RequestedModel requested = tasks->model();

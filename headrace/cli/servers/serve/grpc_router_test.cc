@@ -21,6 +21,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr std::string_view kPredictPath = "/tensorflow.serving.PredictionService/Predict";
+constexpr std::string_view kRegressPath = "/tensorflow.serving.PredictionService/Regress";
 constexpr std::string_view kInferPath = "/inference.GRPCInferenceService/ModelInfer";
 constexpr std::string_view kCheckPath = "/grpc.health.v1.Health/Check";
 
@@ -156,9 +157,12 @@ TEST_F(GrpcRouterTest, AnswersAreCountedByProtocolAndStatus) {
   const GrpcRouter router(models_, metrics_, {});
   ask(router, kPredictPath, predict_message("m"));
   ask(router, kPredictPath, predict_message("n"));
+  ask(router, kRegressPath, {});
   const std::string text = metrics_.text(models_, {});
-  EXPECT_THAT(text, AllOf(HasSubstr(R"(_count{model="m",protocol="grpc-predict",status="200"} 1)"),
-                          HasSubstr(R"(_count{model="",protocol="grpc-predict",status="404"} 1)")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr(R"(_count{model="m",protocol="grpc-predict",api="predict",status="200"} 1)"),
+                    HasSubstr(R"(_count{model="",protocol="grpc-predict",api="predict",status="404"} 1)"),
+                    HasSubstr(R"(_count{model="",protocol="grpc-predict",api="regress",status="400"} 1)")));
 }
 
 TEST_F(GrpcRouterTest, ADrainingServerIsNotServingButAnswers) {

@@ -82,7 +82,7 @@ Status ModelRequest::choose_signature(std::string_view name) {
 }
 
 void ModelRequest::count(unsigned status) {
-  metrics_.count(model_, protocol_, status, Clock::now() - received_);
+  metrics_.count(model_, protocol_, api_, status, Clock::now() - received_);
   if (trace_) trace_->end(protocol_, model_, version_ ? version_->number() : 0, status);
   canary_request_.finish(outcome(status));
   if (is_beside_canary_) entry_->canary->count_other(outcome(status));

@@ -50,6 +50,8 @@ class ModelRequest {
   virtual void resume(std::function<void()> work) { work(); }
 
   std::string_view protocol() const { return protocol_; }
+  /// As ServingMetrics::count; a literal. "predict" unless somebody says otherwise.
+  void set_api(std::string_view api) { api_ = api; }
   Clock::time_point received() const { return received_; }
   /// When the request has to be answered, if the model gives it `most` time. The client may say otherwise.
   virtual Clock::time_point deadline_within(std::chrono::milliseconds most) const = 0;
@@ -101,6 +103,7 @@ class ModelRequest {
 
   ServingMetrics& metrics_;
   const std::string_view protocol_;
+  std::string_view api_ = "predict";
   const Clock::time_point received_;
   std::string model_;
   std::shared_ptr<const ServedEntry> entry_;

@@ -201,6 +201,7 @@ void RequestRouter::predict_rest(const std::shared_ptr<Asked>& asked) {
 
 void RequestRouter::ask_by_examples(const std::shared_ptr<Asked>& asked, ExamplesMethod method,
                                     std::uint64_t repeated_bytes_max) {
+  asked->set_api(api_name(method));
   const auto examples = ExamplesRequest::parse_json(asked->request.body.text(), repeated_bytes_max, true);
   if (!examples) return asked->send_error(examples.error());
   run_examples(asked, *examples, method, AnswerEncoding::kJson,

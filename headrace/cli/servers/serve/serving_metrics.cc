@@ -42,13 +42,13 @@ void add_request_log(const RequestLog& log, std::string& out) {
 
 }  // namespace
 
-void ServingMetrics::count(std::string_view model, std::string_view protocol, unsigned status,
-                           std::chrono::steady_clock::duration took) {
+void ServingMetrics::count(std::string_view model, std::string_view protocol, std::string_view api,
+                           unsigned status, std::chrono::steady_clock::duration took) {
   const double seconds = std::chrono::duration<double>(took).count();
   const double place = std::log(std::max(seconds, kFirstBucketS) / kFirstBucketS) / std::log(kBucketGrowth);
   const auto bucket = std::min(static_cast<std::size_t>(std::ceil(place)), kBuckets);
   const std::scoped_lock lock(mutex_);
-  Latency& latency = latencies_[Key(model, protocol, status)];
+  Latency& latency = latencies_[{std::string(model), std::string(protocol), std::string(api), status}];
   ++latency.counts[bucket];
   latency.sum_s += seconds;
 }
@@ -57,11 +57,11 @@ std::map<std::string, ModelTraffic> ServingMetrics::traffic() const {
   std::map<std::string, ModelTraffic> out;
   const std::scoped_lock lock(mutex_);
   for (const auto& [key, latency] : latencies_) {
-    ModelTraffic& model = out[std::get<0>(key)];
+    ModelTraffic& model = out[key.model];
     model.latencies.resize(latency.counts.size());
     for (std::size_t i = 0; i < latency.counts.size(); ++i) {
       model.latencies[i] += latency.counts[i];
-      model.statuses[std::get<2>(key)] += latency.counts[i];
+      model.statuses[key.status] += latency.counts[i];
     }
   }
   return out;
@@ -93,13 +93,13 @@ std::string ServingMetrics::text(const ServedModels& models, const HttpServerCou
     const std::scoped_lock lock(mutex_);
     add_type("headrace_serve_request_seconds", "histogram", "time from a request's head to its answer", out);
     add_latencies("headrace_serve_request_seconds", 1, [](const Key& key) {
-      return concat(label("model", std::get<0>(key)), ",", label("protocol", std::get<1>(key)), ",",
-                    label("status", concat(std::get<2>(key))));
+      return concat(label("model", key.model), ",", label("protocol", key.protocol), ",",
+                    label("api", key.api), ",", label("status", concat(key.status)));
     });
     add_type(":tensorflow:serving:request_count", "counter", "requests", out);
     std::map<std::pair<std::string, std::string_view>, std::uint64_t> counts;
     for (const auto& [key, latency] : latencies_) {
-      auto& count = counts[{std::get<0>(key), tensorflow_status(std::get<2>(key))}];
+      auto& count = counts[{key.model, tensorflow_status(key.status)}];
       for (const std::uint64_t each : latency.counts) count += each;
     }
     for (const auto& [key, count] : counts)
@@ -107,9 +107,9 @@ std::string ServingMetrics::text(const ServedModels& models, const HttpServerCou
                     label("status", key.second), "} ", count, "\n");
     add_type(":tensorflow:serving:request_latency", "histogram", "microseconds of a request", out);
     add_latencies(":tensorflow:serving:request_latency", 1e6, [](const Key& key) {
-      return concat(label("model_name", std::get<0>(key)), ",API=\"predict\",",
-                    label("entrypoint", entry_point(std::get<1>(key))), ",",
-                    label("protocol", std::get<1>(key)), ",", label("status", concat(std::get<2>(key))));
+      return concat(label("model_name", key.model), ",", label("API", key.api), ",",
+                    label("entrypoint", entry_point(key.protocol)), ",", label("protocol", key.protocol), ",",
+                    label("status", concat(key.status)));
     });
   }
   add_type("headrace_serve_version_state", "gauge", "1 for the state of each version", out);

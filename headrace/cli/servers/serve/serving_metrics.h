@@ -9,7 +9,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "headrace/base/result.h"
@@ -28,9 +27,9 @@ struct ModelTraffic {
 /// Thread-safe.
 class ServingMetrics {
  public:
-  /// A request was answered. `protocol`: "rest-v1", "kserve-v2", "grpc-predict", "kserve-v2-grpc";
-  /// `status`: of HTTP, for gRPC as http_status().
-  void count(std::string_view model, std::string_view protocol, unsigned status,
+  /// A request was answered. `protocol`: "rest-v1", "kserve-v2", "grpc-predict", "kserve-v2-grpc"; `api`:
+  /// "predict", "classify", "regress", "multi_inference"; `status`: of HTTP, for gRPC as http_status().
+  void count(std::string_view model, std::string_view protocol, std::string_view api, unsigned status,
              std::chrono::steady_clock::duration took);
 
   /// By model; of requests for a model that there is not, under "".
@@ -48,10 +47,16 @@ class ServingMetrics {
     std::array<std::uint64_t, kBuckets + 1> counts{};
     double sum_s = 0;
   };
-  using Key = std::tuple<std::string, std::string, unsigned>;  // model, protocol, status
+  struct Key {
+    std::string model;
+    std::string protocol;
+    std::string api;
+    unsigned status = 0;
+    auto operator<=>(const Key&) const = default;
+  };
 
   mutable std::mutex mutex_;
-  std::map<Key, Latency, std::less<>> latencies_;
+  std::map<Key, Latency> latencies_;
 };
 
 }  // namespace headrace
