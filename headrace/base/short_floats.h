@@ -16,8 +16,8 @@ struct Float16 {
   std::uint16_t bits;
 };
 
-/// The nearest number, of two the one whose last bit is 0. What is too large becomes infinite; not a number
-/// stays so.
+/// The nearest number, of two the one whose last bit is 0. A number that is too large becomes infinite; NaN
+/// stays NaN.
 Bfloat16 to_bfloat16(float number);
 Float16 to_float16(float number);
 
