@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -12,6 +13,7 @@ import tritonclient.grpc
 import tritonclient.http
 from serve_models import HalfPlusTwo
 from serve_support import Clients, Server, ask, serving
+from tensorflow_serving.apis import prediction_log_pb2
 
 pytestmark = pytest.mark.usefixtures("tracing_environment")
 
@@ -244,3 +246,48 @@ def test_models_and_a_configuration_exclude_each_other(headrace, folder, tmp_pat
     assert "--config=s3://m/serving.toml" in printed
     config.write_text(model_text("half", "s4://b/m"))
     assert "line 2: [models.half]: place cannot be used" in refused("--config", config)
+
+
+@pytest.mark.slow
+def test_two_servers_share_a_file_a_log_and_a_record_and_one_is_stopped_for_a_while(
+    headrace, build, folder, s3_url, tmp_path
+):
+    """Each writes under names of its own, so neither waits for the other, loses or repeats anything."""
+    config = tmp_path / "serving.toml"
+    shared = f'record = "{s3_url}"\n'
+    config.write_text(shared + model_text("half", folder / "two"))
+    words = ["--config", config, "--log-requests", f"{s3_url}/logs", "--log-fraction", "1"]
+    with (
+        serving(build, tmp_path / "a", *words) as first,
+        serving(build, tmp_path / "b", *words) as second,
+    ):
+        servers = [first.wait_until_ready(), second.wait_until_ready()]
+        asked = iter(range(1_000))
+
+        def ask_each(chosen) -> None:
+            for server in chosen * 5:
+                number = next(asked)
+                wanted = number / 2 + (3 if is_changed else 2)
+                assert server.predict("half", {"instances": [number]}) == (200, {"predictions": [wanted]})
+
+        is_changed = False
+        ask_each(servers)
+        first.process.send_signal(signal.SIGSTOP)
+        is_changed = True
+        config.write_text(shared + model_text("half", folder / "three"))
+        second.wait_until(lambda: ask_half(second)() == (200, {"predictions": [4.0]}))
+        ask_each([second])
+        second.wait_until(lambda: len(recorded(headrace, s3_url)) == 1)
+        first.process.send_signal(signal.SIGCONT)
+        first.wait_until(lambda: ask_half(first)() == (200, {"predictions": [4.0]}))
+        ask_each(servers)
+        assert [server.stop() for server in servers] == [0, 0]
+    assert len(recorded(headrace, s3_url)) == 2
+    headrace("cp", "-r", f"{s3_url}/logs/half", tmp_path / "logs")
+    files = sorted(map(str, (tmp_path / "logs").glob("*.tfrecord")))
+    records = map(
+        prediction_log_pb2.PredictionLog.FromString, tf.data.TFRecordDataset(files).as_numpy_iterator()
+    )
+    logged = [tf.make_ndarray(each.predict_log.request.inputs["x"])[0] for each in records]
+    numbers = sorted(number for number in logged if number != 2)
+    assert numbers == [number for number in range(next(asked)) if number != 2]
