@@ -117,7 +117,9 @@ Result<RestRoute> parse_rest_route(std::string_view method, std::string_view pat
   std::span<const std::string_view> parts = route->parts;
   const bool is_project = parts.size() > 2 && equals_ignoring_case(parts[0], "projects");
   if (is_project) parts = parts.subspan(2);
-  if (!equals_ignoring_case(parts[0], "models")) return malformed;
+  const bool has_location = is_project && parts.size() > 2 && equals_ignoring_case(parts[0], "locations");
+  if (has_location) parts = parts.subspan(2);
+  if (!equals_ignoring_case(parts[0], has_location ? "endpoints" : "models")) return malformed;
   parts = parts.subspan(1);
   RestVerb verb = RestVerb::kStatus;
   if (method == "POST") {
@@ -134,7 +136,7 @@ Result<RestRoute> parse_rest_route(std::string_view method, std::string_view pat
   }
   HEADRACE_TRY(const auto model, parse_model(parts, is_project));
   if (!model) return malformed;
-  return RestRoute{*model, verb};
+  return RestRoute{*model, verb, has_location};
 }
 
 unsigned http_status(Code code) {
@@ -174,6 +176,13 @@ std::string rest_error_body(const Error& error) {
   std::string out = R"({ "error": )";
   append_json_text(out, error.message);
   return out + " }";
+}
+
+std::string vertex_error_body(const Error& error) {
+  return Json{{"error", Json{{"code", http_status(error.code)},
+                             {"message", error.message},
+                             {"status", code_name(error.code)}}}}
+      .dump();
 }
 
 std::string rest_status_body(const std::vector<RestVersionStatus>& versions) {

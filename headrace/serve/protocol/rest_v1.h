@@ -20,12 +20,14 @@ enum class RestVerb : std::uint8_t { kPredict, kClassify, kRegress, kStatus, kMe
 struct RestRoute {
   RequestedModel model;
   RestVerb verb = RestVerb::kPredict;
+  bool is_vertex = false;  // errors are answered in Google's form
   bool operator==(const RestRoute&) const = default;
 };
 
 /// Reads `/v1/models/M[/versions/N|/labels/L]`, with `:predict`, `:classify` or `:regress` behind it for
 /// POST, with `/metadata` or nothing for GET; and AI Platform's
-/// `/v1/projects/P/models/M[/versions/V]:predict`, where V is a version if it is a number, else a label.
+/// `/v1/projects/P/models/M[/versions/V]:predict`, where V is a version if it is a number, else a label; of
+/// Vertex AI: `/v1/projects/P/locations/L/endpoints/M:predict`.
 /// Fixed words are matched in either case; names are percent-decoded. A query is passed over.
 /// \error kInvalidArgument  another path or method ("Malformed request: …"), no model, or a version beyond 63
 ///                          bits
@@ -36,6 +38,8 @@ unsigned http_status(Code code);
 
 /// { "error": "…" }
 std::string rest_error_body(const Error& error);
+/// Google's form, for clients of Vertex AI: {"error": {"code": 404, "message": "…", "status": "NOT_FOUND"}}.
+std::string vertex_error_body(const Error& error);
 
 /// The states of TensorFlow Serving's ModelVersionStatus.
 enum class RestVersionState : std::uint8_t { kStart, kLoading, kAvailable, kUnloading, kEnd };

@@ -38,6 +38,7 @@ TEST(RestRoute, ReadsThePathsOfTensorFlowServing) {
       {"GET", "/v1/models/metadata", "status metadata"},
       {"POST", "/v1/projects/p/models/m:predict", "predict m"},
       {"POST", "/v1/projects/p/models/m/versions/7:predict", "predict m version 7"},
+      {"POST", "/v1/projects/p/locations/l/endpoints/m:predict", "predict m"},
       {"POST", "/v1/projects/p/models/m/versions/v7:predict", "predict m label v7"},
   };
   for (const auto& [method, path, expected] : cases) EXPECT_EQ(route_text(method, path), expected) << path;
@@ -56,6 +57,10 @@ TEST(RestRoute, RefusesOtherPaths) {
       {"POST", "/v1/models/m/versions:predict"},
       {"POST", "/v1/projects/p/models/m:classify"},
       {"POST", "/v1/projects/p:predict"},
+      {"POST", "/v1/projects/p/locations/l:predict"},
+      {"POST", "/v1/projects/p/locations/l/models/m:predict"},
+      {"POST", "/v1/projects/p/endpoints/m:predict"},
+      {"POST", "/v1/locations/l/endpoints/m:predict"},
       {"GET", "/v1/models/m:predict"},
       {"GET", "/v1/models/m/"},
       {"GET", "/v1/models//metadata"},
@@ -87,6 +92,10 @@ TEST(RestErrors, HaveTheirStatusAndBody) {
       {Code::kUnauthenticated, 401}};
   for (const auto& [code, status] : cases) EXPECT_EQ(http_status(code), status) << code_name(code);
   EXPECT_EQ(rest_error_body({Code::kNotFound, "no \"m\"\n"}), R"({ "error": "no \"m\"\n" })");
+  EXPECT_EQ(vertex_error_body({Code::kNotFound, "no \"m\"\n"}),
+            R"({"error":{"code":404,"message":"no \"m\"\n","status":"NOT_FOUND"}})");
+  EXPECT_TRUE(parse_rest_route("POST", "/v1/projects/p/locations/l/endpoints/m:predict")->is_vertex);
+  EXPECT_FALSE(parse_rest_route("POST", "/v1/projects/p/models/m:predict")->is_vertex);
 }
 
 TEST(RestStatus, ListsVersions) {

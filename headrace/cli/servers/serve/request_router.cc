@@ -48,6 +48,7 @@ struct RequestRouter::Asked final : ModelRequest {
   ReceivedRequest request;
   Responder responder;
   std::optional<std::chrono::milliseconds> given_time{};  // by the client
+  bool is_vertex = false;
 
   Asked(ReceivedRequest received_request, Responder its_responder, ServingMetrics& its_metrics,
         std::string_view its_protocol)
@@ -71,11 +72,16 @@ struct RequestRouter::Asked final : ModelRequest {
   Status reserve_answer(std::uint64_t bytes) override { return responder.reserve_answer(bytes); }
   void resume(std::function<void()> work) override { responder.resume(std::move(work)); }
   void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) override {
-    HttpAnswer answer{.status = http_status(error.code),
-                      .body = protocol() == kInfer ? infer_error_body(error) : rest_error_body(error)};
+    HttpAnswer answer{.status = http_status(error.code), .body = error_body(error)};
     if (answer.status == 429 || answer.status == 503)
       answer.headers.emplace_back("Retry-After", wait_seconds(retry_after));
     send(std::move(answer));
+  }
+
+ private:
+  std::string error_body(const Error& error) const {
+    if (protocol() == kInfer) return infer_error_body(error);
+    return is_vertex ? vertex_error_body(error) : rest_error_body(error);
   }
 };
 
@@ -163,6 +169,7 @@ void RequestRouter::answer_rest(std::shared_ptr<Asked> asked) const {
   auto route = is_given_route ? Result<RestRoute>(RestRoute{.model = {.name = models_.first_name()}})
                               : parse_rest_route(head.method(), head.target());
   if (!route) return fail(route.error());
+  asked->is_vertex = route->is_vertex;
   if (route->verb == RestVerb::kStatus) {
     const auto versions = version_statuses(models_, route->model);
     if (auto entry = models_.find(route->model.name)) asked->set_model(route->model.name, *std::move(entry));
