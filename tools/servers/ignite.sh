@@ -23,7 +23,7 @@ readonly version=2.17.0
 folder_of_script=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly sources=$folder_of_script/ignite
 # Another source is another program.
-source_digest=$(cat "$sources"/* | sha256sum | cut -c 1-12)
+source_digest=$(cat "$sources"/{pom.xml,IgniteNode.java} | sha256sum | cut -c 1-12)
 readonly program="${XDG_CACHE_HOME:-$HOME/.cache}/headrace/ignite-$version/$source_digest"
 readonly opened=(java.base/jdk.internal.access java.base/jdk.internal.misc java.base/sun.nio.ch
   java.base/sun.util.calendar java.management/com.sun.jmx.mbeanserver
@@ -108,13 +108,14 @@ start_node() {
   mkdir -p "$dir/$name"
   rm -f "$dir/$name/ready"
   # In a session of its own: an interrupt at the terminal is for the command that uses it.
-  setsid java "${options[@]}" -Xms128m -Xmx512m -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true \
+  # Ignite writes into the folder where it starts, too.
+  (cd "$dir/$name" && exec setsid java "${options[@]}" -Xms128m -Xmx512m -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true \
     -DIGNITE_QUIET=true -DIGNITE_NO_ASCII=true -DIGNITE_UPDATE_NOTIFIER=false \
     -Dname="$name" -Dwork="$dir/$name" -Dports.discovery="$discovery_ports" \
     -Dport.discovery=$((first + 3 * index)) -Dport.communication=$((first + 3 * index + 1)) \
     -Dport.client=$((first + 3 * index + 2)) -Dregion_mib="$region_mib" -Dnodes="$nodes" \
     -Dkeys="${secure:+$dir/keys}" -Dclient_certificate="$client_certificate" -Dactive="$active" \
-    -cp "$program/classes:$program/lib/*" IgniteNode >"$dir/$name/log" 2>&1 </dev/null 9>&- &
+    -cp "$program/classes:$program/lib/*" IgniteNode) >"$dir/$name/log" 2>&1 </dev/null 9>&- &
   echo $! >>"$dir/pids"
 }
 
