@@ -14,7 +14,8 @@
 #     starts them in a folder of its own, runs the command with that environment, stops them, removes the
 #     folder
 # ignite.sh build
-#     builds the program of a node, if it is not there, into ${XDG_CACHE_HOME:-~/.cache}/headrace/ignite-VERSION
+#     builds the program of a node, if it is not there, into
+#     ${XDG_CACHE_HOME:-~/.cache}/headrace/ignite-VERSION
 #
 # Needs a JDK from 11 on and Maven: Debian's openjdk-17-jdk-headless and maven.
 set -euo pipefail
@@ -50,7 +51,8 @@ build() {
     cp "$sources/pom.xml" "$staging"
     mvn -q -B -f "$staging/pom.xml" -Dignite.version="$version" -DincludeScope=runtime \
       -DoutputDirectory="$staging/lib" dependency:copy-dependencies >"$staging/build.log" 2>&1 &&
-      javac -d "$staging/classes" -cp "$staging/lib/*" "$sources/IgniteNode.java" >>"$staging/build.log" 2>&1 ||
+      javac -d "$staging/classes" -cp "$staging/lib/*" "$sources/IgniteNode.java" \
+        >>"$staging/build.log" 2>&1 ||
       { tail -n 20 "$staging/build.log" >&2; fail "building failed; the log is $staging/build.log"; }
     mv --no-target-directory "$staging" "$program"
   fi
@@ -109,7 +111,8 @@ start_node() {
   rm -f "$dir/$name/ready"
   # In a session of its own: an interrupt at the terminal is for the command that uses it.
   # Ignite writes into the folder where it starts, too.
-  (cd "$dir/$name" && exec setsid java "${options[@]}" -Xms128m -Xmx512m -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true \
+  (cd "$dir/$name" && exec setsid java "${options[@]}" -Xms128m -Xmx512m -XX:+UseSerialGC \
+    -Djava.net.preferIPv4Stack=true \
     -DIGNITE_QUIET=true -DIGNITE_NO_ASCII=true -DIGNITE_UPDATE_NOTIFIER=false \
     -Dname="$name" -Dwork="$dir/$name" -Dports.discovery="$discovery_ports" \
     -Dport.discovery=$((first + 3 * index)) -Dport.communication=$((first + 3 * index + 1)) \

@@ -24,7 +24,7 @@ void append_property(Bytes& body, Property property, std::int32_t value) {
   append_little_endian(body, value);
 }
 
-Bytes encode_configuration(std::string_view name, const CacheOptions& options) {
+Bytes encode_configuration(std::string_view name, const NewCacheOptions& options) {
   Bytes body(4);
   append_little_endian(body, std::int16_t{5});
   append_little_endian(body, Property::kName);
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> Cache::names(Cluster& cluster, const std::stop_
   return names;
 }
 
-Status Cache::get_or_create(const CacheOptions& options, const std::stop_token& stop) {
+Status Cache::get_or_create(const NewCacheOptions& options, const std::stop_token& stop) {
   HEADRACE_CHECK(call(Operation::kCacheGetOrCreateWithConfiguration, encode_configuration(name_, options),
                       Repeat::kSafe, {}, stop));
   return {};

@@ -31,7 +31,7 @@ struct StoredEntries {
 };
 
 /// How a cache that is not there yet is created; the rest is Ignite's default.
-struct CacheOptions {
+struct NewCacheOptions {
   bool is_replicated = false;
   bool is_transactional = false;
   std::int32_t backups = 0;
@@ -46,7 +46,7 @@ class Cache {
   /// The names of all caches.
   static Result<std::vector<std::string>> names(Cluster& cluster, const std::stop_token& stop = {});
   /// Does nothing if the cache is there, with whatever options.
-  Status get_or_create(const CacheOptions& options, const std::stop_token& stop = {});
+  Status get_or_create(const NewCacheOptions& options, const std::stop_token& stop = {});
   /// How many copies of a partition there are besides the primary one; of a replicated cache, a large number.
   Result<std::int32_t> backups(const std::stop_token& stop = {});
   /// Unsafe.

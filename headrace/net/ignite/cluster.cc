@@ -15,15 +15,17 @@ Result<std::shared_ptr<Cluster>> Cluster::connect(ClusterOptions options, const 
     return Error{Code::kInvalidArgument, "no address of an Ignite node; give one, as host:port"};
   std::shared_ptr<Cluster> cluster(new Cluster(std::move(options)));
   HEADRACE_TRY(const std::shared_ptr<Connection> first, cluster->connection({}, stop));
-  if (!first->agreement().has(Feature::kEndpoints)) {
+  const bool tells_nodes = first->agreement().has(ProtocolFeature::kEndpoints);
+  if (!tells_nodes || !cluster->options_.discover) {
     HEADRACE_CHECK(cluster->identify_all(stop));
-  } else {
+  }
+  if (tells_nodes) {
     HEADRACE_CHECK(cluster->learn_endpoints(*first, stop));
   }
   return cluster;
 }
 
-// Nodes that do not tell of the others: those of the given addresses that answer are all that is known.
+// Without discovery, the given addresses that answer are all that is known.
 Status Cluster::identify_all(const std::stop_token& stop) {
   for (const Address& address : options_.addresses) {
     Result<std::shared_ptr<Connection>> opened = open({address}, {}, stop);
@@ -45,6 +47,10 @@ Status Cluster::learn_endpoints(Connection& connection, const std::stop_token& s
     Node node = known != nodes_.end()
                     ? std::move(known->second)
                     : Node{.backoff = Backoff(options_.backoff, options_.seed ^ nodes.size())};
+    if (!options_.discover) {
+      nodes.emplace(endpoint.id, std::move(node));
+      continue;
+    }
     // An address that the user gave is one that works from here.
     const auto given = std::ranges::find_if(endpoint.addresses, [&](const Address& address) {
       return std::ranges::find(options_.addresses, address) != options_.addresses.end();
@@ -218,7 +224,7 @@ Result<std::shared_ptr<const PartitionMap>> Cluster::partitions(std::int32_t cac
     losses = losses_;
   }
   const Time until = steady_clock::now() + options_.call_timeout;
-  if (agreement.has(Feature::kEndpoints)) {
+  if (agreement.has(ProtocolFeature::kEndpoints)) {
     HEADRACE_CHECK(learn_endpoints(*asked, stop));
   }
   HEADRACE_TRY(

@@ -25,8 +25,10 @@
 namespace headrace::ignite {
 
 struct ClusterOptions {
-  /// Some of the nodes; the cluster tells of the others.
+  /// Some of the nodes; the cluster tells of the others if `discover` is true.
   std::vector<Address> addresses{};
+  /// False: only the given addresses are used, for nodes that lie behind a proxy or translated addresses.
+  bool discover = true;
   ConnectionOptions connection{};
   TlsOptions tls{};
   /// Covers a request with all its repetitions.
@@ -36,7 +38,8 @@ struct ClusterOptions {
   std::uint64_t seed = 1;
 };
 
-/// Whether a request may be sent again after its connection was lost, when nobody knows if it was carried out.
+/// Whether a request may be sent again after its connection was lost, when nobody knows if it was carried
+/// out.
 enum class Repeat { kSafe, kUnsafe };
 
 /// A response, and the connection that it came from: cursors live there.

@@ -55,11 +55,11 @@ class Connection {
   Result<std::int64_t> send(Operation operation, BytesView payload, Time until,
                             const std::stop_token& stop = {});
   /// Waits for the response.
-  /// \error kUnavailable       the connection is lost, or the node is stopping: whether the request was carried
-  ///                           out is unknown
+  /// \error kUnavailable       the connection is lost, or the node is stopping: whether the request was
+  ///                           carried out is unknown
   /// \error kDeadlineExceeded, kCancelled  the same; the response will be dropped
-  /// \error others             the node refuses the request: a cache or cursor does not exist (kNotFound), the
-  ///                           cluster is not active (kFailedPrecondition), rights are missing
+  /// \error others             the node refuses the request: a cache or cursor does not exist (kNotFound),
+  ///                           the cluster is not active (kFailedPrecondition), rights are missing
   ///                           (kPermissionDenied), too many cursors (kResourceExhausted), another reason
   ///                           (kUnknown); the message has the node's words
   Result<Response> receive(std::int64_t request, Time until, const std::stop_token& stop = {});

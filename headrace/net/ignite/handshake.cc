@@ -9,7 +9,7 @@ constexpr std::int8_t kHandshake = 1;
 constexpr std::int8_t kThinClient = 2;
 constexpr std::int32_t kAuthenticationFailed = 2000;
 
-void set_feature(Bytes& bits, Feature feature) {
+void set_feature(Bytes& bits, ProtocolFeature feature) {
   const unsigned number = static_cast<unsigned>(feature);
   bits[number / 8] |= std::byte{1} << (number % 8);
 }
@@ -29,7 +29,7 @@ Error refusal(std::int32_t code, const std::optional<std::string>& text, const P
 
 std::string ProtocolVersion::text() const { return concat(major, '.', minor, '.', maintenance); }
 
-bool Agreement::has(Feature feature) const {
+bool Agreement::has(ProtocolFeature feature) const {
   const unsigned number = static_cast<unsigned>(feature);
   return number / 8 < features.size() &&
          (features[number / 8] & (std::byte{1} << (number % 8))) != std::byte{0};
@@ -44,8 +44,8 @@ Bytes encode_handshake(const ProtocolVersion& version, const Credentials& creden
   append_little_endian(request, kThinClient);
   if (version >= kFeaturesVersion) {
     Bytes features(2);
-    set_feature(features, Feature::kEndpoints);
-    set_feature(features, Feature::kAllAffinityMappings);
+    set_feature(features, ProtocolFeature::kEndpoints);
+    set_feature(features, ProtocolFeature::kAllAffinityMappings);
     append(request, encode_bytes(features));
   }
   if (!credentials.user.empty()) {

@@ -1,7 +1,8 @@
 #pragma once
 
-/// \file The first exchange on a connection: both sides agree on a version of the protocol and on its optional
-/// features, and the node checks the user. Pure: bytes in, bytes out. docs/formats/ignite-protocol.md.
+/// \file The first exchange on a connection: both sides agree on a version of the protocol and on its
+/// optional features, and the node checks the user. Pure: bytes in, bytes out.
+/// docs/formats/ignite-protocol.md has the layout.
 
 #include <optional>
 #include <string>
@@ -27,19 +28,19 @@ inline constexpr ProtocolVersion kFlagsVersion{1, 4, 0};
 inline constexpr ProtocolVersion kFeaturesVersion{1, 7, 0};
 
 /// The numbers of the features' bits; we ask for these.
-enum class Feature : unsigned { kEndpoints = 3, kAllAffinityMappings = 13 };
+enum class ProtocolFeature : unsigned { kEndpoints = 3, kAllAffinityMappings = 13 };
 
 struct Credentials {
   std::string user{};      // empty: none is sent
   std::string password{};  // a secret
 };
 
-/// What both sides agreed on.
+/// The outcome of a handshake, which holds for the connection.
 struct Agreement {
   ProtocolVersion version{};
   Bytes features{};  // the node's, as a bit set
   NodeId node{};     // zero before 1.4.0
-  bool has(Feature feature) const;
+  bool has(ProtocolFeature feature) const;
 };
 
 /// A reply: an agreement, or the version that the node proposes instead.
@@ -58,7 +59,8 @@ Bytes encode_handshake(const ProtocolVersion& version, const Credentials& creden
 /// \error kDataLoss         it is not a reply
 Result<HandshakeReply> parse_handshake_reply(BytesView reply, const ProtocolVersion& version);
 
-/// What speaks on the port, by the first bytes that came in place of a reply's length; empty: unknown.
+/// Names the other protocol that speaks on the port, by the first bytes that came in place of a reply's
+/// length; empty: unknown.
 std::string describe_other_protocol(BytesView first);
 
 }  // namespace headrace::ignite

@@ -51,7 +51,7 @@ std::shared_ptr<Cluster> connected() {
 // A cache that goes with the test.
 struct TemporaryCache {
   TemporaryCache(const std::shared_ptr<Cluster>& cluster, const std::string& name,
-                 const CacheOptions& options = {})
+                 const NewCacheOptions& options = {})
       : cache(cluster, name) {
     const Status created = cache.get_or_create(options);
     EXPECT_TRUE(created.has_value()) << created.error().message;
@@ -367,6 +367,52 @@ TEST(IgniteLoss, OfPartitionsWithoutBackupIsAnError) {
   EXPECT_THAT(page.error().message, HasSubstr("0 backup(s)"));
 }
 
+constexpr std::int64_t kFaultRows = 3000;
+
+TEST(IgniteFaultData, IsThere) {
+  Cache cache(connected(), "faulty");
+  ASSERT_TRUE(cache.get_or_create({}).has_value());
+  fill(cache, kFaultRows, 500);
+}
+
+// One scan over a fresh connection; true: it gave all rows.
+bool scan_survives(const ClusterOptions& options) {
+  const auto is_clear = [](const Error& error) {
+    EXPECT_THAT(error.code, AnyOf(Code::kUnavailable, Code::kDeadlineExceeded, Code::kUnauthenticated,
+                                  Code::kUnknown, Code::kDataLoss))
+        << error.message;
+    EXPECT_GT(error.message.size(), 20U);
+    return false;
+  };
+  const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options);
+  if (!cluster) return is_clear(cluster.error());
+  const Result<std::unique_ptr<Scan>> scan = Scan::open(Cache(*cluster, "faulty"), {.budget_bytes = 400'000});
+  if (!scan) return is_clear(scan.error());
+  std::map<std::int64_t, int> times;
+  while (true) {
+    const Result<std::optional<Page>> page = (*scan)->next_page();
+    if (!page) return is_clear(page.error());
+    if (!*page) break;
+    count_rows(**page, 500, times);
+  }
+  expect_each_once(times, kFaultRows);
+  return true;
+}
+
+// The address is that of a relay, which cuts, stalls and damages connections at random places.
+TEST(IgniteFaults, GiveAllRowsOrAClearError) {
+  ClusterOptions options = options_of_environment();
+  options.discover = false;
+  options.call_timeout = std::chrono::milliseconds(1500);
+  options.connection.connect_timeout = std::chrono::milliseconds(1500);
+  int survived = 0;
+  for (int round = 0; round < 30; ++round) {
+    options.seed = static_cast<std::uint64_t>(round);
+    survived += scan_survives(options);
+  }
+  EXPECT_GT(survived, 0);
+}
+
 Error error_of(const ClusterOptions& options) {
   const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options);
   return cluster ? Error{} : cluster.error();
@@ -404,6 +450,15 @@ TEST(IgniteClientCertificate, IsAskedForAndShown) {
   const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options);
   ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
   EXPECT_TRUE(Cache::names(**cluster).has_value());
+}
+
+TEST(IgniteStranger, OnThePortIsAnErrorWithinTheTime) {
+  ClusterOptions options = options_of_environment();
+  options.connection.connect_timeout = std::chrono::milliseconds(500);
+  options.call_timeout = std::chrono::milliseconds(500);
+  const Error error = error_of(options);
+  EXPECT_THAT(error.code, AnyOf(Code::kUnavailable, Code::kDeadlineExceeded));
+  EXPECT_THAT(error.message, HasSubstr("10800"));
 }
 
 // Keys of each type, with the partitions that a node computed.

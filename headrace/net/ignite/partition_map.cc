@@ -57,7 +57,7 @@ bool read_group(ObjectCursor& cursor, const Agreement& agreement, std::int32_t c
   if (!read_caches(cursor, cache_id, group)) return false;
   if (!group.has_owners) return true;
   if (!read_owners(cursor, group.owners)) return false;
-  if (!agreement.has(Feature::kAllAffinityMappings)) return true;
+  if (!agreement.has(ProtocolFeature::kAllAffinityMappings)) return true;
   if (!cursor.read(flag)) return false;
   group.is_default = flag != 0;
   return true;
@@ -96,7 +96,7 @@ std::optional<NodeId> PartitionMap::owner_of_key(BytesView key) const {
 
 Bytes encode_partitions_request(const Agreement& agreement, std::int32_t cache_id) {
   Bytes body;
-  if (agreement.has(Feature::kAllAffinityMappings)) append_little_endian(body, std::uint8_t{1});
+  if (agreement.has(ProtocolFeature::kAllAffinityMappings)) append_little_endian(body, std::uint8_t{1});
   append_little_endian(body, std::int32_t{1});
   append_little_endian(body, cache_id);
   return body;

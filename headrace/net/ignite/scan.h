@@ -32,8 +32,8 @@ struct ScanOptions {
   std::int32_t page_rows = 0;
   /// Cursors that are open at once; a node allows 128 on a connection.
   std::size_t open_cursors = 32;
-  /// Memory for hashes of keys already given, 8 bytes each, of those partitions that are open. A partition that
-  /// outgrows it cannot be read on at another node.
+  /// Memory for hashes of keys already given, 8 bytes each, of those partitions that are open. A partition
+  /// that outgrows it cannot be read on at another node.
   std::size_t remembered_bytes = std::size_t{64} << 20;
 };
 
@@ -47,9 +47,9 @@ struct Page {
 /// Not thread-safe. Gives every entry that is in the cache during the whole scan exactly once; of those that
 /// are put or removed meanwhile, any. Rows of a partition come in the order of its node; partitions mix.
 ///
-/// If a node is lost, its partitions are read again from their new owners, and rows whose key was given before
-/// are dropped. Two keys of a partition with the same 64-bit hash would then count as one: with a million rows
-/// in the partition, the odds are 1 to 3 × 10^7.
+/// If a node is lost, its partitions are read again from their new owners, and rows whose key was given
+/// before are dropped. Two keys of a partition with the same 64-bit hash would then count as one: with a
+/// million rows in the partition, the odds are 1 to 3 × 10^7.
 class Scan {
  public:
   /// \error kNotFound  there is no such cache; otherwise as Cluster::call

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file SQL statements: rows of a SELECT, page by page; DDL and DML, whose one row says how many rows changed.
+/// \file SQL statements: rows of a SELECT, page by page; DDL and DML, whose one row says how many rows
+/// changed.
 
 #include <memory>
 #include <optional>
@@ -37,8 +38,8 @@ struct SqlPage {
 class SqlResult {
  public:
   /// Runs the statement and waits for its first page.
-  /// \error kUnknown  the node refuses the statement, in its words; or the connection was lost, so that nobody
-  ///                  knows if it was carried out. Otherwise as Cluster::call.
+  /// \error kUnknown  the node refuses the statement, in its words; or the connection was lost, so that
+  ///                  nobody knows if it was carried out. Otherwise as Cluster::call.
   static Result<std::unique_ptr<SqlResult>> run(std::shared_ptr<Cluster> cluster, const SqlQuery& query,
                                                 const std::stop_token& stop = {});
   /// Closes the cursor.
