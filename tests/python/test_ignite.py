@@ -3,7 +3,7 @@
 import contextlib
 import os
 import random
-import re
+import shlex
 import socket
 import subprocess
 
@@ -26,7 +26,7 @@ def start_nodes(root, tmp_path_factory):
             check=True,
             timeout=600,
         ).stdout
-        return dict(re.findall(r"(HEADRACE_IGNITE_\w+)='?([^'\n ]+(?: [^'\n ]+)*)", lines))
+        return dict(word.split("=", 1) for word in shlex.split(lines) if "=" in word)
 
     yield start
     for folder in folders:

@@ -17,7 +17,7 @@ Result<std::shared_ptr<Cluster>> Cluster::connect(ClusterOptions options, const 
   HEADRACE_TRY(const std::shared_ptr<Connection> first, cluster->connection({}, stop));
   const bool tells_nodes = first->agreement().has(ProtocolFeature::kEndpoints);
   if (!tells_nodes || !cluster->options_.discover) {
-    HEADRACE_CHECK(cluster->identify_all(stop));
+    HEADRACE_CHECK(cluster->identify_all(first->address(), stop));
   }
   if (tells_nodes) {
     HEADRACE_CHECK(cluster->learn_endpoints(*first, stop));
@@ -26,8 +26,9 @@ Result<std::shared_ptr<Cluster>> Cluster::connect(ClusterOptions options, const 
 }
 
 // Without discovery, the given addresses that answer are all that is known.
-Status Cluster::identify_all(const std::stop_token& stop) {
+Status Cluster::identify_all(const Address& connected, const std::stop_token& stop) {
   for (const Address& address : options_.addresses) {
+    if (address == connected) continue;
     Result<std::shared_ptr<Connection>> opened = open({address}, {}, stop);
     if (!opened && opened.error().code != Code::kUnavailable) return std::move(opened).error();
   }

@@ -98,7 +98,7 @@ class Cluster {
                                            const std::optional<NodeId>& node, const std::stop_token& stop);
   void keep(const std::shared_ptr<Connection>& connection);
   Status learn_endpoints(Connection& connection, const std::stop_token& stop);
-  Status identify_all(const std::stop_token& stop);
+  Status identify_all(const Address& connected, const std::stop_token& stop);
   TopologyVersion newest_topology() const;
   std::shared_ptr<const PartitionMap> fresh_map(std::int32_t cache_id) const;
   Error outcome_of(Error error, Repeat repeat) const;

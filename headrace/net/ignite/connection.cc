@@ -184,6 +184,7 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
   std::unique_lock lock(mutex_);
   HEADRACE_CHECK(wait(
       lock, [&] { return !lost_ && queued_bytes_ <= kQueueLimitBytes; }, until, stop));
+  HEADRACE_CHECK(notice_end(lock));
   const std::int64_t request = next_request_++;
   store_little_endian(message.data() + 6, request);
   slots_.try_emplace(request);
@@ -201,6 +202,27 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
   if (!flushed) lose_locked(flushed.error().message);
   changed_.notify_all();
   return request;
+}
+
+// A connection that the node closed while it was idle takes bytes all the same; only reading shows the end.
+// Noticed before a request is queued, it leaves no doubt that the request was not carried out.
+Status Connection::notice_end(std::unique_lock<std::mutex>& lock) {
+  if (is_driven_) return {};  // whoever reads will notice
+  is_driven_ = true;
+  lock.unlock();
+  Result<std::optional<PooledBuffer>> message = stream_->try_receive();
+  Status noticed;
+  if (!message) {
+    noticed = std::move(message).error();
+  } else if (*message) {
+    noticed = dispatch(**std::move(message));
+  }
+  lock.lock();
+  is_driven_ = false;
+  if (!noticed) lose_locked(noticed.error().message);
+  changed_.notify_all();
+  if (lost_) return *lost_;
+  return {};
 }
 
 Result<Response> Connection::receive(std::int64_t request, Time until, const std::stop_token& stop) {

@@ -85,6 +85,7 @@ class Connection {
   template <typename IsDone>
   Status wait(std::unique_lock<std::mutex>& lock, const IsDone& is_done, Time until,
               const std::stop_token& stop);
+  Status notice_end(std::unique_lock<std::mutex>& lock);
   Status flush();
   Status advance(Time until);
   Status dispatch(PooledBuffer message);
