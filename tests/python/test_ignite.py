@@ -56,6 +56,7 @@ def test_one_node(start_nodes, run_tests):
     run_tests(start_nodes(), "IgniteServer.*:IgniteAffinity.*")
 
 
+@pytest.mark.slow
 def test_three_nodes_of_which_two_are_lost(start_nodes, run_tests):
     run_tests(start_nodes("--nodes", "3"), "IgniteServer.*:IgniteLoss.*")
 
@@ -64,10 +65,12 @@ def test_tls_and_users(start_nodes, run_tests):
     run_tests(start_nodes("--secure"), "IgniteSecure.*:IgniteServer.CacheOperations*:IgniteServer.Sql*")
 
 
+@pytest.mark.slow
 def test_client_certificates(start_nodes, run_tests):
     run_tests(start_nodes("--client-certificate"), "IgniteClientCertificate.*")
 
 
+@pytest.mark.slow
 def test_inactive_cluster(start_nodes, run_tests):
     run_tests(start_nodes("--inactive"), "IgniteInactive.*")
 
@@ -109,6 +112,7 @@ class FaultyRelay(Relay):
                 end.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "kinds"),
     [((), ["cut", "stall"]), (("--secure",), ["cut", "stall", "flip"])],

@@ -325,6 +325,11 @@ TEST(IgniteLoss, OfANodeDuringAScanLeavesEachRowExactlyOnce) {
   // Small pages: at the time of the loss, partitions are half read.
   const Result<std::unique_ptr<Scan>> scan = Scan::open(cache, {.page_rows = 5});
   ASSERT_TRUE(scan.has_value());
+  const Result<std::unique_ptr<Scan>> forgetful = Scan::open(cache, {.page_rows = 5, .remembered_bytes = 8});
+  for (int pages = 0; pages < 200; ++pages) {
+    const Result<std::optional<Page>> page = (*forgetful)->next_page();
+    ASSERT_TRUE(page.has_value() && page->has_value());
+  }
   std::map<std::int64_t, int> times;
   std::jthread writer;
   for (int pages = 0;; ++pages) {
@@ -344,6 +349,13 @@ TEST(IgniteLoss, OfANodeDuringAScanLeavesEachRowExactlyOnce) {
   }
   expect_each_once(times, 30'000);
   EXPECT_EQ(cluster->nodes().size(), 2U);
+  Result<std::optional<Page>> page = std::optional<Page>();
+  do {
+    page = (*forgetful)->next_page();
+  } while (page && *page);
+  ASSERT_FALSE(page.has_value());
+  EXPECT_EQ(page.error().code, Code::kUnavailable);
+  EXPECT_THAT(page.error().message, HasSubstr("remembered_bytes"));
 }
 
 TEST(IgniteLoss, OfPartitionsWithoutBackupIsAnError) {
@@ -403,10 +415,10 @@ bool scan_survives(const ClusterOptions& options) {
 TEST(IgniteFaults, GiveAllRowsOrAClearError) {
   ClusterOptions options = options_of_environment();
   options.discover = false;
-  options.call_timeout = std::chrono::milliseconds(1500);
-  options.connection.connect_timeout = std::chrono::milliseconds(1500);
+  options.call_timeout = std::chrono::milliseconds(1000);
+  options.connection.connect_timeout = std::chrono::milliseconds(1000);
   int survived = 0;
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < 20; ++round) {
     options.seed = static_cast<std::uint64_t>(round);
     survived += scan_survives(options);
   }
