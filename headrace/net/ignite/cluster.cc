@@ -213,7 +213,7 @@ Result<Answer> Cluster::ask(Operation operation, BytesView body, Repeat repeat,
           request ? connection.receive(*request, until, stop) : Result<Response>(request.error());
       if (response) return Answer{*std::move(response), *std::move(opened)};
       last = std::move(response).error();
-      if (last.code == Code::kDeadlineExceeded && connection.last_response() < begun)
+      if (last.code == Code::kDeadlineExceeded && connection.last_received() < begun)
         connection.lose("it did not answer in time");
       const bool may_repeat = !request || repeat == Repeat::kSafe;
       if (last.code == Code::kDeadlineExceeded || (last.code == Code::kUnavailable && !may_repeat))

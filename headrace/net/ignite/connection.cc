@@ -80,7 +80,7 @@ Result<Greeting> greet(Connector& connector, const ConnectTarget& target, const 
   HEADRACE_TRY(greeting.stream, MessageStream::create(std::move(bytes), pool, kHandshakeLimitBytes));
   greeting.stream->start(encode_handshake(version, options.credentials));
   Result<PooledBuffer> reply = next_message(*greeting.stream, until, stop);
-  if (!reply && reply.error().code == Code::kUnavailable && !greeting.stream->has_received())
+  if (!reply && reply.error().code == Code::kUnavailable && greeting.stream->received_bytes() == 0)
     return std::move(reply).error().in(
         "the handshake failed; does another protocol listen here, TLS, or Ignite 3, which is not supported");
   if (!reply) return std::move(reply).error();
@@ -125,9 +125,9 @@ bool Connection::is_lost() const {
   return lost_.has_value();
 }
 
-Connection::Time Connection::last_response() const {
+Connection::Time Connection::last_received() const {
   const std::scoped_lock lock(mutex_);
-  return last_response_;
+  return last_received_;
 }
 
 void Connection::lose(std::string_view why) {
@@ -210,7 +210,7 @@ Status Connection::notice_end(std::unique_lock<std::mutex>& lock) {
   if (is_driven_) return {};  // whoever reads will notice
   is_driven_ = true;
   lock.unlock();
-  Result<std::optional<PooledBuffer>> message = stream_->try_receive();
+  Result<std::optional<PooledBuffer>> message = try_receive();
   Status noticed;
   if (!message) {
     noticed = std::move(message).error();
@@ -225,7 +225,7 @@ Status Connection::notice_end(std::unique_lock<std::mutex>& lock) {
   return {};
 }
 
-Result<Response> Connection::receive(std::int64_t request, Time until, const std::stop_token& stop) {
+Status Connection::await(std::int64_t request, Time until, const std::stop_token& stop) {
   const auto wake = [this] {
     const std::scoped_lock lock(mutex_);
     stream_->wake();
@@ -235,11 +235,17 @@ Result<Response> Connection::receive(std::int64_t request, Time until, const std
   std::unique_lock lock(mutex_);
   const auto slot = slots_.find(request);
   if (slot == slots_.end()) return Error{Code::kInternal, "a request that was not sent"};
-  if (Status waited = wait(
-          lock, [&] { return slot->second.outcome.has_value(); }, until, stop);
-      !waited) {
+  return wait(
+      lock, [&] { return slot->second.outcome.has_value(); }, until, stop);
+}
+
+Result<Response> Connection::receive(std::int64_t request, Time until, const std::stop_token& stop) {
+  const Status awaited = await(request, until, stop);
+  const std::scoped_lock lock(mutex_);
+  const auto slot = slots_.find(request);
+  if (!awaited && (slot == slots_.end() || !slot->second.outcome)) {
     abandon_locked(request);
-    return std::move(waited).error();
+    return awaited.error();
   }
   Result<Response> outcome = *std::move(slot->second.outcome);
   slots_.erase(slot);
@@ -262,7 +268,17 @@ void Connection::abandon_locked(std::int64_t request) {
   if (++abandoned_ > kAbandonedLimit) lose_locked("too many requests without an answer");
 }
 
-// Only whoever drives calls these three.
+// Only whoever drives calls these four.
+Result<std::optional<PooledBuffer>> Connection::try_receive() {
+  const std::uint64_t before = stream_->received_bytes();
+  Result<std::optional<PooledBuffer>> message = stream_->try_receive();
+  if (stream_->received_bytes() > before) {
+    const std::scoped_lock lock(mutex_);
+    last_received_ = steady_clock::now();
+  }
+  return message;
+}
+
 Status Connection::flush() {
   while (true) {
     if (!stream_->is_sending()) {
@@ -279,7 +295,7 @@ Status Connection::flush() {
 
 Status Connection::advance(Time until) {
   HEADRACE_CHECK(flush());
-  HEADRACE_TRY(std::optional<PooledBuffer> message, stream_->try_receive());
+  HEADRACE_TRY(std::optional<PooledBuffer> message, try_receive());
   if (message) return dispatch(*std::move(message));
   return stream_->wait(until);
 }
@@ -292,7 +308,6 @@ Status Connection::dispatch(PooledBuffer message) {
   if (!response && response.error().code == Code::kDataLoss) return std::move(response).error();
   const std::scoped_lock lock(mutex_);
   topology_ = std::max(topology_, changed);
-  last_response_ = steady_clock::now();
   const auto slot = slots_.find(request);
   if (slot == slots_.end() || slot->second.outcome) return malformed("a response to no request");
   if (slot->second.is_abandoned) {

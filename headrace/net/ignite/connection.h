@@ -54,6 +54,9 @@ class Connection {
   /// \error kUnavailable, kDeadlineExceeded, kCancelled  nothing was queued
   Result<std::int64_t> send(Operation operation, BytesView payload, Time until,
                             const std::stop_token& stop = {});
+  /// Waits until the response is there, for `receive` to take; after an error, too, `receive` or `abandon` must
+  /// follow. \error kDeadlineExceeded, kCancelled, kUnavailable
+  Status await(std::int64_t request, Time until, const std::stop_token& stop = {});
   /// Waits for the response.
   /// \error kUnavailable       the connection is lost, or the node is stopping: whether the request was
   ///                           carried out is unknown
@@ -71,8 +74,8 @@ class Connection {
   /// The newest set of nodes that a response told of.
   TopologyVersion topology() const;
   bool is_lost() const;
-  /// When the last response came; at first, when the connection was made.
-  Time last_response() const;
+  /// When the last bytes came; at first, when the connection was made.
+  Time last_received() const;
   /// Ends the connection; all that wait get the reason, as kUnavailable.
   void lose(std::string_view why);
 
@@ -86,6 +89,7 @@ class Connection {
   Status wait(std::unique_lock<std::mutex>& lock, const IsDone& is_done, Time until,
               const std::stop_token& stop);
   Status notice_end(std::unique_lock<std::mutex>& lock);
+  Result<std::optional<PooledBuffer>> try_receive();
   Status flush();
   Status advance(Time until);
   Status dispatch(PooledBuffer message);
@@ -106,7 +110,7 @@ class Connection {
   std::deque<Bytes> queue_{};
   std::size_t queued_bytes_ = 0;
   TopologyVersion topology_{};
-  Time last_response_ = std::chrono::steady_clock::now();
+  Time last_received_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace headrace::ignite

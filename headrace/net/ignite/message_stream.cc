@@ -65,7 +65,7 @@ Result<bool> MessageStream::fill(MutableBytesView target, std::size_t& filled) {
     switch (attempt.state) {
       case IoAttempt::State::kDone:
         filled += attempt.bytes;
-        has_received_ = true;
+        received_bytes_ += attempt.bytes;
         break;
       case IoAttempt::State::kWantWrite:
         wants_write_ = true;

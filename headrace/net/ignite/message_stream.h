@@ -39,8 +39,7 @@ class MessageStream {
   /// \error kUnavailable  the connection ended or broke, or what came is no message
   /// \error kResourceExhausted  no memory
   Result<std::optional<PooledBuffer>> try_receive();
-  /// False until the first byte came.
-  bool has_received() const { return has_received_; }
+  std::uint64_t received_bytes() const { return received_bytes_; }
 
   /// Waits until more can be sent or received, `wake` is called, or the time is over.
   /// \error kResourceExhausted
@@ -65,7 +64,7 @@ class MessageStream {
   std::size_t length_filled_ = 0;
   std::optional<PooledBuffer> message_{};
   std::size_t message_filled_ = 0;
-  bool has_received_ = false;
+  std::uint64_t received_bytes_ = 0;
   bool wants_write_ = false;
   Poller::Interest watched_{};
 };

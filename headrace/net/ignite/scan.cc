@@ -231,17 +231,28 @@ Result<std::optional<Page>> Scan::next_page(const std::stop_token& stop) {
     std::unique_ptr<Part> part = std::move(waiting_.front());
     waiting_.pop_front();
     reserved_bytes_ -= part->reserved_bytes;
-    const Time asked = steady_clock::now();
-    Result<Response> response = part->connection->receive(part->request, deadline(), stop);
+    Result<Response> response = receive(*part, stop);
     if (!response) {
-      if (response.error().code == Code::kDeadlineExceeded && part->connection->last_response() < asked)
-        part->connection->lose("it did not answer in time");
       HEADRACE_CHECK(handle(std::move(part), std::move(response).error(), stop));
       continue;
     }
     HEADRACE_TRY(std::optional<Page> page, take_page(std::move(part), *std::move(response), stop));
     if (page) return page;
   }
+}
+
+// A node that sends nothing at all for a third of the time has stalled: there is time left to ask another.
+Result<Response> Scan::receive(const Part& part, const std::stop_token& stop) {
+  Connection& connection = *part.connection;
+  const Time until = deadline();
+  const auto silence = cache_.cluster().options().call_timeout / 3;
+  while (true) {
+    const Time asked = steady_clock::now();
+    const Status awaited = connection.await(part.request, std::min(until, asked + silence), stop);
+    if (awaited || awaited.error().code != Code::kDeadlineExceeded || steady_clock::now() >= until) break;
+    if (connection.last_received() < asked) connection.lose("it sends nothing any more");
+  }
+  return connection.receive(part.request, until, stop);
 }
 
 Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response response,

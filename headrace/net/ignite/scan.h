@@ -47,9 +47,9 @@ struct Page {
 /// Not thread-safe. Gives every entry that is in the cache during the whole scan exactly once; of those that
 /// are put or removed meanwhile, any. Rows of a partition come in the order of its node; partitions mix.
 ///
-/// If a node is lost, its partitions are read again from their new owners, and rows whose key was given
-/// before are dropped. Two keys of a partition with the same 64-bit hash would then count as one: with a
-/// million rows in the partition, the odds are 1 to 3 × 10^7.
+/// If a node is lost, or sends nothing for a third of the cluster's call_timeout, its partitions are read again
+/// from their new owners, and rows whose key was given before are dropped. Two keys of a partition with the
+/// same 64-bit hash would then count as one: with a million rows in the partition, the odds are 1 to 3 × 10^7.
 class Scan {
  public:
   /// \error kNotFound  there is no such cache; otherwise as Cluster::call
@@ -62,7 +62,7 @@ class Scan {
 
   /// The next page, never empty; none: all rows were given. After an error the scan is of no more use.
   /// \error kUnavailable       a node was lost, and no other could go on within the cluster's call_timeout
-  /// \error kDeadlineExceeded  no answer within the cluster's call_timeout
+  /// \error kDeadlineExceeded  a page did not arrive within the cluster's call_timeout
   /// \error kDataLoss          more nodes left than the cache has backups, so rows may be missing; or a page
   ///                           that cannot be read
   /// \error kCancelled, or as the node refuses
@@ -78,6 +78,7 @@ class Scan {
   Status request_next_page(std::unique_ptr<Part> part, const std::stop_token& stop);
   Status start_again(std::unique_ptr<Part> part, Error why, const std::stop_token& stop);
   Status handle(std::unique_ptr<Part> part, Error error, const std::stop_token& stop);
+  Result<Response> receive(const Part& part, const std::stop_token& stop);
   Result<std::optional<Page>> take_page(std::unique_ptr<Part> part, Response response,
                                         const std::stop_token& stop);
   Status read_rows(ObjectCursor& cursor, const Part& part, Page& page) const;
