@@ -91,7 +91,7 @@ class FaultyRelay(Relay):
         super().__init__(target)
 
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
-        left = int(2 ** self._random.uniform(8, 24))
+        left = int(2 ** self._random.uniform(8, 26))
         kind = self._random.choice(self._kinds)
         with contextlib.suppress(OSError):
             while data := source.recv(min(left, 1 << 16)):

@@ -54,8 +54,9 @@ class Connection {
   /// \error kUnavailable, kDeadlineExceeded, kCancelled  nothing was queued
   Result<std::int64_t> send(Operation operation, BytesView payload, Time until,
                             const std::stop_token& stop = {});
-  /// Waits until the response is there, for `receive` to take; after an error, too, `receive` or `abandon` must
-  /// follow. \error kDeadlineExceeded, kCancelled, kUnavailable
+  /// Waits until the response is there, for `receive` to take; after an error, too, `receive` or `abandon`
+  /// must follow.
+  /// \error kDeadlineExceeded, kCancelled, kUnavailable
   Status await(std::int64_t request, Time until, const std::stop_token& stop = {});
   /// Waits for the response.
   /// \error kUnavailable       the connection is lost, or the node is stopping: whether the request was

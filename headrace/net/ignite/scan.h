@@ -47,9 +47,10 @@ struct Page {
 /// Not thread-safe. Gives every entry that is in the cache during the whole scan exactly once; of those that
 /// are put or removed meanwhile, any. Rows of a partition come in the order of its node; partitions mix.
 ///
-/// If a node is lost, or sends nothing for a third of the cluster's call_timeout, its partitions are read again
-/// from their new owners, and rows whose key was given before are dropped. Two keys of a partition with the
-/// same 64-bit hash would then count as one: with a million rows in the partition, the odds are 1 to 3 × 10^7.
+/// If a node is lost, or sends nothing for a third of the cluster's call_timeout, its partitions are read
+/// again from their new owners, and rows whose key was given before are dropped. Two keys of a partition with
+/// the same 64-bit hash would then count as one: with a million rows in the partition, the odds are 1 to
+/// 3 × 10^7.
 class Scan {
  public:
   /// \error kNotFound  there is no such cache; otherwise as Cluster::call
