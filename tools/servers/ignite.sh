@@ -16,7 +16,8 @@
 # ignite.sh java SOURCE [ARGUMENT]...
 #     runs another program in Java, of one source file, with the libraries of a node
 # ignite.sh build
-#     builds the program of a node, if it is not there, into ${XDG_CACHE_HOME:-~/.cache}/headrace/ignite-VERSION
+#     builds the program of a node, if it is not there, into
+#     ${XDG_CACHE_HOME:-~/.cache}/headrace/ignite-VERSION
 #
 # Needs a JDK from 11 on and Maven: Debian's openjdk-17-jdk-headless and maven.
 set -euo pipefail
@@ -25,7 +26,7 @@ readonly version=2.17.0
 folder_of_script=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly sources=$folder_of_script/ignite
 # Another source is another program.
-source_digest=$(cat "$sources"/* | sha256sum | cut -c 1-12)
+source_digest=$(cat "$sources"/{pom.xml,IgniteNode.java} | sha256sum | cut -c 1-12)
 readonly program="${XDG_CACHE_HOME:-$HOME/.cache}/headrace/ignite-$version/$source_digest"
 readonly opened=(java.base/jdk.internal.access java.base/jdk.internal.misc java.base/sun.nio.ch
   java.base/sun.util.calendar java.management/com.sun.jmx.mbeanserver
@@ -52,7 +53,8 @@ build() {
     cp "$sources/pom.xml" "$staging"
     mvn -q -B -f "$staging/pom.xml" -Dignite.version="$version" -DincludeScope=runtime \
       -DoutputDirectory="$staging/lib" dependency:copy-dependencies >"$staging/build.log" 2>&1 &&
-      javac -d "$staging/classes" -cp "$staging/lib/*" "$sources/IgniteNode.java" >>"$staging/build.log" 2>&1 ||
+      javac -d "$staging/classes" -cp "$staging/lib/*" "$sources/IgniteNode.java" \
+        >>"$staging/build.log" 2>&1 ||
       { tail -n 20 "$staging/build.log" >&2; fail "building failed; the log is $staging/build.log"; }
     mv --no-target-directory "$staging" "$program"
   fi
@@ -110,13 +112,15 @@ start_node() {
   mkdir -p "$dir/$name"
   rm -f "$dir/$name/ready"
   # In a session of its own: an interrupt at the terminal is for the command that uses it.
-  setsid java "${options[@]}" -Xms128m -Xmx512m -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true \
+  # Ignite writes into the folder where it starts, too.
+  (cd "$dir/$name" && exec setsid java "${options[@]}" -Xms128m -Xmx512m -XX:+UseSerialGC \
+    -Djava.net.preferIPv4Stack=true \
     -DIGNITE_QUIET=true -DIGNITE_NO_ASCII=true -DIGNITE_UPDATE_NOTIFIER=false \
     -Dname="$name" -Dwork="$dir/$name" -Dports.discovery="$discovery_ports" \
     -Dport.discovery=$((first + 3 * index)) -Dport.communication=$((first + 3 * index + 1)) \
     -Dport.client=$((first + 3 * index + 2)) -Dregion_mib="$region_mib" -Dnodes="$nodes" \
     -Dkeys="${secure:+$dir/keys}" -Dclient_certificate="$client_certificate" -Dactive="$active" \
-    -cp "$program/classes:$program/lib/*" IgniteNode >"$dir/$name/log" 2>&1 </dev/null 9>&- &
+    -cp "$program/classes:$program/lib/*" IgniteNode) >"$dir/$name/log" 2>&1 </dev/null 9>&- &
   echo $! >>"$dir/pids"
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "headrace/base/text.h"
+#include "headrace/net/ignite/message.h"
 #include "headrace/net/ignite/object_cursor.h"
 
 namespace headrace::ignite {
@@ -72,29 +73,11 @@ bool read_schemas(ObjectCursor& cursor, BinaryType& type) {
   return true;
 }
 
-void append_text(std::string_view text, Bytes& out) {
-  out.push_back(static_cast<std::byte>(TypeCode::kString));
-  append_little_endian(out, static_cast<std::int32_t>(text.size()));
-  append(out, as_bytes(text));
-}
-
 void append_count(std::size_t count, Bytes& out) {
   append_little_endian(out, static_cast<std::int32_t>(count));
 }
 
 }  // namespace
-
-std::int32_t java_hash(std::string_view text) {
-  std::uint32_t hash = 0;
-  while (!text.empty()) {
-    const Utf8Character character = first_utf8_character(text);
-    text.remove_prefix(character.length);
-    const auto point = static_cast<std::uint32_t>(character.code_point);
-    if (point >= 0x10000) hash = 31 * hash + (0xD7C0 + (point >> 10));
-    hash = 31 * hash + (point >= 0x10000 ? 0xDC00 + (point & 0x3FF) : point);
-  }
-  return static_cast<std::int32_t>(hash);
-}
 
 std::int32_t name_id(std::string_view name) { return java_hash(to_lower(name)); }
 
@@ -138,15 +121,15 @@ Result<std::optional<BinaryType>> read_binary_type(BytesView answer) {
 
 void append_binary_type(const BinaryType& type, Bytes& out) {
   append_little_endian(out, type.id);
-  append_text(type.name, out);
+  append_string(out, type.name);
   if (type.affinity_field.empty()) {
     out.push_back(static_cast<std::byte>(TypeCode::kNull));
   } else {
-    append_text(type.affinity_field, out);
+    append_string(out, type.affinity_field);
   }
   append_count(type.fields.size(), out);
   for (const TypeField& field : type.fields) {
-    append_text(field.name, out);
+    append_string(out, field.name);
     append_little_endian(out, field.type_code);
     append_little_endian(out, field.id);
   }
@@ -154,7 +137,7 @@ void append_binary_type(const BinaryType& type, Bytes& out) {
   if (type.is_enum) {
     append_count(type.enum_values.size(), out);
     for (const auto& [name, ordinal] : type.enum_values) {
-      append_text(name, out);
+      append_string(out, name);
       append_little_endian(out, ordinal);
     }
   }

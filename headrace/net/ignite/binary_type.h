@@ -17,8 +17,6 @@
 
 namespace headrace::ignite {
 
-/// Java's String.hashCode of a UTF-8 text: the id of a cache is that of its name.
-std::int32_t java_hash(std::string_view text);
 /// The id of a type or field: java_hash of the name in lower case (ASCII only).
 std::int32_t name_id(std::string_view name);
 /// The id of a schema: FNV-1a over the ids of its fields, in order, each little-endian.

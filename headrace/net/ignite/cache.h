@@ -1,0 +1,92 @@
+#pragma once
+
+/// \file One cache of a cluster: a map from keys to values, both encoded objects (object_size.h).
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/net/ignite/cluster.h"
+
+namespace headrace::ignite {
+
+/// An encoded object inside the response that brought it.
+struct StoredObject {
+  Response response;
+  BytesView bytes;
+};
+
+struct Entry {
+  BytesView key;
+  BytesView value;
+};
+
+/// Entries inside the response that brought them.
+struct StoredEntries {
+  Response response;
+  std::vector<Entry> entries;
+};
+
+/// How a cache that is not there yet is created; the rest is Ignite's default.
+struct NewCacheOptions {
+  bool is_replicated = false;
+  bool is_transactional = false;
+  std::int32_t backups = 0;
+};
+
+/// Thread-safe. Each function sends one request, of which the errors are Cluster::call's, with the cache's
+/// name; kNotFound: there is no such cache. Those marked "unsafe" are not repeated after a lost connection.
+class Cache {
+ public:
+  Cache(std::shared_ptr<Cluster> cluster, std::string name);
+
+  /// The names of all caches.
+  static Result<std::vector<std::string>> names(Cluster& cluster, const std::stop_token& stop = {});
+  /// Does nothing if the cache is there, with whatever options.
+  Status get_or_create(const NewCacheOptions& options, const std::stop_token& stop = {});
+  /// How many copies of a partition there are besides the primary one; of a replicated cache, a large number.
+  Result<std::int32_t> backups(const std::stop_token& stop = {});
+  /// Unsafe.
+  Status destroy(const std::stop_token& stop = {});
+
+  Result<std::optional<StoredObject>> get(BytesView key, const std::stop_token& stop = {});
+  /// Those of the keys that are there, in any order.
+  Result<StoredEntries> get_all(const std::vector<BytesView>& keys, const std::stop_token& stop = {});
+  Status put(BytesView key, BytesView value, const std::stop_token& stop = {});
+  Status put_all(const std::vector<Entry>& entries, const std::stop_token& stop = {});
+  /// True: it was absent, and is there now. Unsafe.
+  Result<bool> put_if_absent(BytesView key, BytesView value, const std::stop_token& stop = {});
+  /// True: the value was `expected`, and is `value` now. Unsafe.
+  Result<bool> replace_if_equals(BytesView key, BytesView expected, BytesView value,
+                                 const std::stop_token& stop = {});
+  /// True: it was there. Unsafe.
+  Result<bool> remove_key(BytesView key, const std::stop_token& stop = {});
+  /// True: the value was `expected`, and the key is gone. Unsafe.
+  Result<bool> remove_if_equals(BytesView key, BytesView expected, const std::stop_token& stop = {});
+  /// The value before. Unsafe.
+  Result<std::optional<StoredObject>> get_and_put(BytesView key, BytesView value,
+                                                  const std::stop_token& stop = {});
+  /// The number of entries, each counted once.
+  Result<std::int64_t> size(const std::stop_token& stop = {});
+  Status clear(const std::stop_token& stop = {});
+
+  const std::string& name() const { return name_; }
+  std::int32_t id() const { return id_; }
+  Cluster& cluster() const { return *cluster_; }
+
+ private:
+  Bytes begin_body() const;
+  Result<Response> call(Operation operation, BytesView body, Repeat repeat, std::optional<BytesView> key,
+                        const std::stop_token& stop);
+  Result<bool> ask(Operation operation, const std::vector<BytesView>& objects, const std::stop_token& stop);
+  Result<std::optional<StoredObject>> object_of(Response response) const;
+
+  const std::shared_ptr<Cluster> cluster_;
+  const std::string name_;
+  const std::int32_t id_;
+};
+
+}  // namespace headrace::ignite

@@ -1,0 +1,242 @@
+#include "headrace/net/ignite/cluster.h"
+
+#include <algorithm>
+
+#include "headrace/base/text.h"
+
+namespace headrace::ignite {
+
+using std::chrono::steady_clock;
+
+Cluster::Cluster(ClusterOptions options) : options_(std::move(options)), connector_(options_.tls) {}
+
+Result<std::shared_ptr<Cluster>> Cluster::connect(ClusterOptions options, const std::stop_token& stop) {
+  if (options.addresses.empty())
+    return Error{Code::kInvalidArgument, "no address of an Ignite node; give one, as host:port"};
+  std::shared_ptr<Cluster> cluster(new Cluster(std::move(options)));
+  HEADRACE_TRY(const std::shared_ptr<Connection> first, cluster->connection({}, stop));
+  const bool tells_nodes = first->agreement().has(ProtocolFeature::kEndpoints);
+  if (!tells_nodes || !cluster->options_.discover) {
+    HEADRACE_CHECK(cluster->identify_all(first->address(), stop));
+  }
+  if (tells_nodes) {
+    HEADRACE_CHECK(cluster->learn_endpoints(*first, stop));
+  }
+  return cluster;
+}
+
+// Without discovery, the given addresses that answer are all that is known.
+Status Cluster::identify_all(const Address& connected, const std::stop_token& stop) {
+  for (const Address& address : options_.addresses) {
+    if (address == connected) continue;
+    Result<std::shared_ptr<Connection>> opened = open({address}, {}, stop);
+    if (!opened && opened.error().code != Code::kUnavailable) return std::move(opened).error();
+  }
+  return {};
+}
+
+Status Cluster::learn_endpoints(Connection& connection, const std::stop_token& stop) {
+  const Time until = steady_clock::now() + options_.call_timeout;
+  HEADRACE_TRY(const std::int64_t request,
+               connection.send(Operation::kClusterGetEndpoints, encode_endpoints_request(), until, stop));
+  HEADRACE_TRY(const Response response, connection.receive(request, until, stop));
+  HEADRACE_TRY(const std::vector<NodeEndpoint> endpoints, parse_endpoints(response.body()));
+  const std::scoped_lock lock(mutex_);
+  std::map<NodeId, Node> nodes;
+  for (const NodeEndpoint& endpoint : endpoints) {
+    const auto known = nodes_.find(endpoint.id);
+    Node node = known != nodes_.end()
+                    ? std::move(known->second)
+                    : Node{.backoff = Backoff(options_.backoff, options_.seed ^ nodes.size())};
+    if (!options_.discover) {
+      nodes.emplace(endpoint.id, std::move(node));
+      continue;
+    }
+    // An address that the user gave is one that works from here.
+    const auto given = std::ranges::find_if(endpoint.addresses, [&](const Address& address) {
+      return std::ranges::find(options_.addresses, address) != options_.addresses.end();
+    });
+    node.addresses =
+        given != endpoint.addresses.end() ? std::vector<Address>{*given} : std::move(endpoint.addresses);
+    nodes.emplace(endpoint.id, std::move(node));
+  }
+  nodes_ = std::move(nodes);
+  return {};
+}
+
+std::vector<NodeId> Cluster::nodes() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<NodeId> ids;
+  for (const auto& [id, node] : nodes_) ids.push_back(id);
+  return ids;
+}
+
+// The wanted node's connection; without a wanted node, anyone's.
+std::shared_ptr<Connection> Cluster::connected(const std::optional<NodeId>& wanted) {
+  const std::scoped_lock lock(mutex_);
+  for (auto& [id, node] : nodes_) {
+    if (node.connection && node.connection->is_lost()) {
+      node.connection.reset();
+      ++losses_;
+    }
+    if (node.connection && (!wanted || *wanted == id)) return node.connection;
+  }
+  return nullptr;
+}
+
+std::vector<Address> Cluster::to_try(const std::optional<NodeId>& wanted, Time now) {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Address> addresses;
+  if (wanted) {
+    const auto node = nodes_.find(*wanted);
+    if (node == nodes_.end() || node->second.retry_at > now) return {};
+    return node->second.addresses;
+  }
+  for (const auto& [id, node] : nodes_)
+    if (node.retry_at <= now) addresses.insert(addresses.end(), node.addresses.begin(), node.addresses.end());
+  for (const Address& address : options_.addresses)
+    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  return addresses;
+}
+
+void Cluster::keep(const std::shared_ptr<Connection>& connection) {
+  const std::scoped_lock lock(mutex_);
+  const NodeId id = connection->agreement().node;
+  auto node = nodes_.find(id);
+  if (node == nodes_.end())
+    node = nodes_
+               .emplace(id, Node{.addresses = {connection->address()},
+                                 .backoff = Backoff(options_.backoff, options_.seed ^ nodes_.size())})
+               .first;
+  node->second.connection = connection;
+  node->second.retry_at = {};
+  node->second.backoff = Backoff(options_.backoff, options_.seed ^ nodes_.size());
+}
+
+// REQUIRES: the caller holds opening_, or nobody else has the cluster yet
+Result<std::shared_ptr<Connection>> Cluster::open(const std::vector<Address>& addresses,
+                                                  const std::optional<NodeId>& wanted,
+                                                  const std::stop_token& stop) {
+  Error last{Code::kUnavailable, "no node of the Ignite cluster can be reached now"};
+  for (const Address& address : addresses) {
+    Result<std::shared_ptr<Connection>> opened =
+        Connection::open(connector_, address, options_.connection, pool_, stop);
+    if (opened) {
+      keep(*opened);
+      if (!wanted || (*opened)->agreement().node == *wanted) return opened;
+      continue;  // another node has its address now
+    }
+    last = std::move(opened).error();
+    if (last.code == Code::kCancelled || last.code == Code::kUnauthenticated) return last;
+  }
+  const std::scoped_lock lock(mutex_);
+  if (const auto node = wanted ? nodes_.find(*wanted) : nodes_.end(); node != nodes_.end())
+    node->second.retry_at = steady_clock::now() + node->second.backoff.next();
+  return last;
+}
+
+Result<std::shared_ptr<Connection>> Cluster::connection(const std::optional<NodeId>& node,
+                                                        const std::stop_token& stop) {
+  if (node) {
+    if (std::shared_ptr<Connection> found = connected(node)) return found;
+    // While another thread connects, requests go elsewhere.
+    if (const std::unique_lock lock(opening_, std::try_to_lock); lock.owns_lock()) {
+      const std::vector<Address> addresses = to_try(node, steady_clock::now());
+      if (!addresses.empty()) {
+        Result<std::shared_ptr<Connection>> opened = open(addresses, node, stop);
+        if (opened || opened.error().code == Code::kCancelled) return opened;
+      }
+    }
+  }
+  if (std::shared_ptr<Connection> found = connected({})) return found;
+  const std::unique_lock lock(opening_, options_.connection.connect_timeout);
+  if (!lock.owns_lock()) return Error{Code::kUnavailable, "other threads are still connecting to Ignite"};
+  if (std::shared_ptr<Connection> found = connected({})) return found;
+  return open(to_try({}, steady_clock::now()), {}, stop);
+}
+
+Error Cluster::outcome_of(Error error, Repeat repeat) const {
+  if (repeat == Repeat::kSafe || error.code == Code::kCancelled) return error;
+  if (error.code == Code::kUnavailable) error.code = Code::kUnknown;
+  return {error.code, concat("whether the request was carried out is unknown; read before you repeat it: ",
+                             error.message)};
+}
+
+Result<Response> Cluster::call(Operation operation, BytesView body, Repeat repeat,
+                               const std::optional<NodeId>& node, const std::stop_token& stop) {
+  HEADRACE_TRY(Answer answer, ask(operation, body, repeat, node, stop));
+  return std::move(answer.response);
+}
+
+Result<Answer> Cluster::ask(Operation operation, BytesView body, Repeat repeat,
+                            const std::optional<NodeId>& node, const std::stop_token& stop) {
+  const Time begun = steady_clock::now();
+  const Time until = begun + options_.call_timeout;
+  Backoff backoff(options_.backoff, options_.seed);
+  Error last;
+  while (true) {
+    Result<std::shared_ptr<Connection>> opened = connection(node, stop);
+    if (opened) {
+      Connection& connection = **opened;
+      const Result<std::int64_t> request = connection.send(operation, body, until, stop);
+      Result<Response> response =
+          request ? connection.receive(*request, until, stop) : Result<Response>(request.error());
+      if (response) return Answer{*std::move(response), *std::move(opened)};
+      last = std::move(response).error();
+      if (last.code == Code::kDeadlineExceeded && connection.last_response() < begun)
+        connection.lose("it did not answer in time");
+      const bool may_repeat = !request || repeat == Repeat::kSafe;
+      if (last.code == Code::kDeadlineExceeded || (last.code == Code::kUnavailable && !may_repeat))
+        return outcome_of(std::move(last), request ? repeat : Repeat::kSafe);
+    } else {
+      last = std::move(opened).error();
+    }
+    if (last.code != Code::kUnavailable) return last;
+    if (steady_clock::now() >= until) return last;
+    if (!sleep_unless_stopped(backoff.next(), stop)) return Error{Code::kCancelled, "stopped by the caller"};
+  }
+}
+
+TopologyVersion Cluster::newest_topology() const {
+  TopologyVersion newest;
+  for (const auto& [id, node] : nodes_)
+    if (node.connection) newest = std::max(newest, node.connection->topology());
+  return newest;
+}
+
+std::shared_ptr<const PartitionMap> Cluster::fresh_map(std::int32_t cache_id) const {
+  const std::scoped_lock lock(mutex_);
+  const auto known = maps_.find(cache_id);
+  if (known == maps_.end() || known->second.losses != losses_ ||
+      known->second.map->version < newest_topology())
+    return nullptr;
+  return known->second.map;
+}
+
+Result<std::shared_ptr<const PartitionMap>> Cluster::partitions(std::int32_t cache_id,
+                                                                const std::stop_token& stop) {
+  if (std::shared_ptr<const PartitionMap> known = fresh_map(cache_id)) return known;
+  HEADRACE_TRY(const std::shared_ptr<Connection> asked, connection({}, stop));
+  const Agreement& agreement = asked->agreement();
+  if (agreement.version < kFlagsVersion) return std::make_shared<const PartitionMap>();
+  std::uint64_t losses = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    losses = losses_;
+  }
+  const Time until = steady_clock::now() + options_.call_timeout;
+  if (agreement.has(ProtocolFeature::kEndpoints)) {
+    HEADRACE_CHECK(learn_endpoints(*asked, stop));
+  }
+  HEADRACE_TRY(
+      const std::int64_t request,
+      asked->send(Operation::kCachePartitions, encode_partitions_request(agreement, cache_id), until, stop));
+  HEADRACE_TRY(const Response response, asked->receive(request, until, stop));
+  HEADRACE_TRY(PartitionMap map, parse_partitions(response.body(), agreement, cache_id));
+  const auto shared = std::make_shared<const PartitionMap>(std::move(map));
+  const std::scoped_lock lock(mutex_);
+  maps_.insert_or_assign(cache_id, KnownMap{shared, losses});
+  return std::shared_ptr<const PartitionMap>(shared);
+}
+
+}  // namespace headrace::ignite

@@ -1,0 +1,303 @@
+#include "headrace/net/ignite/scan.h"
+
+#include <algorithm>
+
+#include "headrace/base/hash.h"
+#include "headrace/base/text.h"
+
+namespace headrace::ignite {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::size_t kPageBytes = std::size_t{1} << 20;
+constexpr std::int32_t kFirstPageRows = 8;
+constexpr std::int32_t kPageRowsLimit = 16'384;
+constexpr std::int32_t kWholeCache = -1;
+constexpr std::chrono::seconds kClosingTime{2};
+
+std::uint64_t hash_of(BytesView key) { return siphash(HashKey{}, key); }
+
+bool may_start_again(Code code) { return code == Code::kUnavailable || code == Code::kUnknown; }
+
+}  // namespace
+
+// A partition that is being read.
+struct Scan::Part {
+  std::int32_t partition = 0;
+  std::int32_t page_rows = 0;
+  std::shared_ptr<Connection> connection{};
+  std::int64_t request = 0;
+  std::optional<std::int64_t> cursor{};  // none: the first page was asked for
+  std::size_t reserved_bytes = 0;
+  std::vector<std::uint64_t> given{};  // hashes of keys
+  bool is_remembered = true;           // `given` has all of them
+  std::unordered_set<std::uint64_t> skip{};
+};
+
+Scan::Scan(const Cache& cache, ScanOptions options)
+    : cache_(cache),
+      options_(std::move(options)),
+      backoff_(cache.cluster().options().backoff, cache.cluster().options().seed),
+      last_progress_(steady_clock::now()) {
+  options_.open_cursors = std::max<std::size_t>(options_.open_cursors, 1);
+}
+
+Result<std::unique_ptr<Scan>> Scan::open(const Cache& cache, ScanOptions options,
+                                         const std::stop_token& stop) {
+  std::unique_ptr<Scan> scan(new Scan(cache, std::move(options)));
+  HEADRACE_CHECK(scan->begin(stop));
+  return scan;
+}
+
+Status Scan::begin(const std::stop_token& stop) {
+  const auto described = [&](Error error) {
+    return std::move(error).in(concat("cache \"", printable_line(cache_.name(), 200), '"'));
+  };
+  HEADRACE_TRY(backups_, cache_.backups(stop));  // fails if there is no such cache
+  Result<std::shared_ptr<const PartitionMap>> map = cache_.cluster().partitions(cache_.id(), stop);
+  if (!map) return described(std::move(map).error());
+  map_ = *std::move(map);
+  nodes_at_start_ = cache_.cluster().nodes();
+  std::vector<std::int32_t> partitions = options_.partitions;
+  if (map_->owners.empty() && !partitions.empty())
+    return described({Code::kInvalidArgument, "it is replicated, so it cannot be read by partitions"});
+  if (map_->owners.empty()) partitions = {kWholeCache};
+  if (partitions.empty())
+    for (std::int32_t i = 0; i < map_->partitions(); ++i) partitions.push_back(i);
+  for (const std::int32_t partition : partitions) {
+    if (partition != kWholeCache && (partition < 0 || partition >= map_->partitions()))
+      return described({Code::kInvalidArgument,
+                        concat("there is no partition ", partition, "; it has ", map_->partitions())});
+    auto part = std::make_unique<Part>();
+    part->partition = partition;
+    to_open_.push_back(std::move(part));
+  }
+  return {};
+}
+
+Scan::~Scan() {
+  const Time until = steady_clock::now() + kClosingTime;
+  for (std::unique_ptr<Part>& part : waiting_) {
+    if (part->cursor) {
+      part->connection->abandon(part->request);
+    } else if (const Result<Response> first = part->connection->receive(part->request, until)) {
+      ObjectCursor cursor(first->body());
+      std::int64_t id = 0;
+      if (cursor.read(id)) part->cursor = id;
+    } else {
+      part->connection->lose("a scan ended while it opened a cursor");  // which closes the cursor
+    }
+    idle_.push_back(std::move(part));
+  }
+  for (const std::unique_ptr<Part>& part : idle_) {
+    if (!part->cursor) continue;
+    Bytes body;
+    append_little_endian(body, *part->cursor);
+    if (const Result<std::int64_t> request = part->connection->send(Operation::kResourceClose, body, until))
+      part->connection->abandon(*request);
+  }
+}
+
+Scan::Time Scan::deadline() const { return steady_clock::now() + cache_.cluster().options().call_timeout; }
+
+std::int32_t Scan::rows_of_page() const {
+  if (options_.page_rows > 0) return options_.page_rows;
+  if (row_bytes_ == 0) return kFirstPageRows;
+  const std::size_t target = std::min(kPageBytes, std::max<std::size_t>(options_.budget_bytes / 4, 1));
+  return static_cast<std::int32_t>(std::clamp<std::size_t>(target / row_bytes_, 1, kPageRowsLimit));
+}
+
+// One page may be asked for in any case; more, once it is known how large rows are.
+bool Scan::may_request(std::int32_t rows) const {
+  if (waiting_.empty()) return true;
+  if (row_bytes_ == 0) return false;
+  return reserved_bytes_ + static_cast<std::size_t>(rows) * row_bytes_ <= options_.budget_bytes;
+}
+
+Status Scan::fill(const std::stop_token& stop) {
+  while (!idle_.empty() && may_request(idle_.front()->page_rows)) {
+    std::unique_ptr<Part> part = std::move(idle_.front());
+    idle_.pop_front();
+    HEADRACE_CHECK(request_next_page(std::move(part), stop));
+  }
+  while (!to_open_.empty() && idle_.size() + waiting_.size() < options_.open_cursors &&
+         may_request(rows_of_page())) {
+    std::unique_ptr<Part> part = std::move(to_open_.front());
+    to_open_.pop_front();
+    HEADRACE_CHECK(request_first_page(std::move(part), stop));
+  }
+  return {};
+}
+
+Status Scan::request_first_page(std::unique_ptr<Part> part, const std::stop_token& stop) {
+  if (Status checked = check_nodes(stop); !checked) return handle(std::move(part), checked.error(), stop);
+  part->page_rows = rows_of_page();
+  Bytes body;
+  append_little_endian(body, cache_.id());
+  append_little_endian(body, std::uint8_t{0});  // no flags
+  append_null(body);                            // no filter
+  append_little_endian(body, part->page_rows);
+  append_little_endian(body, part->partition);
+  append_little_endian(body, std::uint8_t{0});  // of the cluster, not of the node alone
+  Result<std::shared_ptr<Connection>> connection =
+      cache_.cluster().connection(map_->owner_of(part->partition), stop);
+  if (!connection) return handle(std::move(part), connection.error(), stop);
+  const Result<std::int64_t> request = (*connection)->send(Operation::kQueryScan, body, deadline(), stop);
+  if (!request) return handle(std::move(part), request.error(), stop);
+  part->connection = *std::move(connection);
+  part->request = *request;
+  part->reserved_bytes = static_cast<std::size_t>(part->page_rows) * row_bytes_;
+  reserved_bytes_ += part->reserved_bytes;
+  waiting_.push_back(std::move(part));
+  return {};
+}
+
+Status Scan::request_next_page(std::unique_ptr<Part> part, const std::stop_token& stop) {
+  Bytes body;
+  append_little_endian(body, *part->cursor);
+  const Result<std::int64_t> request =
+      part->connection->send(Operation::kQueryScanNextPage, body, deadline(), stop);
+  if (!request) return handle(std::move(part), request.error(), stop);
+  part->request = *request;
+  part->reserved_bytes = static_cast<std::size_t>(part->page_rows) * row_bytes_;
+  reserved_bytes_ += part->reserved_bytes;
+  waiting_.push_back(std::move(part));
+  return {};
+}
+
+// A lost node starts the partition again elsewhere; too many cursors wait until another one is closed.
+Status Scan::handle(std::unique_ptr<Part> part, Error error, const std::stop_token& stop) {
+  const std::size_t open = idle_.size() + waiting_.size();
+  if (error.code == Code::kResourceExhausted && !part->cursor && open > 0) {
+    options_.open_cursors = open;
+    to_open_.push_front(std::move(part));
+    return {};
+  }
+  if (may_start_again(error.code)) return start_again(std::move(part), std::move(error), stop);
+  return std::move(error).in(
+      concat("scan of cache \"", printable_line(cache_.name(), 200), "\", partition ", part->partition));
+}
+
+Status Scan::start_again(std::unique_ptr<Part> part, Error why, const std::stop_token& stop) {
+  const auto give_up = [&](std::string_view reason) {
+    return Error{Code::kUnavailable,
+                 concat("scan of cache \"", printable_line(cache_.name(), 200), "\", partition ",
+                        part->partition, ": ", reason, ": ", why.message)};
+  };
+  if (!part->is_remembered)
+    return give_up("it gave more keys than remembered_bytes allows, so it cannot be read on elsewhere");
+  if (steady_clock::now() - last_progress_ > cache_.cluster().options().call_timeout)
+    return give_up("no node could go on");
+  if (!sleep_unless_stopped(backoff_.next(), stop)) return Error{Code::kCancelled, "stopped by the caller"};
+  part->cursor.reset();
+  part->connection.reset();
+  part->skip = {part->given.begin(), part->given.end()};
+  to_open_.push_front(std::move(part));
+  return {};
+}
+
+// Rows of a partition without a living copy are gone, and no node says so by itself.
+Status Scan::check_nodes(const std::stop_token& stop) {
+  HEADRACE_TRY(std::shared_ptr<const PartitionMap> map, cache_.cluster().partitions(cache_.id(), stop));
+  if (map == map_) return {};
+  const std::vector<NodeId> nodes = cache_.cluster().nodes();
+  const auto lost = std::ranges::count_if(
+      nodes_at_start_, [&](const NodeId& node) { return std::ranges::find(nodes, node) == nodes.end(); });
+  if (lost > backups_)
+    return Error{Code::kDataLoss,
+                 concat(lost, " node(s) left the cluster during the scan of cache \"",
+                        printable_line(cache_.name(), 200), "\", which has ", backups_,
+                        " backup(s): rows may be missing; scan again once the data are complete")};
+  map_ = std::move(map);
+  return {};
+}
+
+Result<std::optional<Page>> Scan::next_page(const std::stop_token& stop) {
+  while (true) {
+    HEADRACE_CHECK(fill(stop));
+    if (waiting_.empty() && to_open_.empty() && idle_.empty()) {
+      // A node that was lost meanwhile may have taken rows along.
+      Status checked = check_nodes(stop);
+      if (checked) return std::optional<Page>();
+      if (!may_start_again(checked.error().code) ||
+          steady_clock::now() - last_progress_ > cache_.cluster().options().call_timeout)
+        return std::move(checked).error();
+      if (!sleep_unless_stopped(backoff_.next(), stop))
+        return Error{Code::kCancelled, "stopped by the caller"};
+      continue;
+    }
+    if (waiting_.empty()) continue;
+    std::unique_ptr<Part> part = std::move(waiting_.front());
+    waiting_.pop_front();
+    reserved_bytes_ -= part->reserved_bytes;
+    const Time asked = steady_clock::now();
+    Result<Response> response = part->connection->receive(part->request, deadline(), stop);
+    if (!response) {
+      if (response.error().code == Code::kDeadlineExceeded && part->connection->last_response() < asked)
+        part->connection->lose("it did not answer in time");
+      HEADRACE_CHECK(handle(std::move(part), std::move(response).error(), stop));
+      continue;
+    }
+    HEADRACE_TRY(std::optional<Page> page, take_page(std::move(part), *std::move(response), stop));
+    if (page) return page;
+  }
+}
+
+Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response response,
+                                            const std::stop_token& stop) {
+  ObjectCursor cursor(response.body());
+  if (std::int64_t id = 0; !part->cursor) {
+    if (!cursor.read(id)) return malformed("the number of a cursor");
+    part->cursor = id;
+  }
+  Page page{.response = {}, .partition = part->partition, .rows = {}};
+  HEADRACE_CHECK(read_rows(cursor, *part, page));
+  std::uint8_t has_more = 0;
+  if (!cursor.read(has_more)) return malformed("the end of a page");
+  last_progress_ = steady_clock::now();
+  if (!page.rows.empty())
+    row_bytes_ =
+        std::max({response.body().size() / page.rows.size(), row_bytes_ - row_bytes_ / 8, std::size_t{1}});
+  if (has_more != 0) {
+    remember(*part, page);
+    idle_.push_back(std::move(part));
+    HEADRACE_CHECK(fill(stop));
+  } else {
+    forget(*part);
+  }
+  if (page.rows.empty()) return std::optional<Page>();
+  page.response = std::move(response);
+  return std::optional<Page>(std::move(page));
+}
+
+Status Scan::read_rows(ObjectCursor& cursor, const Part& part, Page& page) const {
+  std::size_t count = 0;
+  if (!cursor.read_count(2, count)) return malformed("the number of a page's rows");
+  page.rows.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    HEADRACE_TRY(const BytesView key, take_object(cursor));
+    HEADRACE_TRY(const BytesView value, take_object(cursor));
+    if (part.skip.empty() || !part.skip.contains(hash_of(key))) page.rows.push_back({key, value});
+  }
+  return {};
+}
+
+void Scan::remember(Part& part, const Page& page) {
+  if (!part.is_remembered) return;
+  const std::size_t limit = options_.remembered_bytes / sizeof(std::uint64_t);
+  if (remembered_ + page.rows.size() > limit) {
+    forget(part);
+    part.is_remembered = false;
+    return;
+  }
+  for (const Entry& row : page.rows) part.given.push_back(hash_of(row.key));
+  remembered_ += page.rows.size();
+}
+
+void Scan::forget(Part& part) {
+  remembered_ -= part.given.size();
+  part.given = {};
+}
+
+}  // namespace headrace::ignite
