@@ -4,8 +4,8 @@
 ///
 /// Strings, arrays of primitives, decimals, class names and raw data are views: of the bytes that were
 /// decoded, or of what the builder of a value keeps. Those must outlive the value; a megabyte of a byte[] is
-/// not copied. Objects, arrays, collections and maps are shared and constant: two references to one object are
-/// two pointers to it. Several threads may read a value together.
+/// not copied. Objects, arrays, collections and maps are shared and constant: two references to one object
+/// are two pointers to it. Several threads may read a value together.
 
 #include <memory>
 #include <string_view>
