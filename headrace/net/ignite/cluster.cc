@@ -8,6 +8,35 @@ namespace headrace::ignite {
 
 using std::chrono::steady_clock;
 
+// The right to open a connection. Thread-safe as the cluster is.
+class Cluster::Turn {
+ public:
+  // Waits for the right until then, unless `stop` is requested; it may have come already.
+  Turn(Cluster& cluster, Time until, const std::stop_token& stop) : cluster_(cluster) {
+    const std::stop_callback wake(stop, [&] {
+      const std::scoped_lock lock(cluster_.mutex_);
+      cluster_.opened_.notify_all();
+    });
+    std::unique_lock lock(cluster_.mutex_);
+    cluster_.opened_.wait_until(lock, until, [&] { return !cluster_.is_opening_ || stop.stop_requested(); });
+    is_mine_ = !cluster_.is_opening_;
+    if (is_mine_) cluster_.is_opening_ = true;
+  }
+  ~Turn() {
+    if (!is_mine_) return;
+    const std::scoped_lock lock(cluster_.mutex_);
+    cluster_.is_opening_ = false;
+    cluster_.opened_.notify_all();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  bool is_mine() const { return is_mine_; }
+
+ private:
+  Cluster& cluster_;
+  bool is_mine_ = false;
+};
+
 Cluster::Cluster(ClusterOptions options) : options_(std::move(options)), connector_(options_.tls) {}
 
 Result<std::shared_ptr<Cluster>> Cluster::connect(ClusterOptions options, const std::stop_token& stop) {
@@ -113,7 +142,7 @@ void Cluster::keep(const std::shared_ptr<Connection>& connection) {
   node->second.backoff = Backoff(options_.backoff, options_.seed ^ nodes_.size());
 }
 
-// REQUIRES: the caller holds opening_, or nobody else has the cluster yet
+// REQUIRES: the caller has the turn, or nobody else has the cluster yet
 Result<std::shared_ptr<Connection>> Cluster::open(const std::vector<Address>& addresses,
                                                   const std::optional<NodeId>& wanted,
                                                   const std::stop_token& stop) {
@@ -140,7 +169,7 @@ Result<std::shared_ptr<Connection>> Cluster::connection(const std::optional<Node
   if (node) {
     if (std::shared_ptr<Connection> found = connected(node)) return found;
     // While another thread connects, requests go elsewhere.
-    if (const std::unique_lock lock(opening_, std::try_to_lock); lock.owns_lock()) {
+    if (const Turn turn(*this, Time(), stop); turn.is_mine()) {
       const std::vector<Address> addresses = to_try(node, steady_clock::now());
       if (!addresses.empty()) {
         Result<std::shared_ptr<Connection>> opened = open(addresses, node, stop);
@@ -149,8 +178,9 @@ Result<std::shared_ptr<Connection>> Cluster::connection(const std::optional<Node
     }
   }
   if (std::shared_ptr<Connection> found = connected({})) return found;
-  const std::unique_lock lock(opening_, options_.connection.connect_timeout);
-  if (!lock.owns_lock()) return Error{Code::kUnavailable, "other threads are still connecting to Ignite"};
+  const Turn turn(*this, steady_clock::now() + options_.connection.connect_timeout, stop);
+  if (stop.stop_requested()) return Error{Code::kCancelled, "stopped by the caller"};
+  if (!turn.is_mine()) return Error{Code::kUnavailable, "other threads are still connecting to Ignite"};
   if (std::shared_ptr<Connection> found = connected({})) return found;
   return open(to_try({}, steady_clock::now()), {}, stop);
 }

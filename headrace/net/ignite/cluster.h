@@ -8,6 +8,7 @@
 ///   HEADRACE_TRY(const std::optional<StoredObject> review, reviews.get(encode_long(7), stop));
 
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -92,6 +93,7 @@ class Cluster {
   };
 
   explicit Cluster(ClusterOptions options);
+  class Turn;
   std::shared_ptr<Connection> connected(const std::optional<NodeId>& node);
   std::vector<Address> to_try(const std::optional<NodeId>& node, Time now);
   Result<std::shared_ptr<Connection>> open(const std::vector<Address>& addresses,
@@ -106,8 +108,9 @@ class Cluster {
   const ClusterOptions options_;
   const std::shared_ptr<BufferPool> pool_ = BufferPool::create();
   Connector connector_;
-  std::timed_mutex opening_{};  // one new connection at a time
   mutable std::mutex mutex_;
+  bool is_opening_ = false;  // one new connection at a time
+  std::condition_variable opened_{};
   std::map<NodeId, Node> nodes_{};
   std::uint64_t losses_ = 0;  // of connections; after one, maps are read again
   std::map<std::int32_t, KnownMap> maps_{};
