@@ -155,6 +155,19 @@ TEST(ObjectDecoder, AsksAgainForATypeThatGotASchema) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST(ObjectDecoder, CopiesNeitherArraysNorTexts) {
+  Bytes bytes = bytes_of_hex("18 02000000 01  0c 00001000");
+  bytes.resize(bytes.size() + (1 << 20));
+  const std::size_t text = bytes.size();
+  append(bytes, bytes_of_hex("09 03000000 616263"));
+  BinaryTypes types(types_of({}));
+  const Result<Value> value = decode_object(bytes, types);
+  ASSERT_TRUE(value) << value.error().message;
+  const auto& values = std::get<std::shared_ptr<const Group>>(*value)->values;
+  EXPECT_EQ(std::get<PrimitiveArray>(values[0]).bytes.data(), bytes.data() + 11);
+  EXPECT_EQ(as_bytes(std::get<std::string_view>(values[1])).data(), bytes.data() + text + 5);
+}
+
 TEST(ObjectDecoder, RefusesBytesThatFollow) {
   EXPECT_THAT(json_of(bytes_of_hex("0801 65")), HasSubstr("1 bytes follow"));
 }
