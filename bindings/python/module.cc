@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings/python/dataset.h"
+#include "bindings/python/ignite.h"
 #include "bindings/python/loader.h"
 #include "bindings/python/process.h"
 #include "bindings/python/published.h"
@@ -35,6 +36,7 @@ NB_MODULE(_headrace, module) {
   module.def("parse_size_bytes", &size_bytes_of, nb::arg("text"));
   prepare_interpreters_end();
   bind_dataset(module);
+  bind_ignite(module);
   bind_loader(module);
   bind_published(module);
   bind_staging(module);

@@ -29,6 +29,7 @@ from headrace._src.version import __version__ as __version__
 if TYPE_CHECKING:
     from headrace import errors
     from headrace import fsspec as fsspec
+    from headrace import ignite as ignite
     from headrace import keras as keras
     from headrace import models as models
     from headrace import summary as summary
@@ -83,7 +84,7 @@ _HOMES = {
     "Strings": "_src.variable",
     "Error": "errors",
 }
-_MODULES = ("errors", "fsspec", "keras", "models", "summary", "tensorflow", "tfrecorder")
+_MODULES = ("errors", "fsspec", "ignite", "keras", "models", "summary", "tensorflow", "tfrecorder")
 
 # The names that `import *` gives: none that hides Python's own `open` or imports Keras.
 __all__ = [

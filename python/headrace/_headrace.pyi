@@ -1,6 +1,6 @@
 """The native module. Private: its callers are in this package, which documents what it gives on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 def parse_size_bytes(text: str) -> int: ...
@@ -186,6 +186,28 @@ _Column = tuple[str, str, Any, Any, Any, Any]
 
 def encode_examples(rows: int, columns: Sequence[_Column]) -> bytes:
     """Framed tf.Examples, as they lie in a TFRecord file. Other threads run meanwhile."""
+
+class IgniteRows:
+    @property
+    def columns(self) -> list[str]: ...
+    def next_page(self) -> list[dict[str, Any]] | None:
+        """Dicts by column; None after the last page."""
+    def next_examples(self, columns: Sequence[str]) -> list[bytes] | None:
+        """Serialized tf.Examples of a scan's rows; None after the last page."""
+
+class IgniteCluster:
+    def __init__(
+        self,
+        addresses: Sequence[str],
+        user: str,
+        password: str,
+        tls: bool,
+        ca_file: str,
+        certificate_file: str,
+        key_file: str,
+    ) -> None: ...
+    def scan(self, cache: str, partitions: Sequence[int]) -> IgniteRows: ...
+    def query(self, text: str, arguments: Iterable[object], schema: str) -> IgniteRows: ...
 
 class EventWriter:
     def __init__(self, url: str, writer: str, flush_seconds: float) -> None: ...

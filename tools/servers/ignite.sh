@@ -13,6 +13,8 @@
 # ignite.sh run [OPTION]... -- COMMAND...
 #     starts them in a folder of its own, runs the command with that environment, stops them, removes the
 #     folder
+# ignite.sh java SOURCE [ARGUMENT]...
+#     runs another program in Java, of one source file, with the libraries of a node
 # ignite.sh build
 #     builds the program of a node, if it is not there, into
 #     ${XDG_CACHE_HOME:-~/.cache}/headrace/ignite-VERSION
@@ -213,9 +215,18 @@ run() {
   return "$status"
 }
 
+run_java() {
+  local options=() module
+  build
+  for module in "${opened[@]}"; do options+=("--add-opens=$module=ALL-UNNAMED"); done
+  exec java "${options[@]}" -Xmx512m -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true -DIGNITE_QUIET=true \
+    -DIGNITE_NO_ASCII=true -DIGNITE_UPDATE_NOTIFIER=false -cp "$program/lib/*" "$@"
+}
+
 case ${1:-} in
   start | stop) (($# >= 2)) || fail "$1 needs a folder"; "$@" ;;
   run) "$@" ;;
+  java) (($# >= 2)) || fail "java needs a source file"; shift; run_java "$@" ;;
   build) build ;;
   *) sed -n '/^# ignite.sh start/,/^$/p' "${BASH_SOURCE[0]}" | sed -n 's/^# \{0,1\}//p'; exit 2 ;;
 esac

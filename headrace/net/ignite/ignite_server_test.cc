@@ -14,8 +14,12 @@
 #include "headrace/base/text.h"
 #include "headrace/net/ignite/affinity.h"
 #include "headrace/net/ignite/cache.h"
+#include "headrace/net/ignite/cluster_types.h"
+#include "headrace/net/ignite/object_decoder.h"
+#include "headrace/net/ignite/object_encoder.h"
 #include "headrace/net/ignite/scan.h"
 #include "headrace/net/ignite/sql.h"
+#include "headrace/net/ignite/value_text.h"
 
 namespace headrace::ignite {
 namespace {
@@ -299,6 +303,28 @@ TEST(IgniteServer, SqlCreatesFillsAndReadsATable) {
   ASSERT_FALSE(wrong.has_value());
   EXPECT_THAT(wrong.error().message, HasSubstr("NOWHERE"));
   run({.text = "DROP TABLE films"});
+}
+
+TEST(IgniteServer, AnObjectComesBackOnceItsTypeIsRegistered) {
+  const std::shared_ptr<Cluster> cluster = connected();
+  TemporaryCache temporary(cluster, "objects");
+  const auto kitten =
+      *make_object("test.Kitten", {{"name", std::string_view("Tom")}, {"age", std::int32_t{3}}});
+  ASSERT_TRUE(register_type(*cluster, *kitten->type).has_value());
+  const auto older = *make_object("test.Kitten", {{"age", std::int32_t{4}}});
+  ASSERT_TRUE(register_type(*cluster, *older->type).has_value());
+  Bytes key;
+  Bytes value;
+  ASSERT_TRUE(append_object(kitten, {}, key).has_value());
+  ASSERT_TRUE(append_object(older, {}, value).has_value());
+  ASSERT_TRUE(temporary.cache.put(key, value).has_value());
+  const auto stored = temporary.cache.get(key);
+  ASSERT_TRUE(stored.has_value() && *stored);
+  BinaryTypes types(fetch_from(cluster));
+  EXPECT_EQ(to_json(*decode_object((*stored)->bytes, types))->dump(), R"({"age":4})");
+  EXPECT_EQ(to_json(*decode_object(key, types))->dump(), R"({"age":3,"name":"Tom"})");
+  const auto other = *make_object("test.Kitten", {{"age", std::string_view("old")}});
+  EXPECT_THAT(register_type(*cluster, *other->type).error().message, HasSubstr("age"));
 }
 
 TEST(IgniteServer, AStopEndsAWait) {

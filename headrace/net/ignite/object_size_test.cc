@@ -6,18 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "headrace/net/ignite/object_bytes_test.h"
 #include "headrace/net/ignite/object_format.h"
 
 namespace headrace::ignite {
 namespace {
-
-Bytes bytes_of_hex(std::string_view digits) {
-  Bytes out;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    out.push_back(static_cast<std::byte>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
-  }
-  return out;
-}
 
 /// One object of each type, in hexadecimal.
 const char* const kObjects[] = {

@@ -1,0 +1,371 @@
+#include "headrace/net/ignite/object_decoder.h"
+
+#include <unordered_map>
+
+#include "headrace/base/text.h"
+#include "headrace/net/ignite/object_cursor.h"
+#include "headrace/net/ignite/object_size.h"
+
+namespace headrace::ignite {
+namespace {
+
+/// Where the parts of a complex object lie; offsets in the scope.
+struct ObjectLayout {
+  std::size_t start = 0;
+  std::uint16_t flags = 0;
+  std::int32_t type_id = 0;
+  std::int32_t schema_id = 0;
+  std::size_t data = 0;        // after header and class name
+  std::size_t data_end = 0;    // of fields and raw data: where the footer begins
+  std::size_t raw = 0;         // where raw data begins; data_end if none
+  std::size_t footer_end = 0;  // without the raw offset
+  std::size_t end = 0;
+
+  std::size_t offset_bytes() const { return flags & kOneByteOffsets ? 1 : flags & kTwoByteOffsets ? 2 : 4; }
+  std::size_t entry_bytes() const { return offset_bytes() + (flags & kCompactFooter ? 0 : 4); }
+  std::size_t field_count() const { return (footer_end - data_end) / entry_bytes(); }
+};
+
+/// Decodes the objects of one scope: the bytes within which references are offsets. A wrapped object's bytes
+/// are a scope of their own.
+class ScopeDecoder {
+ public:
+  ScopeDecoder(BytesView scope, BinaryTypes& types) : scope_(scope), budget_(scope.size()), types_(types) {}
+
+  /// Decodes the object at `cursor`, and moves it past.
+  Result<Value> decode(ObjectCursor& cursor, int depth) {
+    const std::size_t start = cursor.position();
+    if (depth > kObjectDepthLimit)
+      return damaged(start, concat("objects nest deeper than ", kObjectDepthLimit));
+    HEADRACE_CHECK(spend(1, start));
+    TypeCode code{};
+    if (!cursor.read(code)) return ended(start);
+    switch (code) {
+      case TypeCode::kNull:
+        return Value();
+      case TypeCode::kByte:
+        return number<std::int8_t>(cursor);
+      case TypeCode::kShort:
+        return number<std::int16_t>(cursor);
+      case TypeCode::kInt:
+        return number<std::int32_t>(cursor);
+      case TypeCode::kLong:
+        return number<std::int64_t>(cursor);
+      case TypeCode::kFloat:
+        return number<float>(cursor);
+      case TypeCode::kDouble:
+        return number<double>(cursor);
+      case TypeCode::kHandle:
+        return reference(cursor, depth);
+      case TypeCode::kWrapped:
+        return wrapped(cursor, depth);
+      case TypeCode::kComplex:
+        return complex(cursor, depth);
+      default:
+        return code <= TypeCode::kDate || code == TypeCode::kTime ? small(cursor, code)
+                                                                  : large(cursor, code, depth);
+    }
+  }
+
+ private:
+  Error damaged(std::size_t at, std::string_view reason) const {
+    return {Code::kDataLoss, concat("the Ignite object at byte ", at, " is damaged: ", reason)};
+  }
+  Error ended(std::size_t at) const { return damaged(at, "the bytes end inside it"); }
+
+  /// An object that is decoded in its place takes its bytes: more of them are a trick with offsets.
+  Status spend(std::size_t bytes, std::size_t at) {
+    if (budget_ < bytes) return damaged(at, "its parts overlap");
+    budget_ -= bytes;
+    return {};
+  }
+
+  template <typename T>
+  Result<Value> number(ObjectCursor& cursor) const {
+    T value{};
+    if (!cursor.read(value)) return ended(cursor.position() - 1);
+    return Value(value);
+  }
+
+  Result<Value> small(ObjectCursor& cursor, TypeCode code) const {
+    const std::size_t start = cursor.position() - 1;
+    std::uint8_t byte = 0;
+    std::uint16_t unit = 0;
+    std::int64_t milliseconds = 0;
+    Uuid uuid;
+    BytesView bytes;
+    switch (code) {
+      case TypeCode::kBool:
+        if (cursor.read(byte)) return Value(byte != 0);
+        break;
+      case TypeCode::kChar:
+        if (cursor.read(unit)) return Value(Char{static_cast<char16_t>(unit)});
+        break;
+      case TypeCode::kString:
+        if (cursor.take_counted(bytes)) return Value(as_text(bytes));
+        break;
+      case TypeCode::kUuid:
+        if (cursor.read(uuid.high) && cursor.read(uuid.low)) return Value(uuid);
+        break;
+      case TypeCode::kDate:
+        if (cursor.read(milliseconds)) return Value(Date{milliseconds});
+        break;
+      case TypeCode::kTime:
+        if (cursor.read(milliseconds)) return Value(Time{milliseconds});
+        break;
+      default:
+        return damaged(start, concat("no type has the code ", static_cast<int>(code)));
+    }
+    return ended(start);
+  }
+
+  Result<Value> large(ObjectCursor& cursor, TypeCode code, int depth) {
+    switch (code) {
+      case TypeCode::kTimestamp:
+        return timestamp(cursor);
+      case TypeCode::kDecimal:
+        return decimal(cursor);
+      case TypeCode::kEnum:
+      case TypeCode::kBinaryEnum:
+        return enumerated(cursor, code);
+      case TypeCode::kClass:
+      case TypeCode::kProxy:
+      case TypeCode::kJavaSerialized:
+        return opaque(cursor);
+      case TypeCode::kStringArray:
+      case TypeCode::kUuidArray:
+      case TypeCode::kDateArray:
+      case TypeCode::kTimestampArray:
+      case TypeCode::kTimeArray:
+      case TypeCode::kDecimalArray:
+      case TypeCode::kObjectArray:
+      case TypeCode::kEnumArray:
+      case TypeCode::kCollection:
+      case TypeCode::kMap:
+        return group(cursor, code, depth);
+      default:
+        return primitive_array(cursor, code);
+    }
+  }
+
+  Result<Value> timestamp(ObjectCursor& cursor) const {
+    Timestamp value;
+    const std::size_t start = cursor.position() - 1;
+    if (!cursor.read(value.milliseconds) || !cursor.read(value.nanoseconds)) return ended(start);
+    return Value(value);
+  }
+
+  Result<Value> decimal(ObjectCursor& cursor) const {
+    Decimal value;
+    const std::size_t start = cursor.position() - 1;
+    if (!cursor.read(value.scale) || !cursor.take_counted(value.magnitude)) return ended(start);
+    if (value.magnitude.empty()) return damaged(start, "a decimal has no digits");
+    return Value(value);
+  }
+
+  Result<Value> primitive_array(ObjectCursor& cursor, TypeCode code) const {
+    PrimitiveArray array{.code = code, .bytes = {}};
+    const std::size_t start = cursor.position() - 1;
+    const std::size_t element = primitive_bytes(code);
+    if (element == 0) return damaged(start, concat("no type has the code ", static_cast<int>(code)));
+    std::size_t count = 0;
+    if (!cursor.read_count(element, count) || !cursor.take(count * element, array.bytes)) return ended(start);
+    return Value(array);
+  }
+
+  bool read_type(ObjectCursor& cursor, TypeReference& type) const {
+    return cursor.read(type.id) && (type.id != kUnregisteredType || cursor.take_name(type.class_name));
+  }
+
+  Result<Value> enumerated(ObjectCursor& cursor, TypeCode code) const {
+    Enum value{.type = {}, .ordinal = 0, .code = code};
+    const std::size_t start = cursor.position() - 1;
+    if (!read_type(cursor, value.type) || !cursor.read(value.ordinal)) return ended(start);
+    return Value(value);
+  }
+
+  Result<Value> opaque(ObjectCursor& cursor) {
+    const BytesView from_here = cursor.bytes().subspan(cursor.position() - 1);
+    HEADRACE_TRY(const std::size_t size, object_size(from_here));
+    HEADRACE_CHECK(spend(size - 1, cursor.position() - 1));
+    cursor.skip(size - 1);
+    return Value(Opaque{from_here.first(size)});
+  }
+
+  Result<Value> group(ObjectCursor& cursor, TypeCode code, int depth) {
+    const std::size_t start = cursor.position() - 1;
+    auto group = std::make_shared<Group>();
+    group->code = code;
+    const bool typed = code == TypeCode::kObjectArray || code == TypeCode::kEnumArray;
+    const bool kinded = code == TypeCode::kCollection || code == TypeCode::kMap;
+    const std::size_t per_count = code == TypeCode::kMap ? 2 : 1;
+    std::size_t count = 0;
+    if ((typed && !read_type(cursor, group->element_type)) || !cursor.read_count(per_count, count) ||
+        (kinded && !cursor.read(group->kind))) {
+      return ended(start);
+    }
+    known_[start] = Cycle();
+    for (std::size_t i = 0; i < count * per_count; ++i) {
+      HEADRACE_TRY(Value value, decode(cursor, depth + 1));
+      group->values.push_back(std::move(value));
+    }
+    known_[start] = std::shared_ptr<const Group>(std::move(group));
+    return known_[start];
+  }
+
+  Result<Value> reference(ObjectCursor& cursor, int depth) {
+    const std::size_t start = cursor.position() - 1;
+    std::int32_t back = 0;
+    if (!cursor.read(back)) return ended(start);
+    const std::int64_t target = static_cast<std::int64_t>(start) - back;
+    if (target < 0 || target >= static_cast<std::int64_t>(scope_.size())) {
+      return damaged(start, "it refers to an object outside");
+    }
+    const auto at = static_cast<std::size_t>(target);
+    if (const auto found = known_.find(at); found != known_.end()) return found->second;
+    // Objects that were rebuilt without their fields may refer to what is not decoded otherwise.
+    const auto code = static_cast<TypeCode>(scope_[at]);
+    if (code != TypeCode::kComplex && code != TypeCode::kObjectArray && code != TypeCode::kCollection &&
+        code != TypeCode::kMap && code != TypeCode::kEnumArray) {
+      return damaged(start, concat("it refers to byte ", at, ", where no object lies"));
+    }
+    ObjectCursor elsewhere(scope_, at);
+    return decode(elsewhere, depth + 1);
+  }
+
+  Result<Value> wrapped(ObjectCursor& cursor, int depth) {
+    const std::size_t start = cursor.position() - 1;
+    BytesView inner;
+    std::int32_t offset = 0;
+    if (!cursor.take_counted(inner) || !cursor.read(offset)) return ended(start);
+    if (offset < 0 || static_cast<std::size_t>(offset) >= inner.size()) {
+      return damaged(start, concat("the wrapped object's offset is ", offset));
+    }
+    HEADRACE_CHECK(spend(inner.size(), start));
+    ScopeDecoder decoder(inner, types_);
+    ObjectCursor at(inner, static_cast<std::size_t>(offset));
+    Result<Value> value = decoder.decode(at, depth + 1);
+    if (!value) return std::move(value).error().in(concat("in the object wrapped at byte ", start));
+    return value;
+  }
+
+  Result<ObjectLayout> layout(ObjectCursor& cursor, TypeReference& type) const;
+  Result<Value> complex(ObjectCursor& cursor, int depth);
+  Status decode_fields(const ObjectLayout& layout, ComplexObject& object, int depth);
+
+  BytesView scope_;
+  std::size_t budget_;
+  BinaryTypes& types_;
+  std::unordered_map<std::size_t, Value> known_;  // by offset; Cycle while it is being decoded
+};
+
+Result<ObjectLayout> ScopeDecoder::layout(ObjectCursor& cursor, TypeReference& type) const {
+  ObjectLayout out{.start = cursor.position() - 1};
+  std::uint8_t version = 0;
+  std::int32_t hash_code = 0;
+  std::uint32_t size = 0;
+  std::uint32_t footer = 0;
+  if (!cursor.read(version) || !cursor.read(out.flags) || !cursor.read(out.type_id) ||
+      !cursor.read(hash_code) || !cursor.read(size) || !cursor.read(out.schema_id) || !cursor.read(footer)) {
+    return ended(out.start);
+  }
+  if (version != kObjectVersion) return damaged(out.start, concat("its version is ", int{version}));
+  if (size < kHeaderBytes || size - kHeaderBytes > cursor.remaining()) {
+    return damaged(out.start, concat("its size is ", size, " bytes"));
+  }
+  type.id = out.type_id;
+  if (type.id == kUnregisteredType && !cursor.take_name(type.class_name)) return ended(out.start);
+  const bool has_schema = (out.flags & kHasSchema) != 0;
+  const bool has_raw = (out.flags & kHasRawData) != 0;
+  out.data = cursor.position();
+  out.end = out.footer_end = out.start + size;
+  if (out.data > out.end) return ended(out.start);
+  out.data_end = has_schema ? out.start + footer : out.end;
+  out.raw = out.data_end;
+  if (has_schema && has_raw) {
+    if (size < kHeaderBytes + 4) return ended(out.start);
+    out.footer_end -= 4;
+    out.raw = out.start + load_little_endian<std::uint32_t>(scope_.data() + out.footer_end);
+  } else if (has_raw) {
+    out.raw = out.start + footer;
+  }
+  if (out.data_end > out.footer_end || out.raw > out.data_end || out.raw < out.data ||
+      (out.footer_end - out.data_end) % out.entry_bytes() != 0) {
+    return damaged(out.start, "its footer is not where the header says");
+  }
+  return out;
+}
+
+Result<Value> ScopeDecoder::complex(ObjectCursor& cursor, int depth) {
+  auto object = std::make_shared<ComplexObject>();
+  HEADRACE_TRY(const ObjectLayout parts, layout(cursor, object->reference));
+  if (parts.end > cursor.bytes().size()) return ended(parts.start);
+  known_[parts.start] = Cycle();
+  object->user_type = (parts.flags & kUserType) != 0;
+  object->has_raw_data = (parts.flags & kHasRawData) != 0;
+  object->raw_data = scope_.subspan(parts.raw, parts.data_end - parts.raw);
+  if (parts.field_count() > 0) {
+    const std::int32_t type_id =
+        parts.type_id == kUnregisteredType ? name_id(object->reference.class_name) : parts.type_id;
+    const bool needs_schema = (parts.flags & kCompactFooter) != 0;
+    Result<std::shared_ptr<const BinaryType>> type =
+        types_.find(type_id, needs_schema ? std::optional(parts.schema_id) : std::nullopt);
+    if (type) {
+      object->type = *std::move(type);
+    } else if (needs_schema || type.error().code != Code::kNotFound) {
+      return std::move(type).error();
+    }
+    HEADRACE_CHECK(decode_fields(parts, *object, depth));
+  }
+  cursor.skip(parts.end - cursor.position());
+  known_[parts.start] = std::shared_ptr<const ComplexObject>(std::move(object));
+  return known_[parts.start];
+}
+
+Status ScopeDecoder::decode_fields(const ObjectLayout& parts, ComplexObject& object, int depth) {
+  const bool compact = (parts.flags & kCompactFooter) != 0;
+  const TypeSchema* const schema = compact ? object.type->find_schema(parts.schema_id) : nullptr;
+  if (compact && schema->fields.size() != parts.field_count()) {
+    return damaged(parts.start,
+                   concat("it has ", parts.field_count(), " fields, its schema has ", schema->fields.size()));
+  }
+  ObjectCursor footer(scope_.first(parts.footer_end), parts.data_end);
+  for (std::size_t i = 0; i < parts.field_count(); ++i) {
+    ComplexObject::Field& field = object.fields.emplace_back();
+    const TypeField* described = compact ? &object.type->fields[schema->fields[i]] : nullptr;
+    if (!compact) {
+      footer.read(field.id);
+      described = object.type ? object.type->find_field(field.id) : nullptr;
+    } else {
+      field.id = described->id;
+    }
+    if (described) field.name = described->name;
+    std::uint32_t offset = 0;
+    BytesView digits;
+    footer.take(parts.offset_bytes(), digits);
+    std::memcpy(&offset, digits.data(), digits.size());
+    if (parts.start + offset < parts.data || parts.start + offset >= parts.raw) {
+      return damaged(parts.start, concat("the offset of its field ", i, " is ", offset));
+    }
+    ObjectCursor content(scope_.first(parts.raw), parts.start + offset);
+    Result<Value> value = decode(content, depth + 1);
+    if (!value) return std::move(value).error();
+    field.value = *std::move(value);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Value> decode_object(BytesView bytes, BinaryTypes& types) {
+  ScopeDecoder decoder(bytes, types);
+  ObjectCursor cursor(bytes);
+  HEADRACE_TRY(Value value, decoder.decode(cursor, 1));
+  if (cursor.remaining() > 0) {
+    return Error{Code::kDataLoss, concat(cursor.remaining(), " bytes follow the Ignite object, which takes ",
+                                         cursor.position())};
+  }
+  return value;
+}
+
+}  // namespace headrace::ignite

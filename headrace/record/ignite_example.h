@@ -1,0 +1,38 @@
+#pragma once
+
+/// \file Rows of an Apache Ignite cache as tf.Examples.
+///
+/// A row is a key and a value; complex objects are flattened. The feature of a simple key is "key", that of a
+/// simple value "val", that of a field "val.NAME", that of a field of an object in it "val.metadata.label".
+///
+///   bool, byte, short, int, long, char, enum (its ordinal)   int64
+///   date, time, timestamp                                    int64, milliseconds; nanoseconds are dropped
+///   float, double                                            float
+///   string, UUID, decimal (as text), byte[]                  bytes, one
+///   other arrays, collections of one of these kinds          a list; an empty collection is no feature
+///   null                                                     no feature
+///
+/// A map, a list of objects or of mixed kinds, a list with a null, raw data, what only Java can read, and an
+/// object that contains itself have no form.
+
+#include <string>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+#include "headrace/net/ignite/value.h"
+
+namespace headrace {
+
+/// How many fields a row may have, those in objects in it included: references can multiply them.
+inline constexpr std::size_t kIgniteFieldLimit = 10'000;
+
+/// Appends the tf.Example (unframed) of a row to `out`, which stays as it was on an error. `columns` selects
+/// features: "val.metadata" itself and what lies below it; none: all. A column that a row lacks is no error.
+/// Time and memory: linear in key and value.
+/// \error kInvalidArgument  a feature that is selected has no form (the message names it), or there are more
+///                          than kIgniteFieldLimit
+Status append_ignite_example(const ignite::Value& key, const ignite::Value& value,
+                             const std::vector<std::string>& columns, Bytes& out);
+
+}  // namespace headrace

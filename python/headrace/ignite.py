@@ -1,0 +1,123 @@
+"""Reads caches and tables of Apache Ignite 2.
+
+    import headrace as hr
+
+    for row in hr.ignite.dataset("KITTENS", "localhost:10800"):
+        print(row)                    # {'key': 1, 'val': {'NAME': 'WARM KITTY', 'VAL': 1}}
+    for row in hr.ignite.query("SELECT NAME FROM KITTENS WHERE VAL > ?", [1], "localhost:10800"):
+        print(row)                    # {'NAME': 'SOFT KITTY'}
+
+Values are None, bool, int, float, str, `bytes` (a byte[]), numpy's arrays (of other numbers and bools),
+`uuid.UUID`, `decimal.Decimal`, lists and dicts. A date, time or timestamp is an int, milliseconds since 1970
+in UTC; an enum is its ordinal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from headrace import _headrace
+
+__all__ = ["dataset", "examples", "query"]
+
+_Row = TypeVar("_Row")
+
+
+def dataset(
+    cache: str,
+    addresses: str | Iterable[str] = "localhost:10800",
+    *,
+    partitions: Iterable[int] = (),
+    user: str = "",
+    password: str = "",
+    tls: bool = False,
+    ca_file: str = "",
+    certificate_file: str = "",
+    key_file: str = "",
+) -> Iterator[dict[str, Any]]:
+    """Every row of a cache once, as `{"key": …, "val": …}`. An object is a dict by the names of its fields.
+
+    `addresses` are some of the cluster's nodes ("host:port"); each partition is read from the node that owns
+    it. `partitions` restricts the scan to those numbers; partitions come in no fixed order. If a node is
+    lost, its backups go on. `tls`, or a `ca_file`, encrypts connections; the files are PEM.
+
+    Raises an error of `headrace.errors`: `NotFoundError` if there is no such cache, `UnavailableError` if no
+    node answers, `UnauthenticatedError` if the user is refused. Memory: some 20 MB of pages that are read
+    ahead, and the rows at hand.
+    """
+    cluster = _connect(addresses, user, password, tls, ca_file, certificate_file, key_file)
+    return _all(cluster.scan(cache, list(partitions)).next_page)
+
+
+def examples(
+    cache: str,
+    addresses: str | Iterable[str] = "localhost:10800",
+    *,
+    columns: Iterable[str] = (),
+    partitions: Iterable[int] = (),
+    user: str = "",
+    password: str = "",
+    tls: bool = False,
+    ca_file: str = "",
+    certificate_file: str = "",
+    key_file: str = "",
+) -> Iterator[bytes]:
+    """Every row of a cache once, as a serialized tf.Example, for `tf.io.parse_example` and `tf.data`.
+
+    A feature is named by the path to it: "key", "val", "val.NAME", "val.metadata.label". Integers, bools,
+    chars, enums (ordinals) and dates (milliseconds) are int64; float and double are float; strings, byte[],
+    UUIDs and decimals are bytes; arrays and collections of these are lists; null is no feature. `columns`
+    selects features: "val.metadata" and all below it; none: all.
+
+    Raises what `dataset` raises; and `InvalidArgumentError`, which names the field, if one that is selected
+    has no such form: a map, a list of objects.
+    """
+    cluster = _connect(addresses, user, password, tls, ca_file, certificate_file, key_file)
+    rows = cluster.scan(cache, list(partitions))
+    wanted = list(columns)
+    return _all(lambda: rows.next_examples(wanted))
+
+
+def query(
+    sql: str,
+    arguments: Iterable[object] = (),
+    addresses: str | Iterable[str] = "localhost:10800",
+    *,
+    schema: str = "",
+    user: str = "",
+    password: str = "",
+    tls: bool = False,
+    ca_file: str = "",
+    certificate_file: str = "",
+    key_file: str = "",
+) -> Iterator[dict[str, Any]]:
+    """Runs a statement, and yields its rows as dicts by column; other options are those of `dataset`.
+
+    `arguments` stand for the "?" of the statement: None, bool, int, float, str, bytes or `uuid.UUID`. Names
+    without a schema are looked for in `schema` ("PUBLIC" if empty). The statement runs when this is called.
+    INSERT, UPDATE and the like yield one row that says how many rows changed.
+
+    Raises an error of `headrace.errors`, with the server's words if it refuses the statement.
+    """
+    cluster = _connect(addresses, user, password, tls, ca_file, certificate_file, key_file)
+    return _all(cluster.query(sql, arguments, schema).next_page)
+
+
+def _connect(
+    addresses: str | Iterable[str],
+    user: str,
+    password: str,
+    tls: bool,
+    ca_file: str,
+    certificate_file: str,
+    key_file: str,
+) -> _headrace.IgniteCluster:
+    listed = [addresses] if isinstance(addresses, str) else list(addresses)
+    encrypted = tls or bool(ca_file or certificate_file)
+    return _headrace.IgniteCluster(listed, user, password, encrypted, ca_file, certificate_file, key_file)
+
+
+def _all(next_page: Callable[[], list[_Row] | None]) -> Iterator[_Row]:
+    while (page := next_page()) is not None:
+        yield from page
