@@ -14,6 +14,7 @@
 #include "headrace/prepare/schema/label_value.h"
 #include "headrace/prepare/schema/schema.h"
 #include "headrace/prepare/schema/text_encoding.h"
+#include "headrace/prepare/source/input_kind.h"
 #include "headrace/prepare/source/input_names.h"
 #include "headrace/prepare/source/rejects.h"
 #include "headrace/prepare/write/record_maker.h"
