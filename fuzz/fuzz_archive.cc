@@ -9,7 +9,7 @@
 #include "headrace/codec/tar.h"
 #include "headrace/record/example.h"
 #include "headrace/store/memory/memory_store.h"
-#include "headrace/stream/loaded_block.h"
+#include "headrace/stream/block_loader.h"
 
 namespace headrace {
 namespace {

@@ -83,7 +83,7 @@ struct RowsRead {
 RowsRead read_rows(const std::string& key, InputFormat format, StoreRegistry& stores, BytesView tar) {
   const auto input = find_input(*stores.open(concat("memory://fuzz/", key)), format);
   if (!input) std::abort();
-  const auto source = open_slice(*input, input->slices.front(), stores, kLimitBytes);
+  const auto source = open_slice(*input, input->slices.front(), stores, {.cell_limit_bytes = kLimitBytes});
   if (!source) std::abort();
   RowsRead read;
   RowPlace last{};

@@ -9,9 +9,20 @@ namespace {
 
 using namespace headrace;
 
+bool has_control_characters(std::string_view text) {
+  for (const char character : text) {
+    if (static_cast<unsigned char>(character) < ' ' || character == '\x7f') return true;
+  }
+  return false;
+}
+
 void check_url(std::string_view text, const UrlForm& form) {
   const auto url = parse_url(text, "/working", form);
   if (!url) return;
+  if (url->scheme.empty() || url->scheme.front() < 'a' || url->scheme.front() > 'z') std::abort();
+  if (url->authority.empty() && url->scheme != "file" && !form.may_lack_authority) std::abort();
+  if (!url->query.empty() && (url->scheme == "file" || !form.takes_query)) std::abort();
+  if (has_control_characters(url->authority) || has_control_characters(url->query)) std::abort();
   if (url->path.starts_with('/') || url->path.ends_with('/')) std::abort();
   if (url->authority.find('@') != std::string::npos) std::abort();
   const auto again = parse_url(url->text(), "/elsewhere", form);
@@ -52,6 +63,8 @@ void check_pattern(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_url(text, {});
+  check_url(text, {.may_lack_authority = true});
+  check_url(text, {.takes_query = true});
   check_url(text, {.may_lack_authority = true, .takes_query = true});
   check_endpoint(text);
   check_proxies(text);

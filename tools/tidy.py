@@ -113,7 +113,7 @@ ALLOWED_CALLS = {
         "headrace/coordinate/task_claims.": "when another worker's claim is stale; tests pass another clock",
         "headrace/prepare/execute/task_runner.": "how long it waits for others; tests pass another clock",
         "headrace/stream/pipeline.": "when a wait is reported; statistics. No batch depends on either",
-        "headrace/stream/loaded_block.cc": "statistics",
+        "headrace/stream/block_reader.cc": "statistics",
         "headrace/stream/loader_trace.": "statistics",
         "headrace/train/native_loop.cc": "statistics",
         "headrace/serve/batch/batcher.": "deadlines of requests; tests pass another clock",

@@ -91,7 +91,7 @@ Status check_publish_options(const OptionValues& values) {
 
 Status run_plan(CommandContext& context, const std::vector<std::string>& arguments,
                 const OptionValues& values) {
-  HEADRACE_TRY(const Location input, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const InputPlace input, open_input_place(arguments[0], context.stores));
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
   HEADRACE_CHECK(check_places(input, output));
   HEADRACE_TRY(const PlannedPrepare planned, plan_from(context, input, output, values));
@@ -206,8 +206,8 @@ Status run_publish(CommandContext& context, const std::vector<std::string>& argu
   HEADRACE_TRY(const std::unique_ptr<SharedJob> job, open_job(context, arguments[0], values));
   return record_run(
       context, "prepare", job->output, values, [&](RunRecorder& recorder, RunEnd& end) -> Status {
-        HEADRACE_TRY(const Location input, context.stores.open(job->planned.plan.input.url));
-        HEADRACE_CHECK(recorder.add_input("input", input));
+        HEADRACE_TRY(const InputPlace input, open_input_place(job->planned.plan.input.url, context.stores));
+        HEADRACE_CHECK(add_prepare_input(recorder, input));
         PlanTasks tasks = job->tasks(max_rejects_from(values), actor_of(context, "publish", recorder),
                                      context.stores, context.stop);
         HEADRACE_TRY(const PrepareResult result, tasks.publish());

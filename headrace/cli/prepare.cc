@@ -36,9 +36,9 @@ Status run_prepare(CommandContext& context, const std::vector<std::string>& argu
     context.console.result(manifest);
     return {};
   }
-  HEADRACE_TRY(Location input, context.stores.open(arguments[0]));
+  HEADRACE_TRY(InputPlace input, open_input_place(arguments[0], context.stores));
   HEADRACE_TRY(const Location output, context.stores.open(arguments[1]));
-  input = make_stoppable(std::move(input), context.stop);
+  if (input.location) input.location = make_stoppable(*std::move(input.location), context.stop);
   HEADRACE_CHECK(check_places(input, output));
   HEADRACE_TRY(const PlannedPrepare planned, plan_from(context, input, output, values));
   HEADRACE_CHECK(check_staged_rows(planned.plan.input, output));
@@ -49,7 +49,7 @@ Status run_prepare(CommandContext& context, const std::vector<std::string>& argu
   if (values.flag("dry-run")) return show_dry_run(context, planned, values);
   HEADRACE_TRY(const PrepareOptions options, prepare_options_from(context, values));
   const auto body = [&](RunRecorder& recorder, RunEnd& end) -> Status {
-    HEADRACE_CHECK(recorder.add_input("input", input));
+    HEADRACE_CHECK(add_prepare_input(recorder, input));
     const auto start = std::chrono::steady_clock::now();
     HEADRACE_TRY(const PrepareResult result,
                  prepare(planned, context.stores, make_stoppable(output, context.stop), options,

@@ -9,6 +9,7 @@
 #include "headrace/prepare/schema/split_name.h"
 #include "headrace/prepare/source/input_names.h"
 #include "headrace/prepare/write/foreign_shards.h"
+#include "headrace/track/redact.h"
 
 namespace headrace {
 namespace {
@@ -18,6 +19,12 @@ Error wrong(std::string_view option, std::string_view what) {
 }
 
 }  // namespace
+
+Status add_prepare_input(RunRecorder& recorder, const InputPlace& input) {
+  if (input.location) return recorder.add_input("input", *input.location);
+  return recorder.add_input(
+      {.url = redact_secrets(input.url.text()), .kind = std::string(input.kind->name()), .name = "input"});
+}
 
 Result<RejectLimit> parse_reject_limit(std::string_view text) {
   if (const auto rows = parse_number<std::uint64_t>(text)) return RejectLimit{.rows = *rows};
@@ -207,7 +214,7 @@ namespace {
 // Options that only some inputs have a use for.
 Status check_uses(const OptionValues& values, const PreparePlan& plan) {
   const InputFormat format = plan.input.format;
-  const std::string_view name = input_format_name(format);
+  const std::string_view name = input_name(plan.input);
   const std::optional<Layout> layout = layout_of(format);
   const bool has_texts = layout && !holds_images(*layout);
   const bool has_images = std::ranges::any_of(plan.schema.features, [](const FeatureDefinition& feature) {
@@ -243,7 +250,7 @@ Status warn_of_foreign_shards(CommandContext& context, const Location& output) {
 
 }  // namespace
 
-Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input, const Location& output,
+Result<PlannedPrepare> plan_from(CommandContext& context, const InputPlace& input, const Location& output,
                                  const OptionValues& values) {
   HEADRACE_TRY(PlannedPrepare planned,
                plan_prepare(plan_request_from(values), input, output, planning_context(context, values)));

@@ -206,8 +206,12 @@ PlanningContext planning_context(const CommandContext& context, const OptionValu
 /// Plans as `values` say, shows the schema if it had to be inferred, and warns of what may have been meant
 /// otherwise: columns, splits that --split replaces, foreign shards in the output if it is to be written.
 /// \error kInvalidArgument  an option has no use for this input; and as plan_prepare
-Result<PlannedPrepare> plan_from(CommandContext& context, const Location& input, const Location& output,
+Result<PlannedPrepare> plan_from(CommandContext& context, const InputPlace& input, const Location& output,
                                  const OptionValues& values);
+
+/// Records the input of a run: an object, folder or dataset of a store; for another kind of input its URL and
+/// the kind's name.
+Status add_prepare_input(RunRecorder& recorder, const InputPlace& input);
 
 /// "12", "0.1%".
 /// \error kInvalidArgument

@@ -49,7 +49,7 @@ Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,
 
 Status check_dataset(const ExportedModel& model, const Dataset& dataset, bool with_labels) {
   if (!dataset.attributes()) return {};
-  const std::string where = dataset.location().describe();
+  const std::string where = dataset.describe();
   const auto check = [&]() -> Status {
     HEADRACE_CHECK(check_inputs(model.contract, *dataset.attributes(), where));
     return with_labels ? check_targets(model.contract, *dataset.attributes(), where) : Status();

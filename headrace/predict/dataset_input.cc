@@ -90,9 +90,7 @@ class DatasetInput final : public PredictInput {
         options_(std::move(options)) {}
 
   Configuration configuration() const override {
-    return {{"data", dataset_->location().url.text()},
-            {"data manifest", dataset_->digest()},
-            {"split", options_.split}};
+    return {{"data", dataset_->url()}, {"data manifest", dataset_->digest()}, {"split", options_.split}};
   }
   std::vector<std::string> names() const override {
     if (id_column_) return {"id"};
@@ -113,7 +111,7 @@ class DatasetInput final : public PredictInput {
     }
     return std::unique_ptr<PieceReader>(std::make_unique<ShardReader>(
         std::move(loader), id_column_ ? std::optional(place_of_id()) : std::nullopt,
-        has_one_shard() ? "" : dataset_->shards()[shard].location.url.text(), is_lost));
+        has_one_shard() ? "" : dataset_->shards()[shard].url(), is_lost));
   }
 
   // Checks that the first record fits the model; one of the first 16, if records that do not fit are to be

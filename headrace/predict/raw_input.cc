@@ -14,6 +14,7 @@
 #include "headrace/prepare/schema/label_value.h"
 #include "headrace/prepare/schema/schema.h"
 #include "headrace/prepare/schema/text_encoding.h"
+#include "headrace/prepare/source/input_kind.h"
 #include "headrace/prepare/source/input_names.h"
 #include "headrace/prepare/source/rejects.h"
 #include "headrace/prepare/write/record_maker.h"
@@ -345,7 +346,7 @@ class RawInput final : public PredictInput {
   Configuration configuration() const override {
     Configuration out = {{"data", input_.url},
                          {"data version", input_.version},
-                         {"data format", std::string(input_format_name(input_.format))},
+                         {"data format", std::string(input_name(input_))},
                          {"on-corrupt", std::string(policy_name(options_.on_corrupt))}};
     if (input_.delimiter != 0) out["delimiter"] = input_.delimiter;
     return out;
@@ -467,7 +468,7 @@ Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model,
   HEADRACE_TRY(Recipe recipe, make_recipe(model, std::move(encoders), options));
   HEADRACE_CHECK(check_layout(model, recipe.schema, input));
   const auto open_source = [&stores, limit = options.cell_limit_bytes](const Input& of, const Slice& slice) {
-    return open_slice(of, slice, stores, limit);
+    return open_slice(of, slice, stores, {.cell_limit_bytes = limit});
   };
   return std::unique_ptr<PredictInput>(
       std::make_unique<RawInput>(std::move(recipe), std::move(input), open_source, stores, options));

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "headrace/os/parallel.h"
-#include "headrace/stream/loaded_block.h"
+#include "headrace/stream/block_loader.h"
 
 namespace headrace {
 namespace {

@@ -79,6 +79,8 @@ Result<Url> StoreRegistry::parse(std::string_view text) {
                    of_scheme ? (*of_scheme)->url_form : UrlForm());
 }
 
+const Environment& StoreRegistry::environment() const { return open_->environment; }
+
 std::vector<StoreCounter> StoreRegistry::counters() const {
   std::vector<StoreCounter> sums;
   const std::lock_guard lock(open_->mutex);

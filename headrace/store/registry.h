@@ -33,6 +33,9 @@ class StoreRegistry {
   /// registries.
   void put(const Url& place, std::shared_ptr<Store> store);
 
+  /// The environment that it was made with.
+  const Environment& environment() const;
+
   /// The counters of all opened stores' drivers; those with the same name are added up.
   std::vector<StoreCounter> counters() const;
 

@@ -8,6 +8,8 @@
 namespace headrace {
 namespace {
 
+constexpr std::size_t kQuotedBytes = 1'000;  // of a URL, in messages
+
 std::string_view without_slashes(std::string_view path) {
   while (path.starts_with('/')) path.remove_prefix(1);
   while (path.ends_with('/')) path.remove_suffix(1);
@@ -23,6 +25,17 @@ std::string_view quotable(std::string_view text) {
 
 Url file_url(const std::filesystem::path& path) {
   return {"file", "", std::string(without_slashes(path.lexically_normal().generic_string()))};
+}
+
+bool is_scheme(std::string_view text) {
+  return !text.empty() && text.front() >= 'a' && text.front() <= 'z' &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-") == text.npos;
+}
+
+bool has_control_characters(std::string_view text) {
+  return std::ranges::any_of(text, [](char character) {
+    return static_cast<unsigned char>(character) < ' ' || character == '\x7f';
+  });
 }
 
 // Where a misspelt "://" ends in a text that begins with the scheme; 0 if there is none.
@@ -61,16 +74,19 @@ Status check_not_misspelt_url(std::string_view path, std::span<const std::string
 
 Result<Url> parse_url(std::string_view text, std::string_view working_folder, const UrlForm& form) {
   const auto refuse = [&](std::string_view why) {
-    return Error{Code::kInvalidArgument, concat("\"", quotable(text), "\" is not a store URL: ", why)};
+    return Error{Code::kInvalidArgument,
+                 concat("\"", printable_line(quotable(text), kQuotedBytes), "\" is not a store URL: ", why)};
   };
   if (text.empty()) return refuse("it is empty");
   const std::size_t colon = text.find("://");
   if (colon == std::string_view::npos) return file_url(std::filesystem::path(working_folder) / text);
 
   const std::string scheme = scheme_of(text);
-  if (scheme.empty() ||
-      scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-") != std::string::npos) {
-    return refuse("the scheme before :// holds other characters than letters, digits, + and -");
+  if (!is_scheme(scheme)) {
+    return refuse(
+        "the scheme before :// does not begin with a letter, or holds other characters than letters, digits, "
+        "+ "
+        "and -");
   }
   std::string_view rest = text.substr(colon + 3);
   Url url{.scheme = scheme};
@@ -87,6 +103,8 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder, co
                         ":// URL holds a user or password before '@'; take it out and give "
                         "credentials by the environment instead")};
   }
+  if (has_control_characters(url.authority) || has_control_characters(url.query))
+    return refuse("a control character is in its bucket, host or query");
   if (slash != std::string_view::npos) url.path = std::string(without_slashes(rest.substr(slash)));
   if (scheme == "file") {
     if (!url.authority.empty() && url.authority != "localhost")

@@ -1,7 +1,8 @@
 #pragma once
 
 /// \file Store URLs: "s3://bucket/a/b", "file:///data/a", "memory://name/a", or a plain path of this machine.
-/// Each driver may allow further forms for its own URLs (driver.h).
+/// A driver (driver.h), or a kind of input that is no store, may allow further forms for its own URLs. The
+/// grammar is docs/formats/store-url.md.
 
 #include <span>
 #include <string>
@@ -32,7 +33,7 @@ struct Url {
 /// Percent-escapes are not decoded: a key is written as it is. A text without "://" is a path of this
 /// machine, taken relative to `working_folder` (absolute) where it is not absolute itself. `form` is that of
 /// the scheme; "file" has its own.
-/// \error kInvalidArgument  not of the forms above, or user-info in it (a secret has no place in a URL)
+/// \error kInvalidArgument  not of that grammar, or user-info in it (a secret has no place in a URL)
 Result<Url> parse_url(std::string_view text, std::string_view working_folder, const UrlForm& form = {});
 
 /// Refuses a path that begins as a misspelt URL of one of these schemes: "s3:/bucket/a", "s3:bucket/a",

@@ -98,13 +98,31 @@ TEST(Url, SaysWhyATextIsNone) {
   EXPECT_EQ(parse_url("s3://u@bucket", "/").error().code, Code::kInvalidArgument);
   EXPECT_EQ(why("file://host/a"),
             "\"file://host/a\" is not a store URL: file:// takes an absolute path: file:///folder");
-  EXPECT_EQ(why("s_3://u:p@bucket/a"),
-            "\"bucket/a\" is not a store URL: the scheme before :// holds other characters than letters, "
-            "digits, + and -");
+  EXPECT_EQ(
+      why("s_3://u:p@bucket/a"),
+      "\"bucket/a\" is not a store URL: the scheme before :// does not begin with a letter, or holds other "
+      "characters than letters, digits, + and -");
   EXPECT_EQ(why("://b/a"), why("_://b/a").replace(1, 1, ""));
   EXPECT_EQ(why("s3://u:p@bucket/a"),
             "a s3:// URL holds a user or password before '@'; take it out and give credentials by the "
             "environment instead");
+}
+
+TEST(Url, ASchemeBeginsWithALetter) {
+  for (const char* wrong : {"3s://b/a", "-s://b/a", "+s://b/a", "://b/a"})
+    EXPECT_FALSE(parse_url(wrong, "/")) << wrong;
+  EXPECT_EQ(*parse_url("Ignite-SQL://host:10800/?query=SELECT%201", "/", {.takes_query = true}),
+            (Url{"ignite-sql", "host:10800", "", "query=SELECT%201"}));
+}
+
+TEST(Url, ControlCharactersAreInKeysAlone) {
+  const UrlForm open{.may_lack_authority = true, .takes_query = true};
+  for (const char* wrong : {"x://a\nb/c", "x://a/b?c\r\nd", "x://a\x7f", "x:///a?\t"}) {
+    const auto url = parse_url(wrong, "/", open);
+    ASSERT_FALSE(url) << wrong;
+    EXPECT_EQ(url.error().message.find_first_of("\r\n\t"), std::string::npos) << url.error().message;
+  }
+  EXPECT_EQ(*parse_url("s3://bucket/a\tb", "/"), (Url{"s3", "bucket", "a\tb"}));
 }
 
 TEST(Url, KeepsWhatItsSchemeAllowsAndNoSlashAtTheEnds) {

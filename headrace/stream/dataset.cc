@@ -13,6 +13,7 @@
 #include "headrace/store/numbered.h"
 #include "headrace/stream/foreign_shard.h"
 #include "headrace/stream/index_cache.h"
+#include "headrace/stream/shard_kinds.h"
 
 namespace headrace {
 namespace {
@@ -104,11 +105,13 @@ class DatasetOpener {
 
   void add_shard(const ManifestPart& part, std::uint64_t index_bytes) {
     const bool is_plain = dataset_->attributes_->compression == "none";
+    const ShardEncoding encoding = is_plain ? ShardEncoding::kPlain : ShardEncoding::kGzip;
     add_blocks(part.blocks);
-    dataset_->shards_.push_back({.location = dataset_->location().at(part.key),
+    dataset_->shards_.push_back({.kind = shard_kind(encoding),
+                                 .location = dataset_->location().at(part.key),
                                  .size_bytes = part.size_bytes,
                                  .record_count = part.records.value_or(0),
-                                 .encoding = is_plain ? ShardEncoding::kPlain : ShardEncoding::kGzip,
+                                 .encoding = encoding,
                                  .part = part,
                                  .index_bytes = index_bytes});
     dataset_->shards_.back().part.blocks.clear();
@@ -232,7 +235,50 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<Location>
   return DatasetOpener(locations, options).open();
 }
 
+namespace {
+
+// That the blocks hold exactly the records of the shards, in their order.
+Status check_blocks(const DatasetContents& contents) {
+  const auto refuse = [&](std::string_view what) {
+    return Error{Code::kInvalidArgument, concat(contents.url, ": ", what)};
+  };
+  std::vector<std::uint64_t> found(contents.shards.size());
+  std::uint32_t shard = 0;
+  for (const DatasetBlock& block : contents.blocks) {
+    if (block.shard < shard || block.shard >= found.size()) return refuse("its blocks are not in order");
+    shard = block.shard;
+    if (block.first_record != found[shard]) return refuse("a block does not begin where the last one ends");
+    if (block.record_count == 0 || block.stream_bytes / kRecordFramingBytes < block.record_count)
+      return refuse("a block has no records, or no room for them");
+    if (block.record_count > contents.shards[shard].record_count - found[shard])
+      return refuse("a block ends behind its shard");
+    found[shard] += block.record_count;
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const DatasetShard& each = contents.shards[i];
+    if (each.kind == nullptr || each.url().empty()) return refuse("a shard has no kind or no name");
+    if (each.record_count != found[i]) return refuse(concat("the blocks do not hold all of ", each.url()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Dataset>> Dataset::make(DatasetContents contents) {
+  HEADRACE_CHECK(check_blocks(contents));
+  const std::shared_ptr<Dataset> dataset(new Dataset());
+  dataset->url_ = std::move(contents.url);
+  dataset->digest_ = std::move(contents.digest);
+  dataset->attributes_ = std::move(contents.attributes);
+  dataset->shards_ = std::move(contents.shards);
+  dataset->blocks_ = std::move(contents.blocks);
+  dataset->remarks_ = std::move(contents.remarks);
+  for (const DatasetShard& shard : dataset->shards_) dataset->record_count_ += shard.record_count;
+  return std::shared_ptr<const Dataset>(dataset);
+}
+
 std::string Dataset::describe() const {
+  if (!is_in_store()) return url_;
   if (locations_.size() == 1) return location().describe();
   return concat(location().describe(), " and ", locations_.size() - 1, " more");
 }
@@ -258,6 +304,12 @@ Result<ShardIndex> Dataset::shard_index(std::uint32_t number, const CallOptions&
                                         std::string& remark) const {
   const DatasetShard& shard = shards_[number];
   if (!shard.index.empty()) return ShardIndex::parse(shard.index);
+  if (!is_in_store()) {
+    return Error{Code::kUnimplemented,
+                 concat(describe_shard(number),
+                        " has no index, so single records of it cannot be read: shuffle "
+                        "in windows instead")};
+  }
   auto index = read_published_index(location(), shard, call);
   const bool is_of_use =
       index || (index.error().code != Code::kNotFound && index.error().code != Code::kDataLoss &&
@@ -281,6 +333,7 @@ DataOrder Dataset::order(int version) const {
 std::shared_ptr<const Dataset> Dataset::only(std::uint32_t shard) const {
   const std::shared_ptr<Dataset> alone(new Dataset());
   alone->locations_ = locations_;
+  alone->url_ = url_;
   alone->attributes_ = attributes_;
   alone->digest_ = digest_;
   alone->split_ = split_;
@@ -294,6 +347,9 @@ std::shared_ptr<const Dataset> Dataset::only(std::uint32_t shard) const {
   return alone;
 }
 
-std::string Dataset::describe_shard(std::uint32_t shard) const { return shards_[shard].location.describe(); }
+std::string Dataset::describe_shard(std::uint32_t shard) const {
+  const DatasetShard& each = shards_[shard];
+  return each.location.store ? each.location.describe() : each.name;
+}
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file An opened dataset of TFRecord shards: its contents, and the blocks of its order.
+/// \file An opened dataset: its shards, of whatever kind they are, and the blocks of its order.
 
 #include <cstdint>
 #include <memory>
@@ -31,10 +31,17 @@ std::string_view policy_name(CorruptionPolicy policy);
 /// The error of a corrupt record under kFail, with what can be done about it.
 Error with_advice(Error error);
 
-/// One shard, at the version that was found when the dataset was opened.
+class ShardKind;  // block_reader.h
+
+/// One shard, at the version that was found when the dataset was opened. A shard that is no object of a store
+/// has `name` and `place` instead of `location`; and `index`, if single records of it can be read.
 struct DatasetShard {
-  Location location;
-  Version version;
+  /// Says how its blocks are read. Never null.
+  std::shared_ptr<const ShardKind> kind;
+  std::string name{};   // for people
+  std::string place{};  // only the kind knows what it means
+  Location location{};
+  Version version{};
   std::uint64_t size_bytes = 0;
   std::uint64_t record_count = 0;
   ShardEncoding encoding = ShardEncoding::kPlain;
@@ -46,6 +53,9 @@ struct DatasetShard {
   bool lost = false;
   /// A foreign file that is damaged after its last indexed record: it is inflated only up to there.
   bool cut = false;
+
+  /// Where it lies: the URL of an object, else its name.
+  std::string url() const { return location.store ? location.url.text() : name; }
 };
 
 /// A run of consecutive records of one shard that is read as a whole. docs/formats/order.md says where blocks
@@ -57,7 +67,18 @@ struct DatasetBlock {
   std::uint64_t stored_offset = 0;
   std::uint64_t stored_bytes = 0;
   std::uint64_t stream_offset = 0;  // uncompressed
-  std::uint64_t stream_bytes = 0;   // uncompressed, framed
+  std::uint64_t stream_bytes = 0;   // uncompressed, framed; or an upper bound, kRecordFramingBytes a record
+                                    // included, where records are made as they are read
+};
+
+/// A dataset that does not lie in a store: what Dataset::make takes.
+struct DatasetContents {
+  std::string url;     // of the whole
+  std::string digest;  // changes if any record does
+  std::optional<DatasetAttributes> attributes{};
+  std::vector<DatasetShard> shards{};
+  std::vector<DatasetBlock> blocks{};  // those of a shard follow one another, and so do the shards
+  std::vector<std::string> remarks{};
 };
 
 struct DatasetOptions {
@@ -88,8 +109,17 @@ class Dataset {
   static Result<std::shared_ptr<const Dataset>> open(const std::vector<Location>& locations,
                                                      const DatasetOptions& options);
 
-  /// The first place it was opened at.
+  /// A dataset of shards that something else has found, of any kind.
+  /// \error kInvalidArgument  a shard without kind or name; blocks that do not hold exactly the shards'
+  ///                          records; a block without records, or with less room than their frames
+  static Result<std::shared_ptr<const Dataset>> make(DatasetContents contents);
+
+  /// False if it was made of shards that are no objects.
+  bool is_in_store() const { return !locations_.empty(); }
+  /// The first place it was opened at. REQUIRES: is_in_store()
   const Location& location() const { return locations_.front(); }
+  /// The URL of the first place, or the one that it was made with.
+  std::string url() const { return is_in_store() ? location().url.text() : url_; }
   /// For people: the place, and how many more there are.
   std::string describe() const;
   /// The attributes of a published dataset.
@@ -113,7 +143,8 @@ class Dataset {
   /// Where each record of a shard lies. The index of a published shard is read from the store; if it is
   /// unusable, it is made again from the shard, and `remark` says so. Cost: one request; memory: 8 bytes per
   /// record.
-  /// \error kDataLoss  the index is unusable and cannot be made again
+  /// \error kDataLoss       the index is unusable and cannot be made again
+  /// \error kUnimplemented  the shard's kind has no index: its blocks are read as a whole
   Result<ShardIndex> shard_index(std::uint32_t shard, const CallOptions& call, std::string& remark) const;
 
   /// The shard's name for people.
@@ -127,6 +158,7 @@ class Dataset {
   Dataset() = default;
 
   std::vector<Location> locations_;
+  std::string url_;  // if it has no location
   std::optional<DatasetAttributes> attributes_;
   std::uint64_t version_ = 0;
   std::string digest_;

@@ -9,6 +9,7 @@
 #include "headrace/coordinate/chain.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/glob.h"
+#include "headrace/stream/shard_kinds.h"
 #include "headrace/stream/tar_shard.h"
 #include "headrace/stream/tfrecord_object.h"
 
@@ -117,6 +118,7 @@ Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location,
 
 ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index) {
   ForeignShard out;
+  out.shard.kind = shard_kind(index.encoding());
   out.shard.location = object.location;
   out.shard.version = object.object.version;
   out.shard.size_bytes = object.object.size_bytes;

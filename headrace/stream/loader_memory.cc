@@ -61,7 +61,7 @@ Needs needs_of(const std::vector<std::unique_ptr<Source>>& sources, const BatchP
     const Source& source = *sources[s];
     needs.windows += (source.is_held_whole() ? 1 : 2) * source.window_memory_bytes();
     if (!source.is_held_whole()) needs.span += source.span_memory_bytes(plan.end_of(s, 0));
-    std::uint64_t thread = source.stored_block_bytes();
+    std::uint64_t thread = source.reading_bytes();
     if (source.mode() == ShuffleMode::kExact) {
       needs.index += index_bytes(source.dataset());
       thread += source.block_bytes();

@@ -28,13 +28,7 @@ std::string seconds_text(std::chrono::steady_clock::duration duration) {
 
 BlockLoadStats sum_of(const std::vector<BlockLoader>& loaders) {
   BlockLoadStats sum;
-  for (const BlockLoader& loader : loaders) {
-    sum.fetched_bytes += loader.stats().fetched_bytes;
-    sum.inflated_bytes += loader.stats().inflated_bytes;
-    sum.fetch_seconds += loader.stats().fetch_seconds;
-    sum.inflate_seconds += loader.stats().inflate_seconds;
-    sum.check_seconds += loader.stats().check_seconds;
-  }
+  for (const BlockLoader& loader : loaders) sum.add(loader.stats());
   return sum;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headrace/base/text.h"
-#include "headrace/stream/loaded_block.h"
+#include "headrace/stream/block_loader.h"
 
 namespace headrace {
 namespace {

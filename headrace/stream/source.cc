@@ -206,7 +206,7 @@ Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> da
         concat(arrangement_name(options.arrangement), " in windows of ", format_size(options.window_bytes),
                ", which may have 2^32 records or more; make windows smaller")};
   if (options.mode != ShuffleMode::kExact) return source;
-  if (source->dataset_->location().store->capabilities().keeps_ranges)
+  if (source->dataset_->is_in_store() && source->dataset_->location().store->capabilities().keeps_ranges)
     source->piece_bytes_ = source->recurring_bytes();
   const Dataset& data = *source->dataset_;
   std::vector<Result<ShardIndex>> indexes(data.shards().size(), Error{});
@@ -396,11 +396,12 @@ std::uint64_t Source::block_bytes() const {
   return most;
 }
 
-std::uint64_t Source::stored_block_bytes() const {
+std::uint64_t Source::reading_bytes() const {
   std::uint64_t most = 0;
   for (const Slice& slice : slices_) {
     const DatasetBlock& block = dataset_->blocks()[slice.block];
-    if (is_compressed(dataset_->shards()[block.shard].encoding)) most = std::max(most, block.stored_bytes);
+    const DatasetShard& shard = dataset_->shards()[block.shard];
+    most = std::max(most, shard.kind->reading_bytes(shard, block));
   }
   return most;
 }

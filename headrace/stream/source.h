@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "headrace/stream/arrangement.h"
+#include "headrace/stream/block_loader.h"
 #include "headrace/stream/dataset.h"
-#include "headrace/stream/loaded_block.h"
 #include "headrace/stream/order.h"
 #include "headrace/stream/value_reader.h"
 
@@ -147,8 +147,8 @@ class Source {
   std::uint64_t window_memory_bytes() const;
   /// Upper bound for all windows that lie between two positions that many records apart.
   std::uint64_t span_memory_bytes(std::uint64_t records) const;
-  /// Stored size of the largest block, if it is inflated from there; else 0.
-  std::uint64_t stored_block_bytes() const;
+  /// The most that reading a block takes besides its records: ShardKind::reading_bytes.
+  std::uint64_t reading_bytes() const;
   /// Uncompressed size of the largest block.
   std::uint64_t block_bytes() const;
   double mean_record_bytes() const;

@@ -74,18 +74,17 @@ std::vector<std::string> promised_splits(const PreparePlan& plan) {
 Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
   if (arrangement.counts.in == 0) {
     return Error{Code::kInvalidArgument, concat("there is no row in ", plan.input.url, ", which is read as ",
-                                                input_format_name(plan.input.format))};
+                                                input_name(plan.input))};
   }
   if (arrangement.splits.empty()) {
     std::vector<std::string> reasons;
     for (const auto& [reason, count] : arrangement.reasons) reasons.push_back(concat(count, " ", reason));
-    return Error{
-        Code::kInvalidArgument,
-        concat("none of the ", arrangement.counts.in, " rows of ", plan.input.url,
-               " is to be written: ", arrangement.counts.rejected, " rejected, ", arrangement.counts.ignored,
-               " ignored (", join(reasons, ", "), "); ",
-               plan.map.empty() ? concat("is it the format ", input_format_name(plan.input.format), "?")
-                                : concat("look at what the function ", plan.map, " returns"))};
+    return Error{Code::kInvalidArgument,
+                 concat("none of the ", arrangement.counts.in, " rows of ", plan.input.url,
+                        " is to be written: ", arrangement.counts.rejected, " rejected, ",
+                        arrangement.counts.ignored, " ignored (", join(reasons, ", "), "); ",
+                        plan.map.empty() ? concat("is it the format ", input_name(plan.input), "?")
+                                         : concat("look at what the function ", plan.map, " returns"))};
   }
   for (const std::string& name : promised_splits(plan)) {
     const bool is_there = std::any_of(arrangement.splits.begin(), arrangement.splits.end(),

@@ -20,7 +20,7 @@ Result<bool> can_append(const Location& output, const PreparePlan& plan, StoreRe
   repeated.input = plan.input;
   if (plan_configuration(repeated) != plan_configuration(plan)) return false;
   HEADRACE_TRY(const ChainState chain, read_chain(output));
-  HEADRACE_TRY(const Location place, stores.open(plan.input.url));
+  HEADRACE_TRY(const InputPlace place, open_input_place(plan.input.url, stores));
   HEADRACE_TRY(const auto match, compare_with_base(plan.input, place, *base, output));
   if (match == KnownInputs::Match::kSame) return chain.owner.action == OwnershipAction::kContinue;
   return match == KnownInputs::Match::kNew;
@@ -55,13 +55,15 @@ RejectLimit reject_limit_of(const PreparePlan& plan, const RejectLimit& max_reje
   return plan.retries() ? RejectLimit{.share = 1} : max_rejects;
 }
 
-Status check_places(const Location& input, const Location& output) {
+Status check_places(const InputPlace& input, const Location& output) {
   if (output.key.empty())
     return Error{Code::kInvalidArgument,
                  concat(output.describe(), " is the root of a store; name a folder in it")};
+  if (!input.location) return {};
   const bool one_store = input.url.scheme == output.url.scheme &&
                          input.url.authority == output.url.authority && input.url.query == output.url.query;
-  const bool is_in = input.key == output.key || output.key.starts_with(folder_prefix(input.key));
+  const std::string& key = input.location->key;
+  const bool is_in = key == output.key || output.key.starts_with(folder_prefix(key));
   if (!one_store || !is_in) return {};
   return Error{Code::kInvalidArgument,
                concat(output.describe(), " lies in ", input.describe(),

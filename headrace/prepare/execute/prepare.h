@@ -39,7 +39,7 @@ RejectLimit reject_limit_of(const PreparePlan& plan, const RejectLimit& max_reje
 
 /// Rejects an output that would be part of `input` the next time. Call it before anything is written.
 /// \error kInvalidArgument  `output` is `input`, lies in it, or is the root of a store
-Status check_places(const Location& input, const Location& output);
+Status check_places(const InputPlace& input, const Location& output);
 
 /// Runs the stage, or the rest of an interrupted run of the same plan. The manifest names the run of `actor`.
 /// Thread-safe for different outputs. If several processes run one plan at one output, each succeeds. Memory:

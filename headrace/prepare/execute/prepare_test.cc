@@ -598,7 +598,7 @@ TEST_F(Prepare, TheResultMayNotLieInTheInput) {
   EXPECT_FALSE(check_places(at(""), at("data")));
   EXPECT_TRUE(check_places(at("raw"), at("raw2")));
   EXPECT_TRUE(check_places(at("raw/texts"), at("raw")));
-  EXPECT_TRUE(check_places({store, "raw", Url{"memory", "other", "raw"}}, at("raw/data")));
+  EXPECT_TRUE(check_places(Location{store, "raw", Url{"memory", "other", "raw"}}, at("raw/data")));
 }
 
 TEST_F(Prepare, AnEmptySplitAndASingleClassAreRefused) {

@@ -108,6 +108,7 @@ class Extraction {
     HEADRACE_CHECK(end_run());
     for (const InputFile& file : slice().files)
       HEADRACE_CHECK(record_input(file.url, file.size_bytes, file.version));
+    if (!slice().name.empty()) HEADRACE_CHECK(record_input(slice().name, slice().size_bytes, slice().digest));
     HEADRACE_TRY(receipt_.inputs,
                  inputs_.write_work(context_.work_folder(), slice_inputs_name(number_), kInputsRole));
     HEADRACE_TRY(receipt_.report, report_.write_work(context_.work_folder(), slice_report_name(number_)));
@@ -385,7 +386,8 @@ Result<std::unique_ptr<RowSource>> open_rows(const TaskContext& context, const S
     return Error{Code::kInternal, "the plan has a map, and nothing was given to run it"};
   const KnownInputs* const known = plan.continuation == Continuation::kAppend ? &past.inputs : nullptr;
   HEADRACE_TRY(std::unique_ptr<RowSource> rows,
-               open_slice(plan.input, slice, context.stores, plan.cell_limit_bytes, known, plan.only.get()));
+               open_slice(plan.input, slice, context.stores,
+                          {plan.cell_limit_bytes, known, plan.only.get(), context.stop}));
   if (plan.retries()) rows = std::make_unique<RetriedRows>(past, slice, std::move(rows));
   if (context.map != nullptr)
     rows = map_rows(std::move(rows), plan.input.format, context.stores, *context.map);

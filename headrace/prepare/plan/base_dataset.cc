@@ -84,6 +84,7 @@ Status read_rejected(const Input& input, const Manifest& manifest, const Locatio
   std::map<std::string_view, std::size_t> slices_of_files;
   for (std::size_t i = 0; i < input.slices.size(); ++i) {
     for (const InputFile& file : input.slices[i].files) slices_of_files[file.url] = i;
+    if (!input.slices[i].name.empty()) slices_of_files[input.slices[i].name] = i;
   }
   return read_lines(output, manifest, "report", [&](const SourceRow& line) {
     const RejectedRow row{text_of(line, "source"), number_of(line, "row"), text_of(line, "id")};
@@ -112,7 +113,33 @@ Result<KnownInputs> known_inputs(const Manifest& manifest, const Location& outpu
   return known;
 }
 
-// Leaves the files that there is something to read of, and the slices with such.
+// Leaves of a slice the files that there is something to read of; a slice of another kind as a whole, or
+// nothing of it.
+Result<Slice> leave_of_slice(Slice& slice, const KnownInputs& known, const SlicePast& past,
+                             Continuation continuation) {
+  const auto is_wanted = [&](std::string_view url, std::string_view version) -> Result<bool> {
+    const KnownInputs::Match match = known.look(url, version);
+    const bool is_left = continuation == Continuation::kAppend ? match != KnownInputs::Match::kSame
+                                                               : past.rejected.has_source(url);
+    if (is_left && match == KnownInputs::Match::kChanged) return changed_since_read(url);
+    return is_left;
+  };
+  if (!slice.name.empty()) {
+    HEADRACE_TRY(const bool is_left, is_wanted(slice.name, slice.digest));
+    return is_left ? std::move(slice) : Slice{};
+  }
+  Slice left;
+  for (InputFile& file : slice.files) {
+    HEADRACE_TRY(const bool is_left, is_wanted(file.url, file.version));
+    if (!is_left) continue;
+    ++left.objects;
+    left.size_bytes += file.size_bytes;
+    left.files.push_back(std::move(file));
+  }
+  return left;
+}
+
+// Leaves the slices that there is something to read of.
 Status leave_files(Input& input, const Manifest& manifest, const Location& output, Continuation continuation,
                    NewPasts& pasts) {
   HEADRACE_TRY(const KnownInputs known, known_inputs(manifest, output));
@@ -120,18 +147,8 @@ Status leave_files(Input& input, const Manifest& manifest, const Location& outpu
   NewPasts pasts_left;
   input.objects = input.size_bytes = 0;
   for (std::size_t i = 0; i < input.slices.size(); ++i) {
-    Slice left;
-    for (InputFile& file : input.slices[i].files) {
-      const KnownInputs::Match match = known.look(file.url, file.version);
-      const bool is_wanted = continuation == Continuation::kAppend ? match != KnownInputs::Match::kSame
-                                                                   : pasts[i]->rejected.has_source(file.url);
-      if (!is_wanted) continue;
-      if (match == KnownInputs::Match::kChanged) return changed_since_read(file.url);
-      ++left.objects;
-      left.size_bytes += file.size_bytes;
-      left.files.push_back(std::move(file));
-    }
-    if (left.files.empty()) continue;
+    HEADRACE_TRY(Slice left, leave_of_slice(input.slices[i], known, *pasts[i], continuation));
+    if (left.objects == 0) continue;
     input.objects += left.objects;
     input.size_bytes += left.size_bytes;
     slices.push_back(std::move(left));
@@ -204,7 +221,7 @@ Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, c
   return SlicePasts(pasts.begin(), pasts.end());
 }
 
-Result<KnownInputs::Match> compare_with_base(const Input& input, const Location& place,
+Result<KnownInputs::Match> compare_with_base(const Input& input, const InputPlace& place,
                                              const BaseDataset& base, const Location& output) {
   HEADRACE_TRY(const KnownInputs known, known_inputs(base.manifest, output));
   KnownInputs::Match all = KnownInputs::Match::kSame;
@@ -214,14 +231,15 @@ Result<KnownInputs::Match> compare_with_base(const Input& input, const Location&
     return all != KnownInputs::Match::kChanged;
   };
   if (!input.slices.empty() && input.slices.front().is_range_of_folder()) {
-    const std::string prefix = folder_prefix(place.key);
-    HEADRACE_CHECK(place.store->list(prefix, {}, [&](const ObjectInfo& object) {
+    const std::string prefix = folder_prefix(place.location->key);
+    HEADRACE_CHECK(place.location->store->list(prefix, {}, [&](const ObjectInfo& object) {
       return look(concat(input.url, '/', std::string_view(object.key).substr(prefix.size())),
                   object.version.token);
     }));
   }
   for (const Slice& slice : input.slices) {
     for (const InputFile& file : slice.files) look(file.url, file.version);
+    if (!slice.name.empty()) look(slice.name, slice.digest);
   }
   return all;
 }

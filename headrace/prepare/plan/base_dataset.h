@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "headrace/prepare/plan/slice_past.h"
-#include "headrace/prepare/source/input.h"
+#include "headrace/prepare/source/input_kind.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/location.h"
 
@@ -71,7 +71,7 @@ Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, c
 /// kChanged, if a file or object has changed, so that an append is refused; else kNew, if an append would
 /// read something. Cost: for a folder whose objects are rows, a listing.
 /// \error those of read_inputs and of the listing
-Result<KnownInputs::Match> compare_with_base(const Input& input, const Location& place,
+Result<KnownInputs::Match> compare_with_base(const Input& input, const InputPlace& place,
                                              const BaseDataset& base, const Location& output);
 
 }  // namespace headrace

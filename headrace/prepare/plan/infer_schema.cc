@@ -468,7 +468,8 @@ Status look_at(const Input& input, const Slice& slice, StoreRegistry& stores, co
   const bool has_stretches =
       options.map == nullptr && slice.files.size() == 1 && slice.size_bytes > share.bytes;
   if (has_stretches) share.bytes /= 2;
-  HEADRACE_TRY(std::unique_ptr<RowSource> source, open_slice(input, slice, stores, options.cell_limit_bytes));
+  HEADRACE_TRY(std::unique_ptr<RowSource> source,
+               open_slice(input, slice, stores, {.cell_limit_bytes = options.cell_limit_bytes}));
   if (options.map != nullptr) source = map_rows(std::move(source), input.format, stores, *options.map);
   inference.begin(slice);
   HEADRACE_CHECK(take_rows(*source, share, inference));

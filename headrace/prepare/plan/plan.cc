@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kStage = "prepare 6";
 constexpr std::string_view kEncoderKey = "encoder ";
 constexpr const char* kDelimiterKey = "delimiter";
+constexpr std::string_view kDamagedSlices = "the plan's slices are damaged; start over with --overwrite";
 
 std::string_view duplicates_name(Duplicates duplicates) {
   if (duplicates == Duplicates::kKeep) return "keep";
@@ -71,7 +72,7 @@ Configuration plan_configuration(const PreparePlan& plan) {
                        {"input objects", concat(plan.input.objects)},
                        {"input size", concat(plan.input.size_bytes)},
                        {"input version", plan.input.version},
-                       {"layout", std::string(input_format_name(plan.input.format))},
+                       {"layout", std::string(input_name(plan.input))},
                        {"schema", schema_to_toml(plan.schema)},
                        {"shard-records", concat(plan.shard_records)},
                        {"shard-size", concat(plan.shard_bytes)},
@@ -103,16 +104,15 @@ Error damaged_plan(std::string_view what) {
 }
 
 // But for what it continues.
-Result<PreparePlan> read_plan(const Configuration& configuration) {
+Result<PreparePlan> read_plan(const Configuration& configuration, InputKinds kinds) {
   PlanReader reader(configuration);
   PreparePlan plan;
-  const auto format = parse_input_format(reader.text("layout"));
-  if (!format) return damaged_plan(format.error().message);
-  plan.input = {.format = *format,
-                .url = reader.text("input"),
-                .objects = reader.number<std::uint64_t>("input objects"),
-                .size_bytes = reader.number<std::uint64_t>("input size"),
-                .version = reader.text("input version")};
+  const Status named = set_input_name(plan.input, reader.text("layout"), kinds);
+  if (!named) return damaged_plan(named.error().message);
+  plan.input.url = reader.text("input");
+  plan.input.objects = reader.number<std::uint64_t>("input objects");
+  plan.input.size_bytes = reader.number<std::uint64_t>("input size");
+  plan.input.version = reader.text("input version");
   auto schema = parse_schema(reader.text("schema"), "the plan's schema");
   if (!schema) return damaged_plan(schema.error().message);
   plan.schema = *std::move(schema);
@@ -160,8 +160,8 @@ Status read_base_of_plan(const Configuration& configuration, PreparePlan& plan, 
 }  // namespace
 
 Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices,
-                               const Location& output) {
-  HEADRACE_TRY(PreparePlan plan, read_plan(configuration));
+                               const Location& output, InputKinds kinds) {
+  HEADRACE_TRY(PreparePlan plan, read_plan(configuration, kinds));
   plan.input.slices = std::move(slices);
   HEADRACE_CHECK(read_base_of_plan(configuration, plan, output));
   // Whatever is not as this program would write it would not come to the same bytes either.
@@ -171,7 +171,7 @@ Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<S
                "libjpeg): all that execute a plan must have the same"};
 }
 
-Result<PreparePlan> continue_plan(const Location& output, Continuation continuation) {
+Result<PreparePlan> continue_plan(const Location& output, Continuation continuation, InputKinds kinds) {
   HEADRACE_TRY(std::shared_ptr<const BaseDataset> base, read_base(output, continuation));
   HEADRACE_TRY(const std::optional<Configuration> configuration,
                configuration_of(output, base->manifest, kPlanKey));
@@ -179,7 +179,7 @@ Result<PreparePlan> continue_plan(const Location& output, Continuation continuat
     return Error{Code::kFailedPrecondition,
                  concat(output.describe(), " was not made by headrace prepare: its plan is not there")};
   }
-  HEADRACE_TRY(PreparePlan plan, read_plan(*configuration));
+  HEADRACE_TRY(PreparePlan plan, read_plan(*configuration, kinds));
   plan.input = {};
   plan.continuation = continuation;
   plan.base = std::move(base);
@@ -191,6 +191,10 @@ std::string slices_to_json(const Input& input) {
   for (const Slice& slice : input.slices) {
     Json document = {{"after", slice.after},           {"last", slice.last},     {"objects", slice.objects},
                      {"size_bytes", slice.size_bytes}, {"digest", slice.digest}, {"files", Json::array()}};
+    if (!slice.name.empty()) {
+      document["name"] = slice.name;
+      document["place"] = base64(as_bytes(slice.place));
+    }
     for (const InputFile& file : slice.files)
       document["files"].push_back(
           {{"url", file.url}, {"size_bytes", file.size_bytes}, {"version", file.version}});
@@ -209,6 +213,11 @@ Result<std::vector<Slice>> parse_slices(std::string_view text) {
       document.get_to("objects", slice.objects);
       document.get_to("size_bytes", slice.size_bytes);
       document.get_to("digest", slice.digest);
+      slice.name = document.get_or("name", "");
+      const std::string place = document.get_or("place", "");
+      const auto bytes = place.empty() ? Bytes() : parse_base64(place);
+      if (!bytes) return Error{Code::kDataLoss, concat(kDamagedSlices, ": a place is not base64")};
+      slice.place = to_string(*bytes);
       for (const Json& file : document.at("files").values()) {
         slice.files.push_back({file.get<std::string>("url"), file.get<std::uint64_t>("size_bytes"),
                                file.get<std::string>("version")});
@@ -216,7 +225,7 @@ Result<std::vector<Slice>> parse_slices(std::string_view text) {
     }
     return slices;
   };
-  return read_json(text, "the plan's slices are damaged; start over with --overwrite", read);
+  return read_json(text, kDamagedSlices, read);
 }
 
 }  // namespace headrace

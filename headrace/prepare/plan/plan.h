@@ -11,7 +11,7 @@
 #include "headrace/coordinate/configuration.h"
 #include "headrace/prepare/plan/base_dataset.h"
 #include "headrace/prepare/schema/schema.h"
-#include "headrace/prepare/source/input.h"
+#include "headrace/prepare/source/input_kind.h"
 
 namespace headrace {
 
@@ -73,12 +73,13 @@ Configuration plan_configuration(const PreparePlan& plan);
 /// \error kDataLoss            the configuration is not a plan
 /// \error kFailedPrecondition  made by another version of Headrace, or of a library that decides bytes
 Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<Slice> slices,
-                               const Location& output);
+                               const Location& output, InputKinds kinds = input_kinds());
 
 /// A plan that continues the dataset at `output`: with the options of the plan that made it, the latest
 /// manifest as its base, and no input yet. The versions of libraries are those of this program.
 /// \error kFailedPrecondition  headrace prepare made nothing there; and those of read_base
-Result<PreparePlan> continue_plan(const Location& output, Continuation continuation);
+Result<PreparePlan> continue_plan(const Location& output, Continuation continuation,
+                                  InputKinds kinds = input_kinds());
 
 /// The slices as the object that other processes read.
 std::string slices_to_json(const Input& input);

@@ -53,7 +53,7 @@ Result<bool> has_split_folders(const PreparePlan& plan, StoreRegistry& stores) {
   const Input& input = plan.input;
   if (input.slices.empty()) return false;
   HEADRACE_TRY(const std::unique_ptr<RowSource> source,
-               open_slice(input, input.slices.front(), stores, plan.cell_limit_bytes));
+               open_slice(input, input.slices.front(), stores, {.cell_limit_bytes = plan.cell_limit_bytes}));
   for (std::uint64_t seen = 0; seen < kFilesLookedAt; ++seen) {
     HEADRACE_TRY(const std::optional<SourceRow> row, source->next());
     if (!row) break;
@@ -79,11 +79,11 @@ Status replace_splits(const PlanRequest& request, const PlanningContext& context
   return {};
 }
 
-Result<PlannedPrepare> plan_anew(const PlanRequest& request, const Location& input,
+Result<PlannedPrepare> plan_anew(const PlanRequest& request, const InputPlace& input,
                                  const PlanningContext& context) {
   PlannedPrepare planned{.plan = request.options};
   PreparePlan& plan = planned.plan;
-  HEADRACE_TRY(plan.input, look_at_input(input, request.format, plan));
+  HEADRACE_TRY(plan.input, look_at_input(input, request.format, plan, nullptr, context.stop));
   HEADRACE_TRY(planned.map, make_map_pool(plan, context));
   HEADRACE_CHECK(find_schema(request, context, planned));
   if (planned.map != nullptr) HEADRACE_CHECK(check_encoding(plan.schema));
@@ -92,12 +92,12 @@ Result<PlannedPrepare> plan_anew(const PlanRequest& request, const Location& inp
   return planned;
 }
 
-Result<PlannedPrepare> plan_to_continue(const PlanRequest& request, const Location& input,
+Result<PlannedPrepare> plan_to_continue(const PlanRequest& request, const InputPlace& input,
                                         const Location& output, const PlanningContext& context) {
   PlannedPrepare planned;
   PreparePlan& plan = planned.plan;
-  HEADRACE_TRY(plan, continue_plan(output, request.continuation));
-  HEADRACE_TRY(plan.input, look_at_input(input, request.format, plan));
+  HEADRACE_TRY(plan, continue_plan(output, request.continuation, context.kinds));
+  HEADRACE_TRY(plan.input, look_at_input(input, request.format, plan, nullptr, context.stop));
   HEADRACE_TRY(plan.pasts, leave_what_continues(plan.input, *plan.base, output, plan.continuation));
   HEADRACE_TRY(planned.map, make_map_pool(plan, context));
   return planned;
@@ -105,20 +105,17 @@ Result<PlannedPrepare> plan_to_continue(const PlanRequest& request, const Locati
 
 }  // namespace
 
-Result<Input> look_at_input(const Location& location, std::optional<InputFormat> format,
-                            const PreparePlan& plan, const KnownInputs* only) {
-  if (!format) {
-    HEADRACE_TRY(format, guess_input_format(location));
-  }
+Result<Input> look_at_input(const InputPlace& place, std::optional<InputFormat> format,
+                            const PreparePlan& plan, const KnownInputs* only, const std::stop_token& stop) {
   SliceLimits limits{.size_bytes = plan.slice_bytes};
   if (!plan.map.empty()) limits.objects = kMappedObjects;
-  HEADRACE_TRY(Input input, find_input(location, *format, limits, only));
+  HEADRACE_TRY(Input input, find_input(place, {format, limits, only, stop}));
   input.delimiter = plan.delimiter;
   return input;
 }
 
-Result<PlannedPrepare> plan_prepare(const PlanRequest& request, const Location& input, const Location& output,
-                                    const PlanningContext& context) {
+Result<PlannedPrepare> plan_prepare(const PlanRequest& request, const InputPlace& input,
+                                    const Location& output, const PlanningContext& context) {
   const bool continues = request.continuation != Continuation::kNone;
   HEADRACE_TRY(PlannedPrepare planned, continues ? plan_to_continue(request, input, output, context)
                                                  : plan_anew(request, input, context));

@@ -9,6 +9,7 @@
 
 #include "headrace/prepare/plan/layout_schema.h"
 #include "headrace/prepare/plan/planned_prepare.h"
+#include "headrace/prepare/source/input_kind.h"
 
 namespace headrace {
 
@@ -29,17 +30,17 @@ struct PlanRequest {
   PreparePlan options{};
 };
 
-/// The input of a plan with these options, cut into slices. None as `format`: guesses it. `only`: as
-/// find_input
-/// \error as find_input, guess_input_format
-Result<Input> look_at_input(const Location& location, std::optional<InputFormat> format,
-                            const PreparePlan& plan, const KnownInputs* only = nullptr);
+/// The input of a plan with these options, cut into slices. `only`: as find_input
+/// \error as find_input (input_kind.h)
+Result<Input> look_at_input(const InputPlace& place, std::optional<InputFormat> format,
+                            const PreparePlan& plan, const KnownInputs* only = nullptr,
+                            const std::stop_token& stop = {});
 
 /// Makes the plan: lists the input, reads the output if the plan continues it, reads or infers the schema,
 /// and loads the map's function to be sure that it can be loaded.
 /// \error kInvalidArgument, kNotFound  about input, schema, encoder, or function
 /// \error those of continue_plan and leave_what_continues
-Result<PlannedPrepare> plan_prepare(const PlanRequest& request, const Location& input, const Location& output,
-                                    const PlanningContext& context);
+Result<PlannedPrepare> plan_prepare(const PlanRequest& request, const InputPlace& input,
+                                    const Location& output, const PlanningContext& context);
 
 }  // namespace headrace

@@ -248,10 +248,12 @@ TEST(PlanPasts, ARetryNeedsThemAndAnAppendToAFolderOfRows) {
 TEST(PlanSlices, AreReadAsTheyWereWritten) {
   const std::vector<Slice> slices = {
       {.files = {{"memory://test/a", 5, "v1"}, {"memory://test/b", 6, "v2"}}, .objects = 2, .size_bytes = 11},
-      {.after = "a", .last = "b", .objects = 3, .size_bytes = 4, .digest = "d"}};
+      {.after = "a", .last = "b", .objects = 3, .size_bytes = 4, .digest = "d"},
+      {.objects = 1, .name = "table://a#1", .place = std::string("\0\xff/", 3)},
+      {.objects = 1, .name = "table://a#2"}};
   const auto read = parse_slices(slices_to_json({.slices = slices}));
   ASSERT_TRUE(read) << read.error().message;
-  ASSERT_EQ(read->size(), 2U);
+  ASSERT_EQ(read->size(), 4U);
   ASSERT_EQ(read->at(0).files.size(), 2U);
   EXPECT_EQ(read->at(0).files[1].url, "memory://test/b");
   EXPECT_EQ(read->at(0).files[1].size_bytes, 6U);
@@ -262,7 +264,20 @@ TEST(PlanSlices, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read->at(1).after, "a");
   EXPECT_EQ(read->at(1).last, "b");
   EXPECT_EQ(read->at(1).digest, "d");
-  for (const char* text : {"", "{}x", R"([{"after":"a"}])", R"([{"after":1}])"}) {
+  EXPECT_FALSE(read->at(2).is_range_of_folder());
+  EXPECT_EQ(read->at(2).name, "table://a#1");
+  EXPECT_EQ(read->at(2).place, std::string("\0\xff/", 3));
+  EXPECT_EQ(read->at(3).name, "table://a#2");
+  EXPECT_EQ(read->at(3).place, "");
+  EXPECT_EQ(
+      slices_to_json({.slices = {slices[0]}}),
+      R"([{"after":"","digest":"","files":[{"size_bytes":5,"url":"memory://test/a","version":"v1"},)"
+      R"({"size_bytes":6,"url":"memory://test/b","version":"v2"}],"last":"","objects":2,"size_bytes":11}])"
+      "\n")
+      << "slices of stores are as they were";
+  for (const char* text :
+       {"", "{}x", R"([{"after":"a"}])", R"([{"after":1}])",
+        R"([{"after":"","last":"","objects":0,"size_bytes":0,"digest":"","files":[],"place":"*"}])"}) {
     const auto damaged = parse_slices(text);
     ASSERT_FALSE(damaged) << text;
     EXPECT_EQ(damaged.error().code, Code::kDataLoss) << text;

@@ -38,6 +38,8 @@ struct PlanningContext {
   std::function<Result<std::string>()> python_package{};
   std::chrono::milliseconds map_row_timeout{60'000};
   std::stop_token stop{};
+  /// The kinds of inputs that a plan may have.
+  InputKinds kinds = input_kinds();
 };
 
 /// Loads the encoders that the schema names.

@@ -37,20 +37,23 @@ Error lost_input(std::string_view what, std::string_view how) {
   return {Code::kFailedPrecondition, concat("the input ", what, " ", how, " since it was read: restore it")};
 }
 
-Error missing_input(const Location& input) {
-  if (!is_staged_folder(input.key)) return lost_input(input.describe(), "is gone");
+Error missing_input(const InputPlace& input) {
+  if (!input.location || !is_staged_folder(input.location->key))
+    return lost_input(input.describe(), "is gone");
   return {Code::kFailedPrecondition,
           "its rows came from a Python program, and are not kept: only that program can make it again, with "
           "overwrite"};
 }
 
 // Calls `take` with everything that lies at an input now: all that `input` lists.
-Status list_present(const Location& location, const Input& input,
+Status list_present(const InputPlace& place, const Input& input,
                     const std::function<void(const ReadInput&)>& take) {
   for (const Slice& slice : input.slices) {
     for (const InputFile& file : slice.files) take({file.url, file.size_bytes, file.version});
+    if (!slice.name.empty()) take({slice.name, slice.size_bytes, slice.digest});
   }
   if (input.slices.empty() || !input.slices.front().is_range_of_folder()) return {};
+  const Location& location = *place.location;
   const std::string prefix = folder_prefix(location.key);
   return location.store->list(prefix, {}, [&](const ObjectInfo& object) {
     const std::string url =
@@ -72,17 +75,13 @@ Manifest own_inputs(const Manifest& manifest, const std::string& tag) {
 /// Finds what a version has read among what is there now.
 class EarlierInput {
  public:
-  EarlierInput(const PublishedFolder& version, const std::string& tag, const Location& location,
+  EarlierInput(const PublishedFolder& version, const std::string& tag, const InputPlace& place,
                RepeatedPlan& repeated)
-      : version_(version),
-        tag_(tag),
-        location_(location),
-        repeated_(repeated),
-        plan_(repeated.planned.plan) {}
+      : version_(version), tag_(tag), place_(place), repeated_(repeated), plan_(repeated.planned.plan) {}
 
   Result<Input> find(const Versions& later) {
-    auto present = look_at_input(location_, plan_.input.format, plan_);
-    if (!present && present.error().code == Code::kNotFound) return missing_input(location_);
+    auto present = look_at_input(place_, plan_.input.format, plan_);
+    if (!present && present.error().code == Code::kNotFound) return missing_input(place_);
     if (!present || present->version == plan_.input.version) return present;
     const Status compared = compare(*present);
     if (compared) return look();
@@ -92,20 +91,20 @@ class EarlierInput {
       HEADRACE_TRY(Input input, look());
       if (input.version == plan_.input.version) return input;
     }
-    return Error(compared.error()).in(concat(location_.describe(), " is not as it was read"));
+    return Error(compared.error()).in(concat(place_.describe(), " is not as it was read"));
   }
 
  private:
   Result<Input> look() {
     plan_.only->settle();
-    auto found = look_at_input(location_, plan_.input.format, plan_, plan_.only.get());
-    return !found && found.error().code == Code::kNotFound ? missing_input(location_) : std::move(found);
+    auto found = look_at_input(place_, plan_.input.format, plan_, plan_.only.get());
+    return !found && found.error().code == Code::kNotFound ? missing_input(place_) : std::move(found);
   }
 
   // Takes what the version's record names. All that the version itself has read must be there, in its size.
   Status compare(const Input& present) {
     KnownInputs sizes, versions;
-    HEADRACE_CHECK(list_present(location_, present, [&](const ReadInput& input) {
+    HEADRACE_CHECK(list_present(place_, present, [&](const ReadInput& input) {
       sizes.add(input.url, concat(input.size_bytes));
       versions.add(input.url, input.version);
     }));
@@ -141,14 +140,14 @@ class EarlierInput {
     }
     added.settle();
     plan_.only = std::make_shared<KnownInputs>();
-    return list_present(location_, present, [&](const ReadInput& input) {
+    return list_present(place_, present, [&](const ReadInput& input) {
       if (!added.has(input.url)) plan_.only->add(input.url, input.version);
     });
   }
 
   const PublishedFolder& version_;
   const std::string& tag_;
-  const Location& location_;
+  const InputPlace& place_;
   RepeatedPlan& repeated_;
   PreparePlan& plan_;
 };
@@ -175,9 +174,9 @@ Result<RepeatedPlan> repeat_plan(const PublishedFolder& version, const VersionOr
                                  const Versions& later, const PlanningContext& context) {
   RepeatedPlan repeated;
   PreparePlan& plan = repeated.planned.plan;
-  HEADRACE_TRY(plan, parse_plan(origin.configuration, {}, version.folder));
-  HEADRACE_TRY(Location input, context.stores.open(plan.input.url));
-  input = make_stoppable(std::move(input), context.stop);
+  HEADRACE_TRY(plan, parse_plan(origin.configuration, {}, version.folder, context.kinds));
+  HEADRACE_TRY(InputPlace input, open_input_place(plan.input.url, context.stores, context.kinds));
+  if (input.location) input.location = make_stoppable(*std::move(input.location), context.stop);
   const std::string tag = origin.tag();
   HEADRACE_TRY(plan.input, EarlierInput(version, tag, input, repeated).find(later));
   HEADRACE_CHECK(check_staged_rows(plan.input, version.folder));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@
 
 namespace headrace {
 
-/// docs/prepare.md, "Rows", describes the rows of each format.
+/// The formats of what lies in stores: docs/prepare.md, "Rows", describes the rows of each.
 enum class InputFormat : std::uint8_t {
   kAclImdb,
   kTextFolder,
@@ -31,10 +32,12 @@ enum class InputFormat : std::uint8_t {
   kWebDataset,
   kTfrecord,
   kRequestLog,
+  kRows,  // no format: rows of another kind of input (input_kind.h), which names their columns
 };
 
 /// "aclimdb", "text-folder", "image-folder", "text-files", "image-files", "csv", "tsv", "jsonl",
 /// "webdataset", "tfrecord", "request-log".
+/// "rows" for kRows, which is the name of no format.
 std::string_view input_format_name(InputFormat format);
 /// \error kInvalidArgument  no such format; lists them
 Result<InputFormat> parse_input_format(std::string_view name);
@@ -48,7 +51,8 @@ struct InputFile {
 };
 
 /// The work of one task: whole files, one after another; or, if objects of a folder are rows, the objects
-/// with `after` < key <= `last`.
+/// with `after` < key <= `last`. A slice of another kind of input has a name, which is unique in the input,
+/// and a place that only its kind understands; its digest changes if its rows do.
 struct Slice {
   std::vector<InputFile> files{};
   std::string after{};  // keys below the folder
@@ -58,10 +62,17 @@ struct Slice {
   /// SHA-256 (hex) over key, size and version of the objects in the range.
   std::string digest{};
 
-  bool is_range_of_folder() const { return files.empty(); }
+  std::string name{};
+  std::string place{};
+
+  bool is_range_of_folder() const { return files.empty() && name.empty(); }
 };
 
+class InputKind;
+const InputKind& stored_input_kind();
+
 struct Input {
+  const InputKind* kind = &stored_input_kind();
   InputFormat format = InputFormat::kCsv;
   std::string url;
   std::uint64_t objects = 0;
@@ -112,13 +123,19 @@ TableOptions table_options(const Input& input, std::uint64_t cell_limit_bytes);
 Result<std::unique_ptr<RowParser>> make_row_parser(const Input& input,
                                                    std::uint64_t cell_limit_bytes = kCellLimitBytes);
 
-/// Opens the rows of a slice. `stores` and `known` must outlive the source. Ids of rows in archives begin
-/// with the archive's name, unless the input is one object. In a folder whose objects are rows, the objects
-/// in `known` are skipped, and those whose URLs `only` does not have, as by find_input.
+struct SliceReading {
+  std::uint64_t cell_limit_bytes = kCellLimitBytes;
+  /// In a folder whose objects are rows, these objects are skipped.
+  const KnownInputs* known = nullptr;
+  /// There, so are those whose URLs these do not have, as by find_input.
+  const KnownInputs* only = nullptr;
+  std::stop_token stop{};
+};
+
+/// Opens the rows of a slice, as the input's kind does. `stores`, and what `reading` points to, must outlive
+/// the source. Ids of rows in archives begin with the archive's name, unless the input is one object.
 /// \error kFailedPrecondition  of `RowSource::next`: a known object has changed since
 Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& slice, StoreRegistry& stores,
-                                              std::uint64_t cell_limit_bytes = kCellLimitBytes,
-                                              const KnownInputs* known = nullptr,
-                                              const KnownInputs* only = nullptr);
+                                              const SliceReading& reading = {});
 
 }  // namespace headrace

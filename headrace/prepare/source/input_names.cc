@@ -59,7 +59,8 @@ void remove_shard_number(std::string_view& name) {
 }  // namespace
 
 std::string_view input_format_name(InputFormat format) {
-  return std::ranges::find(kNames, format, &Name::format)->name;
+  const auto* const found = std::ranges::find(kNames, format, &Name::format);
+  return found == kNames.end() ? "rows" : found->name;
 }
 
 Result<InputFormat> parse_input_format(std::string_view name) {

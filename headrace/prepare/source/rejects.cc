@@ -10,10 +10,12 @@ constexpr std::string_view kWhatToDo = " allowed; correct the input, or allow so
 }  // namespace
 
 std::string source_of(const Slice& slice, RowPlace place) {
-  return slice.files.empty() ? std::string() : slice.files[place.file].url;
+  return slice.files.empty() ? slice.name : slice.files[place.file].url;
 }
 
-std::string base_of(const Slice& slice, RowPlace place) { return source_of(slice, place); }
+std::string base_of(const Slice& slice, RowPlace place) {
+  return slice.files.empty() ? std::string() : slice.files[place.file].url;
+}
 
 std::string describe_row(std::string_view id, const Slice& slice, RowPlace place) {
   const std::string source = source_of(slice, place);

@@ -29,10 +29,11 @@ inline constexpr std::string_view kRepeatedId = "the id occurs twice";
 /// The reason for a row whose id also occurs in a smaller split (other_splits.h).
 inline constexpr std::string_view kIdOfOtherSplit = "the id occurs in another split";
 
-/// The URL of the file that holds a row of the slice; empty for objects of a folder, whose ids name them.
+/// The URL of the file that holds a row of the slice, or the name of a slice of another kind of input; empty
+/// for objects of a folder, whose ids name them.
 /// REQUIRES: the place belongs to the slice
 std::string source_of(const Slice& slice, RowPlace place);
-/// The base for relative URLs in that row (RFC 3986, section 5.1): its file's URL, or empty as above.
+/// The base for relative URLs in that row (RFC 3986, section 5.1): its file's URL, or empty.
 std::string base_of(const Slice& slice, RowPlace place);
 
 /// "<id> in <file>, row 7"; an object of a folder has no number.

@@ -54,7 +54,7 @@ class SourceTest : public testing::Test {
   }
 
   RowsRead read_slice(const Input& input, const Slice& slice, std::uint64_t limit_bytes = kCellLimitBytes) {
-    const auto source = open_slice(input, slice, stores_, limit_bytes);
+    const auto source = open_slice(input, slice, stores_, {.cell_limit_bytes = limit_bytes});
     if (!source) return {.status = source.error()};
     return read_rows(**source, stores_);
   }

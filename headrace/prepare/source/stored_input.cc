@@ -1,5 +1,3 @@
-#include "headrace/prepare/source/input.h"
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "headrace/prepare/archive/webdataset_source.h"
 #include "headrace/prepare/source/folder_digest.h"
 #include "headrace/prepare/source/folder_source.h"
+#include "headrace/prepare/source/input_kind.h"
 #include "headrace/prepare/source/input_names.h"
 #include "headrace/prepare/table/json_lines_source.h"
 #include "headrace/prepare/table/record_source.h"
@@ -274,29 +273,57 @@ TableOptions table_options(const Input& input, std::uint64_t cell_limit_bytes) {
           .cell_limit_bytes = cell_limit_bytes};
 }
 
-Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& slice, StoreRegistry& stores,
-                                              std::uint64_t cell_limit_bytes, const KnownInputs* known,
-                                              const KnownInputs* only) {
-  HEADRACE_TRY(const Location location, stores.open(input.url));
-  const auto layout = layout_of(input.format);
-  if (layout && slice.is_range_of_folder())
-    return open_folder_range(location, *layout, slice, cell_limit_bytes, known, only);
-  HEADRACE_TRY(std::vector<SourceFile> files, open_files(location, slice, stores));
-  const bool is_object = slice.files.size() == 1 && slice.files.front().url == input.url;
-  const ArchiveOptions options{.cell_limit_bytes = cell_limit_bytes, .names_archives = !is_object};
-  if (layout) return open_archive_source(std::move(files), *layout, options);
-  switch (input.format) {
-    case InputFormat::kWebDataset:
-      return open_webdataset(std::move(files), options);
-    case InputFormat::kJsonLines:
-      return open_json_lines(std::move(files), cell_limit_bytes);
-    case InputFormat::kTfrecord:
-      return open_records(std::move(files), cell_limit_bytes);
-    case InputFormat::kRequestLog:
-      return open_request_log(std::move(files), cell_limit_bytes);
-    default:
-      return open_table(std::move(files), table_options(input, cell_limit_bytes));
+namespace {
+
+class StoredInputs final : public InputKind {
+ public:
+  std::string_view name() const override { return "stored"; }
+
+  Result<Input> find(const InputPlace& place, const InputRequest& request) const override {
+    std::optional<InputFormat> format = request.format;
+    if (!format) {
+      HEADRACE_TRY(format, guess_input_format(*place.location));
+    }
+    return find_input(*place.location, *format, request.limits, request.only);
   }
+
+  Result<std::unique_ptr<RowSource>> open(const Input& input, const Slice& slice, StoreRegistry& stores,
+                                          const SliceReading& reading) const override {
+    HEADRACE_TRY(const Location location, stores.open(input.url));
+    const auto layout = layout_of(input.format);
+    if (layout && slice.is_range_of_folder()) {
+      return open_folder_range(location, *layout, slice, reading.cell_limit_bytes, reading.known,
+                               reading.only);
+    }
+    HEADRACE_TRY(std::vector<SourceFile> files, open_files(location, slice, stores));
+    const bool is_object = slice.files.size() == 1 && slice.files.front().url == input.url;
+    const ArchiveOptions options{.cell_limit_bytes = reading.cell_limit_bytes, .names_archives = !is_object};
+    if (layout) return open_archive_source(std::move(files), *layout, options);
+    switch (input.format) {
+      case InputFormat::kWebDataset:
+        return open_webdataset(std::move(files), options);
+      case InputFormat::kJsonLines:
+        return open_json_lines(std::move(files), reading.cell_limit_bytes);
+      case InputFormat::kTfrecord:
+        return open_records(std::move(files), reading.cell_limit_bytes);
+      case InputFormat::kRequestLog:
+        return open_request_log(std::move(files), reading.cell_limit_bytes);
+      default:
+        return open_table(std::move(files), table_options(input, reading.cell_limit_bytes));
+    }
+  }
+};
+
+}  // namespace
+
+const InputKind& stored_input_kind() {
+  static const StoredInputs kind;
+  return kind;
+}
+
+Result<std::unique_ptr<RowSource>> open_slice(const Input& input, const Slice& slice, StoreRegistry& stores,
+                                              const SliceReading& reading) {
+  return input.kind->open(input, slice, stores, reading);
 }
 
 Result<std::unique_ptr<RowParser>> make_row_parser(const Input& input, std::uint64_t cell_limit_bytes) {
@@ -311,9 +338,9 @@ Result<std::unique_ptr<RowParser>> make_row_parser(const Input& input, std::uint
     case InputFormat::kRequestLog:
       return make_request_log_parser(cell_limit_bytes);
     default:
-      return Error{Code::kInvalidArgument,
-                   concat("rows of a stream are jsonl, csv, tsv, tfrecord or request-log, not ",
-                          input_format_name(input.format))};
+      return Error{
+          Code::kInvalidArgument,
+          concat("rows of a stream are jsonl, csv, tsv, tfrecord or request-log, not ", input_name(input))};
   }
 }
 
