@@ -1,6 +1,7 @@
 """Bad input of every kind: the command fails, says what, where and what to do, and publishes nothing."""
 
 import gzip
+import importlib.util
 import io
 import json
 import os
@@ -469,8 +470,8 @@ def test_tensorflow_that_is_not_installed(fails, dataset, tmp_path):
 def test_a_python_whose_tensorflow_is_not_the_engine_s(fails, dataset, tmp_path):
     versions = '{"tensorflow": "2.3.1", "keras": "2.3.1", "python": "3.8"}'
     other = program(tmp_path / "python3", f"echo '{{\"versions\": {versions}}}'")
-    tensorflow = pathlib.Path(sys.prefix).glob("lib/python3*/site-packages/tensorflow")
-    env = {"HEADRACE_PYTHON": str(other), "HEADRACE_TENSORFLOW": str(next(tensorflow))}
+    tensorflow = pathlib.Path(importlib.util.find_spec("tensorflow").origin).parent
+    env = {"HEADRACE_PYTHON": str(other), "HEADRACE_TENSORFLOW": str(tensorflow)}
     words = [str(other), "TensorFlow 2.3.1", "the engine runs 2.", "HEADRACE_PYTHON"]
     fails(*train(dataset, tmp_path / "run"), words=words, env=env)
 

@@ -146,6 +146,7 @@ def test_the_page_goes_to_any_store(data, headrace, s3_url):
     assert headrace("cat", f"{s3_url}/report.html").stdout.startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.usefixtures("all_packages")
 def test_the_report_becomes_parquet(data, table, headrace, tmp_path):
     headrace("inspect", data, "--parquet", tmp_path / "rejected.parquet")
     rejected = pd.read_parquet(tmp_path / "rejected.parquet")

@@ -223,6 +223,7 @@ def test_rows_from_standard_input_are_answered_as_they_come(folder, income):
     assert {line["id"]: line["label"] for line in lines} == {i: a["label"] for i, a in known.items()}
 
 
+@pytest.mark.usefixtures("all_packages")
 def test_parquet_has_the_answers_with_their_types(headrace, folder, income):
     words = ["--data", folder / "new.csv", "--to", folder / "parquet", "--format", "parquet"]
     headrace("predict", folder / "income", *words)

@@ -351,6 +351,7 @@ def test_many_rows_are_the_same_with_a_map_that_changes_nothing_and_however_many
     assert content(tmp_path / "1") == content(tmp_path / "4")
 
 
+@pytest.mark.usefixtures("all_packages")
 def test_images_in_folders_are_bytes_and_names_are_text(prepare, tmp_path):
     for split in ("test", "train"):
         for i, label in enumerate(("cat", "dog")):

@@ -193,6 +193,7 @@ def test_rows_of_python_have_the_bits_of_prepared_ones(folder, prepared, table):
     assert_same_bits({row["name"]: of for row, of in zip(rows, bits, strict=True)}, prepared["rows"], ROWS)
 
 
+@pytest.mark.usefixtures("all_packages")
 @pytest.mark.parametrize("archive", ["pictures.tar", "pictures.tar.gz"])
 def test_files_of_an_archive_have_their_paths_as_ids_in_every_format(
     headrace, folder, prepared, archive, tmp_path

@@ -5,7 +5,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import sysconfig
 import warnings
 
 import keras
@@ -30,7 +29,8 @@ def environment(tmp_path) -> pathlib.Path:
     folder = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=60)
     (packages,) = folder.glob("lib/python*/site-packages")
-    (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    others = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "others.pth").write_text("\n".join(others) + "\n")
     return folder / "bin" / "python"
 
 
