@@ -1,7 +1,10 @@
 #include "headrace/serve/version/encoder_files.h"
 
+#include <algorithm>
+
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
+#include "headrace/model/export_files.h"
 
 namespace headrace {
 
@@ -27,6 +30,10 @@ Result<std::shared_ptr<const WantedVersion>> find_encoder_files(const Location& 
   }));
   if (found.files.empty())
     return Error{Code::kNotFound, concat("there is nothing below ", folder.describe())};
+  if (std::ranges::find(found.files, kSavedModelFile, &WantedFile::name) == found.files.end()) {
+    return Error{Code::kInvalidArgument,
+                 concat(folder.describe(), " has no ", kSavedModelFile, ": it is no SavedModel")};
+  }
   found.digest = hex(digest.finish());
   return checked_version(std::move(found));
 }

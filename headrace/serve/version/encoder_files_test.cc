@@ -14,6 +14,11 @@ TEST(EncoderFiles, AllObjectsBelongToTheEncoder) {
   ASSERT_FALSE(nothing);
   EXPECT_EQ(nothing.error().code, Code::kNotFound);
 
+  ASSERT_TRUE(store->write("other/notes.txt", as_bytes("n"), {}));
+  const auto other = find_encoder_files({store, "other"}, {});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kInvalidArgument);
+
   ASSERT_TRUE(store->write("use/saved_model.pb", as_bytes("graph"), {}));
   ASSERT_TRUE(store->write("use/notes.txt", as_bytes("n"), {}));
   ASSERT_TRUE(store->write("user", as_bytes("not below it"), {}));

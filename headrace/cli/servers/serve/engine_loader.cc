@@ -121,6 +121,9 @@ LoadVersion make_engine_loader(const std::string& model, ExportCache& cache, con
           std::function<void()> on_end, const std::stop_token& stop) -> Result<std::unique_ptr<LoadedModel>> {
         HEADRACE_TRY(FetchedVersion files, fetch_version(version, *options.stores, cache, {.stop = stop}));
         if (!files.model.remark().empty()) remark(files.model.remark());
+        for (const auto& [name, encoder] : files.encoders) {
+          if (!encoder.remark().empty()) remark(encoder.remark());
+        }
         on_state(VersionState::kLoading);
         EngineLoad load{.build = HEADRACE_VERSION,
                         .name = concat(model, " version ", version.number),
