@@ -331,7 +331,7 @@ def test_metrics_count_both_protocols(server, stub, triton):
     triton.infer("half_plus_two", [tensor("x", np.float32([1]), "FP32")])
     text = server.admin("/metrics")[1]
     for protocol in ("grpc-predict", "kserve-v2-grpc"):
-        assert f'model="half_plus_two",protocol="{protocol}",status="200"' in text
+        assert f'model="half_plus_two",protocol="{protocol}",api="predict",status="200"' in text
     assert 'entrypoint="GRPC"' in text
 
 
