@@ -11,7 +11,7 @@
 namespace headrace::ignite {
 namespace {
 
-/// What a shared object takes beside itself: its count of owners, and its place among the known ones.
+/// A shared object takes this beside itself: for its count of owners, and its place among the known ones.
 constexpr std::size_t kSharedBytes = 32 + 96;
 
 /// Where the parts of a complex object lie; offsets in the scope.
