@@ -29,7 +29,7 @@ def dataset(
     addresses: str | Iterable[str] = "localhost:10800",
     *,
     partitions: Iterable[int] = (),
-    user: str = "",
+    username: str = "",
     password: str = "",
     tls: bool = False,
     ca_file: str = "",
@@ -46,7 +46,7 @@ def dataset(
     node answers, `UnauthenticatedError` if the user is refused. Memory: some 20 MB of pages that are read
     ahead, and the rows at hand.
     """
-    cluster = _connect(addresses, user, password, tls, ca_file, certificate_file, key_file)
+    cluster = _connect(addresses, username, password, tls, ca_file, certificate_file, key_file)
     return _all(cluster.scan(cache, list(partitions)).next_page)
 
 
@@ -56,7 +56,7 @@ def examples(
     *,
     columns: Iterable[str] = (),
     partitions: Iterable[int] = (),
-    user: str = "",
+    username: str = "",
     password: str = "",
     tls: bool = False,
     ca_file: str = "",
@@ -73,7 +73,7 @@ def examples(
     Raises what `dataset` raises; and `InvalidArgumentError`, which names the field, if one that is selected
     has no such form: a map, a list of objects.
     """
-    cluster = _connect(addresses, user, password, tls, ca_file, certificate_file, key_file)
+    cluster = _connect(addresses, username, password, tls, ca_file, certificate_file, key_file)
     rows = cluster.scan(cache, list(partitions))
     wanted = list(columns)
     return _all(lambda: rows.next_examples(wanted))
@@ -86,7 +86,7 @@ def query(
     *,
     schema: str = "",
     page_rows: int = 64,
-    user: str = "",
+    username: str = "",
     password: str = "",
     tls: bool = False,
     ca_file: str = "",
@@ -103,7 +103,7 @@ def query(
     Raises an error of `headrace.errors`, with the server's words if it refuses the statement;
     `InvalidArgumentError` if two columns have the same name.
     """
-    cluster = _connect(addresses, user, password, tls, ca_file, certificate_file, key_file)
+    cluster = _connect(addresses, username, password, tls, ca_file, certificate_file, key_file)
     return _all(cluster.query(sql, arguments, schema, page_rows).next_page)
 
 
