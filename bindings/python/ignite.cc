@@ -6,12 +6,16 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "bindings/python/errors.h"
 #include "bindings/python/ignite_values.h"
 #include "bindings/python/process.h"
+#include "headrace/base/text.h"
 #include "headrace/net/ignite/cluster_types.h"
 #include "headrace/net/ignite/object_decoder.h"
 #include "headrace/net/ignite/scan.h"
@@ -30,65 +34,90 @@ struct DecodedPage {
   std::vector<std::vector<ignite::Value>> rows;
 };
 
-Result<std::vector<ignite::Value>> decode_row(const std::vector<BytesView>& objects,
-                                              ignite::BinaryTypes& types) {
-  std::vector<ignite::Value> row;
-  for (const BytesView object : objects) {
-    HEADRACE_TRY(ignite::Value value, ignite::decode_object(object, types));
-    row.push_back(std::move(value));
-  }
-  return row;
-}
-
 /// Rows page by page, of a scan or a query. One call at a time.
 class Rows {
  public:
+  explicit Rows(std::shared_ptr<ignite::Cluster> cluster)
+      : types_([this, cluster = std::move(cluster)](std::int32_t type_id) {
+          return ignite::fetch_from(cluster, stop_)(type_id);
+        }) {}
   virtual ~Rows() = default;
-  /// None after the last page.
-  virtual Result<std::optional<DecodedPage>> next(const std::stop_token& stop) = 0;
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  /// None after the last page. A stop request ends each wait, also for the types of objects.
+  Result<std::optional<DecodedPage>> next(const std::stop_token& stop) {
+    stop_ = stop;
+    budget_ = {};
+    return read(stop);
+  }
+
+ protected:
+  virtual Result<std::optional<DecodedPage>> read(const std::stop_token& stop) = 0;
+  Status add_row(const std::vector<BytesView>& objects, DecodedPage& page) {
+    std::vector<ignite::Value>& row = page.rows.emplace_back();
+    for (const BytesView object : objects) {
+      HEADRACE_TRY(ignite::Value value, ignite::decode_object(object, types_, budget_));
+      row.push_back(std::move(value));
+    }
+    return {};
+  }
+
+ private:
+  std::stop_token stop_;
+  ignite::DecodeBudget budget_;  // of the page
+  ignite::BinaryTypes types_;
 };
 
 class ScannedRows : public Rows {
  public:
-  ScannedRows(std::unique_ptr<ignite::Scan> scan, std::shared_ptr<ignite::BinaryTypes> types)
-      : types_(std::move(types)), scan_(std::move(scan)) {}
-  Result<std::optional<DecodedPage>> next(const std::stop_token& stop) override {
+  ScannedRows(std::shared_ptr<ignite::Cluster> cluster, std::unique_ptr<ignite::Scan> scan)
+      : Rows(std::move(cluster)), scan_(std::move(scan)) {}
+
+ protected:
+  Result<std::optional<DecodedPage>> read(const std::stop_token& stop) override {
     HEADRACE_TRY(std::optional<ignite::Page> page, scan_->next_page(stop));
     if (!page) return std::optional<DecodedPage>();
     DecodedPage out;
-    for (const ignite::Entry& entry : page->rows) {
-      HEADRACE_TRY(std::vector<ignite::Value> row, decode_row({entry.key, entry.value}, *types_));
-      out.rows.push_back(std::move(row));
-    }
+    for (const ignite::Entry& entry : page->rows) HEADRACE_CHECK(add_row({entry.key, entry.value}, out));
     out.response = std::move(page->response);
     return std::optional<DecodedPage>(std::move(out));
   }
 
  private:
-  std::shared_ptr<ignite::BinaryTypes> types_;
   std::unique_ptr<ignite::Scan> scan_;
 };
 
 class QueriedRows : public Rows {
  public:
-  QueriedRows(std::unique_ptr<ignite::SqlResult> result, std::shared_ptr<ignite::BinaryTypes> types)
-      : types_(std::move(types)), result_(std::move(result)) {}
-  Result<std::optional<DecodedPage>> next(const std::stop_token& stop) override {
+  QueriedRows(std::shared_ptr<ignite::Cluster> cluster, std::unique_ptr<ignite::SqlResult> result)
+      : Rows(std::move(cluster)), result_(std::move(result)) {}
+
+ protected:
+  Result<std::optional<DecodedPage>> read(const std::stop_token& stop) override {
     HEADRACE_TRY(std::optional<ignite::SqlPage> page, result_->next_page(stop));
     if (!page) return std::optional<DecodedPage>();
     DecodedPage out;
-    for (const std::vector<BytesView>& objects : page->rows) {
-      HEADRACE_TRY(std::vector<ignite::Value> row, decode_row(objects, *types_));
-      out.rows.push_back(std::move(row));
-    }
+    for (const std::vector<BytesView>& objects : page->rows) HEADRACE_CHECK(add_row(objects, out));
     out.response = std::move(page->response);
     return std::optional<DecodedPage>(std::move(out));
   }
 
  private:
-  std::shared_ptr<ignite::BinaryTypes> types_;
   std::unique_ptr<ignite::SqlResult> result_;
 };
+
+/// Names that a dict can tell apart. \error kInvalidArgument  raised
+void check_columns(const std::vector<std::string>& columns) {
+  std::set<std::string_view> names;
+  for (const std::string& name : columns) {
+    const std::string shown = printable_line(name, 80);
+    if (!is_valid_utf8(name))
+      raise({Code::kInvalidArgument, concat("the column '", shown, "' is not named in UTF-8; use AS")});
+    if (!names.insert(name).second)
+      raise({Code::kInvalidArgument, concat("two columns are named ", shown, "; use AS")});
+  }
+}
 
 /// Rows for Python, with the names of their values.
 class IgniteRows {
@@ -137,54 +166,47 @@ class IgniteRows {
   OfProcess<std::unique_ptr<Rows>> rows_;
 };
 
-/// A cluster, and its types.
-struct ConnectedCluster {
-  std::shared_ptr<ignite::Cluster> cluster;
-  std::shared_ptr<ignite::BinaryTypes> types;
-};
-
 class IgniteCluster {
  public:
   explicit IgniteCluster(ignite::ClusterOptions options)
       : held_("this cluster of Ignite", connect(std::move(options))) {}
 
   std::unique_ptr<IgniteRows> scan(const std::string& cache, const std::vector<std::int32_t>& partitions) {
-    const ConnectedCluster& connected = held_.here();
+    const std::shared_ptr<ignite::Cluster>& cluster = held_.here();
     auto scan = value_of(run_interruptibly([&](const std::stop_token& stop) {
-      return ignite::Scan::open(ignite::Cache(connected.cluster, cache), {.partitions = partitions}, stop);
+      return ignite::Scan::open(ignite::Cache(cluster, cache), {.partitions = partitions}, stop);
     }));
-    return std::make_unique<IgniteRows>(std::make_unique<ScannedRows>(std::move(scan), connected.types),
+    return std::make_unique<IgniteRows>(std::make_unique<ScannedRows>(cluster, std::move(scan)),
                                         std::vector<std::string>{"key", "val"});
   }
 
   std::unique_ptr<IgniteRows> query(const std::string& text, const nb::iterable& arguments,
-                                    const std::string& schema) {
-    const ConnectedCluster& connected = held_.here();
-    ignite::SqlQuery query{.text = text, .schema = schema};
+                                    const std::string& schema, std::int32_t page_rows) {
+    const std::shared_ptr<ignite::Cluster>& cluster = held_.here();
+    ignite::SqlQuery query{.text = text, .schema = schema, .page_rows = page_rows};
     for (const nb::handle argument : arguments) query.arguments.push_back(encoded_argument(argument));
     auto result = value_of(run_interruptibly(
-        [&](const std::stop_token& stop) { return ignite::SqlResult::run(connected.cluster, query, stop); }));
+        [&](const std::stop_token& stop) { return ignite::SqlResult::run(cluster, query, stop); }));
     std::vector<std::string> columns = result->columns();
-    return std::make_unique<IgniteRows>(std::make_unique<QueriedRows>(std::move(result), connected.types),
+    check_columns(columns);
+    return std::make_unique<IgniteRows>(std::make_unique<QueriedRows>(cluster, std::move(result)),
                                         std::move(columns));
   }
 
  private:
-  static ConnectedCluster connect(ignite::ClusterOptions options) {
-    std::shared_ptr<ignite::Cluster> cluster =
-        value_of(run_interruptibly([&options](const std::stop_token& stop) {
-          return ignite::Cluster::connect(std::move(options), stop);
-        }));
-    auto types = std::make_shared<ignite::BinaryTypes>(ignite::fetch_from(cluster));
-    return {std::move(cluster), std::move(types)};
+  static std::shared_ptr<ignite::Cluster> connect(ignite::ClusterOptions options) {
+    return value_of(run_interruptibly([&options](const std::stop_token& stop) {
+      return ignite::Cluster::connect(std::move(options), stop);
+    }));
   }
 
-  OfProcess<ConnectedCluster> held_;
+  OfProcess<std::shared_ptr<ignite::Cluster>> held_;
 };
 
 ignite::ClusterOptions options_of(const std::vector<std::string>& addresses, const std::string& user,
                                   const std::string& password, bool tls, const std::string& ca_file,
-                                  const std::string& certificate_file, const std::string& key_file) {
+                                  const std::string& certificate_file, const std::string& key_file,
+                                  const std::string& key_password) {
   ignite::ClusterOptions options;
   for (const std::string& address : addresses) {
     options.addresses.push_back(value_of(ignite::parse_address(address)));
@@ -194,6 +216,7 @@ ignite::ClusterOptions options_of(const std::vector<std::string>& addresses, con
   options.tls.ca_file = ca_file;
   options.tls.certificate_file = certificate_file;
   options.tls.key_file = key_file;
+  options.tls.key_password = key_password;
   return options;
 }
 
@@ -209,14 +232,16 @@ void bind_ignite(nb::module_& module) {
           "__init__",
           [](IgniteCluster* self, const std::vector<std::string>& addresses, const std::string& user,
              const std::string& password, bool tls, const std::string& ca_file,
-             const std::string& certificate_file, const std::string& key_file) {
-            new (self) IgniteCluster(
-                options_of(addresses, user, password, tls, ca_file, certificate_file, key_file));
+             const std::string& certificate_file, const std::string& key_file,
+             const std::string& key_password) {
+            new (self) IgniteCluster(options_of(addresses, user, password, tls, ca_file, certificate_file,
+                                                key_file, key_password));
           },
           nb::arg("addresses"), nb::arg("user"), nb::arg("password"), nb::arg("tls"), nb::arg("ca_file"),
-          nb::arg("certificate_file"), nb::arg("key_file"))
+          nb::arg("certificate_file"), nb::arg("key_file"), nb::arg("key_password"))
       .def("scan", &IgniteCluster::scan, nb::arg("cache"), nb::arg("partitions"))
-      .def("query", &IgniteCluster::query, nb::arg("text"), nb::arg("arguments"), nb::arg("schema"));
+      .def("query", &IgniteCluster::query, nb::arg("text"), nb::arg("arguments"), nb::arg("schema"),
+           nb::arg("page_rows"));
 }
 
 }  // namespace headrace::python

@@ -107,6 +107,10 @@ class PythonMaker {
         raise({Code::kInvalidArgument,
                "an Ignite map has keys that are objects or lists; Python's dict does not"});
       }
+      if (out.contains(key)) {
+        raise({Code::kInvalidArgument,
+               "an Ignite map has two keys that are one in Python, as 1 of an int and of a long, or true"});
+      }
       out[key] = make(group.values[i + 1]);
     }
     return out;

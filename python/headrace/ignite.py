@@ -29,7 +29,7 @@ def dataset(
     addresses: str | Iterable[str] = "localhost:10800",
     *,
     partitions: Iterable[int] = (),
-    user: str = "",
+    username: str = "",
     password: str = "",
     tls: bool = False,
     ca_file: str = "",
@@ -46,7 +46,7 @@ def dataset(
     node answers, `UnauthenticatedError` if the user is refused. Memory: some 20 MB of pages that are read
     ahead, and the rows at hand.
     """
-    cluster = _connect(addresses, user, password, tls, ca_file, certificate_file, key_file)
+    cluster = _connect(addresses, username, password, tls, ca_file, certificate_file, key_file)
     return _all(cluster.scan(cache, list(partitions)).next_page)
 
 
@@ -56,7 +56,7 @@ def examples(
     *,
     columns: Iterable[str] = (),
     partitions: Iterable[int] = (),
-    user: str = "",
+    username: str = "",
     password: str = "",
     tls: bool = False,
     ca_file: str = "",
@@ -73,7 +73,7 @@ def examples(
     Raises what `dataset` raises; and `InvalidArgumentError`, which names the field, if one that is selected
     has no such form: a map, a list of objects.
     """
-    cluster = _connect(addresses, user, password, tls, ca_file, certificate_file, key_file)
+    cluster = _connect(addresses, username, password, tls, ca_file, certificate_file, key_file)
     rows = cluster.scan(cache, list(partitions))
     wanted = list(columns)
     return _all(lambda: rows.next_examples(wanted))
@@ -85,7 +85,8 @@ def query(
     addresses: str | Iterable[str] = "localhost:10800",
     *,
     schema: str = "",
-    user: str = "",
+    page_rows: int = 64,
+    username: str = "",
     password: str = "",
     tls: bool = False,
     ca_file: str = "",
@@ -96,12 +97,14 @@ def query(
 
     `arguments` stand for the "?" of the statement: None, bool, int, float, str, bytes or `uuid.UUID`. Names
     without a schema are looked for in `schema` ("PUBLIC" if empty). The statement runs when this is called.
-    INSERT, UPDATE and the like yield one row that says how many rows changed.
+    INSERT, UPDATE and the like yield one row that says how many rows changed. `page_rows` rows come at once,
+    in a message of at most 512 MiB.
 
-    Raises an error of `headrace.errors`, with the server's words if it refuses the statement.
+    Raises an error of `headrace.errors`, with the server's words if it refuses the statement;
+    `InvalidArgumentError` if two columns have the same name.
     """
-    cluster = _connect(addresses, user, password, tls, ca_file, certificate_file, key_file)
-    return _all(cluster.query(sql, arguments, schema).next_page)
+    cluster = _connect(addresses, username, password, tls, ca_file, certificate_file, key_file)
+    return _all(cluster.query(sql, arguments, schema, page_rows).next_page)
 
 
 def _connect(
@@ -115,7 +118,7 @@ def _connect(
 ) -> _headrace.IgniteCluster:
     listed = [addresses] if isinstance(addresses, str) else list(addresses)
     encrypted = tls or bool(ca_file or certificate_file)
-    return _headrace.IgniteCluster(listed, user, password, encrypted, ca_file, certificate_file, key_file)
+    return _headrace.IgniteCluster(listed, user, password, encrypted, ca_file, certificate_file, key_file, "")
 
 
 def _all(next_page: Callable[[], list[_Row] | None]) -> Iterator[_Row]:

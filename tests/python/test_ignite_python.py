@@ -88,6 +88,18 @@ def test_says_what_is_wrong(address, kittens):
         run("SELEKT 1", address)
 
 
+def test_refuses_columns_of_the_same_name(address):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="two columns are named A; use AS"):
+        run("SELECT 1 AS A, 2 AS A", address)
+
+
+def test_reads_pages_of_any_number_of_rows(address, kittens):
+    for rows in [1, 2, 3]:
+        assert len(list(hr.ignite.query("SELECT ID FROM KITTENS", (), address, page_rows=rows))) == 3
+    with pytest.raises(hr.errors.InvalidArgumentError, match="page_rows is 0"):
+        hr.ignite.query("SELECT 1", (), address, page_rows=0)
+
+
 def test_is_refused_after_a_fork(address, kittens):
     rows = hr.ignite.dataset("KITTENS", address)
     next(rows)  # the others lie in other partitions, so on other pages

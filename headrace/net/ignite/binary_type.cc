@@ -13,6 +13,13 @@ namespace {
 /// Each answer may ask this much at most: an array of so many is no type of a person.
 constexpr std::size_t kFieldLimit = 100'000;
 
+/// How many types that the cluster does not know are kept in mind.
+constexpr std::size_t kUnknownLimit = 10'000;
+
+Error no_description(std::int32_t type_id) {
+  return {Code::kNotFound, concat("the Ignite cluster has no description of the type ", type_id)};
+}
+
 bool read_text(ObjectCursor& cursor, std::string& text) {
   TypeCode code{};
   BytesView bytes;
@@ -156,10 +163,14 @@ Result<std::shared_ptr<const BinaryType>> BinaryTypes::find(std::int32_t type_id
     const std::lock_guard lock(mutex_);
     const auto found = types_.find(type_id);
     if (found != types_.end() && fits(*found->second)) return found->second;
+    if (!schema && unknown_.contains(type_id)) return no_description(type_id);
   }
   HEADRACE_TRY(std::optional<BinaryType> fetched, fetch_(type_id));
   if (!fetched) {
-    return Error{Code::kNotFound, concat("the Ignite cluster has no description of the type ", type_id)};
+    const std::lock_guard lock(mutex_);
+    if (unknown_.size() >= kUnknownLimit) unknown_.clear();
+    unknown_.insert(type_id);
+    return no_description(type_id);
   }
   auto type = std::make_shared<const BinaryType>(*std::move(fetched));
   if (!fits(*type)) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,7 +64,8 @@ class BinaryTypes {
   using Fetch = std::function<Result<std::optional<BinaryType>>(std::int32_t type_id)>;
   explicit BinaryTypes(Fetch fetch) : fetch_(std::move(fetch)) {}
 
-  /// The type with this schema; asks the cluster if either is unknown here. `schema` none: any schema.
+  /// The type with this schema; asks the cluster if either is unknown here. `schema` none: any schema; a type
+  /// that the cluster did not know is then not asked for again.
   /// \error kNotFound  the cluster has no such type, or its type no such schema
   /// \error *          of `fetch`
   Result<std::shared_ptr<const BinaryType>> find(std::int32_t type_id, std::optional<std::int32_t> schema);
@@ -72,6 +74,7 @@ class BinaryTypes {
   Fetch fetch_;
   std::mutex mutex_;
   std::map<std::int32_t, std::shared_ptr<const BinaryType>> types_;  // guarded by mutex_
+  std::set<std::int32_t> unknown_;                                   // guarded by mutex_
 };
 
 }  // namespace headrace::ignite

@@ -87,9 +87,9 @@ Status MessageStream::begin_message() {
   if (length < 1 || static_cast<std::size_t>(length) > limit_bytes_) {
     const std::string other = describe_other_protocol(length_);
     if (!other.empty()) return Error{Code::kUnavailable, other};
-    return Error{Code::kUnavailable,
-                 concat("a message claims ", length, " bytes; the limit is ", limit_bytes_,
-                        ", so this is another protocol or the data is damaged")};
+    return Error{Code::kUnavailable, concat("a message claims ", length, " bytes; the limit is ",
+                                            limit_bytes_, ": if the page is too large, lower page_rows; ",
+                                            "else this is another protocol, or the data is damaged")};
   }
   try {
     message_ = pool_->take(static_cast<std::size_t>(length));
@@ -101,6 +101,7 @@ Status MessageStream::begin_message() {
 }
 
 Result<std::optional<PooledBuffer>> MessageStream::try_receive() {
+  if (!is_sending()) wants_write_ = false;  // TLS may have wanted it for what was received before
   if (!message_) {
     HEADRACE_TRY(const bool has_length, fill(length_, length_filled_));
     if (!has_length) return std::optional<PooledBuffer>();

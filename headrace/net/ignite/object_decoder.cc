@@ -1,6 +1,8 @@
 #include "headrace/net/ignite/object_decoder.h"
 
+#include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "headrace/base/text.h"
 #include "headrace/net/ignite/object_cursor.h"
@@ -8,6 +10,9 @@
 
 namespace headrace::ignite {
 namespace {
+
+/// A shared object takes this beside itself: for its count of owners, and its place among the known ones.
+constexpr std::size_t kSharedBytes = 32 + 96;
 
 /// Where the parts of a complex object lie; offsets in the scope.
 struct ObjectLayout {
@@ -26,17 +31,25 @@ struct ObjectLayout {
   std::size_t field_count() const { return (footer_end - data_end) / entry_bytes(); }
 };
 
+bool can_be_referred_to(TypeCode code) {
+  return code == TypeCode::kComplex || code == TypeCode::kObjectArray || code == TypeCode::kCollection ||
+         code == TypeCode::kMap || code == TypeCode::kEnumArray;
+}
+
 /// Decodes the objects of one scope: the bytes within which references are offsets. A wrapped object's bytes
 /// are a scope of their own.
 class ScopeDecoder {
  public:
-  ScopeDecoder(BytesView scope, BinaryTypes& types) : scope_(scope), budget_(scope.size()), types_(types) {}
+  ScopeDecoder(BytesView scope, BinaryTypes& types, DecodeBudget& budget)
+      : scope_(scope), unread_bytes_(scope.size()), types_(types), budget_(budget) {}
+
+  /// The greatest depth of what was decoded, that of shared objects included.
+  int deepest() const { return deepest_; }
 
   /// Decodes the object at `cursor`, and moves it past.
   Result<Value> decode(ObjectCursor& cursor, int depth) {
     const std::size_t start = cursor.position();
-    if (depth > kObjectDepthLimit)
-      return damaged(start, concat("objects nest deeper than ", kObjectDepthLimit));
+    HEADRACE_CHECK(reach(depth, start));
     HEADRACE_CHECK(spend(1, start));
     TypeCode code{};
     if (!cursor.read(code)) return ended(start);
@@ -75,9 +88,38 @@ class ScopeDecoder {
 
   /// An object that is decoded in its place takes its bytes: more of them are a trick with offsets.
   Status spend(std::size_t bytes, std::size_t at) {
-    if (budget_ < bytes) return damaged(at, "its parts overlap");
-    budget_ -= bytes;
+    if (unread_bytes_ < bytes) return damaged(at, "its parts overlap");
+    unread_bytes_ -= bytes;
     return {};
+  }
+
+  /// Takes memory from the budget, before it is allocated.
+  Status claim(std::size_t bytes, std::size_t at) {
+    if (budget_.bytes < bytes) {
+      return Error{Code::kResourceExhausted,
+                   concat("the Ignite object at byte ", at, " takes more memory than is left for its page; ",
+                          "read fewer rows a page, or store arrays of numbers")};
+    }
+    budget_.bytes -= bytes;
+    return {};
+  }
+
+  Status reach(int depth, std::size_t at) {
+    if (depth > kObjectDepthLimit) return damaged(at, concat("objects nest deeper than ", kObjectDepthLimit));
+    deepest_ = std::max(deepest_, depth);
+    return {};
+  }
+
+  /// Decodes the parts of the object at `start` by `parts`, between which references to it are cycles.
+  template <typename Object, typename Parts>
+  Result<Value> shared(std::shared_ptr<Object> object, std::size_t start, int depth, const Parts& parts) {
+    const int deepest_before = std::exchange(deepest_, depth);
+    known_[start] = {Cycle(), 1};
+    HEADRACE_CHECK(parts());
+    const Known& known =
+        known_[start] = {std::shared_ptr<const Object>(std::move(object)), deepest_ - depth + 1};
+    deepest_ = std::max(deepest_, deepest_before);
+    return known.value;
   }
 
   template <typename T>
@@ -131,7 +173,7 @@ class ScopeDecoder {
       case TypeCode::kClass:
       case TypeCode::kProxy:
       case TypeCode::kJavaSerialized:
-        return opaque(cursor);
+        return opaque(cursor, code);
       case TypeCode::kStringArray:
       case TypeCode::kUuidArray:
       case TypeCode::kDateArray:
@@ -184,12 +226,28 @@ class ScopeDecoder {
     return Value(value);
   }
 
-  Result<Value> opaque(ObjectCursor& cursor) {
-    const BytesView from_here = cursor.bytes().subspan(cursor.position() - 1);
+  /// Whether bytes of an unknown layout hold a reference to an object that begins before them.
+  bool looks_referring(std::size_t begin, std::size_t end) const {
+    for (std::size_t at = begin; at + 5 <= end; ++at) {
+      if (static_cast<TypeCode>(scope_[at]) != TypeCode::kHandle) continue;
+      const auto back = load_little_endian<std::int32_t>(scope_.data() + at + 1);
+      const std::int64_t target = static_cast<std::int64_t>(at) - back;
+      if (target >= 0 && target < static_cast<std::int64_t>(begin) &&
+          can_be_referred_to(static_cast<TypeCode>(scope_[static_cast<std::size_t>(target)]))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Result<Value> opaque(ObjectCursor& cursor, TypeCode code) {
+    const std::size_t start = cursor.position() - 1;
+    const BytesView from_here = cursor.bytes().subspan(start);
     HEADRACE_TRY(const std::size_t size, object_size(from_here));
-    HEADRACE_CHECK(spend(size - 1, cursor.position() - 1));
+    HEADRACE_CHECK(spend(size - 1, start));
     cursor.skip(size - 1);
-    return Value(Opaque{from_here.first(size)});
+    const bool refers_before = code == TypeCode::kProxy && looks_referring(start, start + size);
+    return Value(Opaque{from_here.first(size), refers_before});
   }
 
   Result<Value> group(ObjectCursor& cursor, TypeCode code, int depth) {
@@ -204,13 +262,17 @@ class ScopeDecoder {
         (kinded && !cursor.read(group->kind))) {
       return ended(start);
     }
-    known_[start] = Cycle();
-    for (std::size_t i = 0; i < count * per_count; ++i) {
-      HEADRACE_TRY(Value value, decode(cursor, depth + 1));
-      group->values.push_back(std::move(value));
-    }
-    known_[start] = std::shared_ptr<const Group>(std::move(group));
-    return known_[start];
+    count *= per_count;
+    HEADRACE_CHECK(claim(kSharedBytes + sizeof(Group) + count * sizeof(Value), start));
+    std::vector<Value>& values = group->values;
+    values.reserve(count);
+    return shared(std::move(group), start, depth, [&]() -> Status {
+      for (std::size_t i = 0; i < count; ++i) {
+        HEADRACE_TRY(Value value, decode(cursor, depth + 1));
+        values.push_back(std::move(value));
+      }
+      return {};
+    });
   }
 
   Result<Value> reference(ObjectCursor& cursor, int depth) {
@@ -222,11 +284,13 @@ class ScopeDecoder {
       return damaged(start, "it refers to an object outside");
     }
     const auto at = static_cast<std::size_t>(target);
-    if (const auto found = known_.find(at); found != known_.end()) return found->second;
+    if (const auto found = known_.find(at); found != known_.end()) {
+      HEADRACE_CHECK(reach(depth + found->second.height - 1, start));
+      return found->second.value;
+    }
     // Objects that were rebuilt without their fields may refer to what is not decoded otherwise.
     const auto code = static_cast<TypeCode>(scope_[at]);
-    if (code != TypeCode::kComplex && code != TypeCode::kObjectArray && code != TypeCode::kCollection &&
-        code != TypeCode::kMap && code != TypeCode::kEnumArray) {
+    if (!can_be_referred_to(code)) {
       return damaged(start, concat("it refers to byte ", at, ", where no object lies"));
     }
     ObjectCursor elsewhere(scope_, at);
@@ -242,9 +306,10 @@ class ScopeDecoder {
       return damaged(start, concat("the wrapped object's offset is ", offset));
     }
     HEADRACE_CHECK(spend(inner.size(), start));
-    ScopeDecoder decoder(inner, types_);
+    ScopeDecoder decoder(inner, types_, budget_);
     ObjectCursor at(inner, static_cast<std::size_t>(offset));
     Result<Value> value = decoder.decode(at, depth + 1);
+    deepest_ = std::max(deepest_, decoder.deepest());
     if (!value) return std::move(value).error().in(concat("in the object wrapped at byte ", start));
     return value;
   }
@@ -253,10 +318,17 @@ class ScopeDecoder {
   Result<Value> complex(ObjectCursor& cursor, int depth);
   Status decode_fields(const ObjectLayout& layout, ComplexObject& object, int depth);
 
+  struct Known {
+    Value value;     // Cycle while it is being decoded
+    int height = 1;  // of the tree below it
+  };
+
   BytesView scope_;
-  std::size_t budget_;
+  std::size_t unread_bytes_;
   BinaryTypes& types_;
-  std::unordered_map<std::size_t, Value> known_;  // by offset; Cycle while it is being decoded
+  DecodeBudget& budget_;
+  int deepest_ = 0;
+  std::unordered_map<std::size_t, Known> known_;  // by offset
 };
 
 Result<ObjectLayout> ScopeDecoder::layout(ObjectCursor& cursor, TypeReference& type) const {
@@ -300,10 +372,13 @@ Result<Value> ScopeDecoder::complex(ObjectCursor& cursor, int depth) {
   auto object = std::make_shared<ComplexObject>();
   HEADRACE_TRY(const ObjectLayout parts, layout(cursor, object->reference));
   if (parts.end > cursor.bytes().size()) return ended(parts.start);
-  known_[parts.start] = Cycle();
+  HEADRACE_CHECK(
+      claim(kSharedBytes + sizeof(ComplexObject) + parts.field_count() * sizeof(ComplexObject::Field),
+            parts.start));
   object->user_type = (parts.flags & kUserType) != 0;
   object->has_raw_data = (parts.flags & kHasRawData) != 0;
   object->raw_data = scope_.subspan(parts.raw, parts.data_end - parts.raw);
+  object->raw_refers_before = looks_referring(parts.raw, parts.data_end);
   if (parts.field_count() > 0) {
     const std::int32_t type_id =
         parts.type_id == kUnregisteredType ? name_id(object->reference.class_name) : parts.type_id;
@@ -315,20 +390,21 @@ Result<Value> ScopeDecoder::complex(ObjectCursor& cursor, int depth) {
     } else if (needs_schema || type.error().code != Code::kNotFound) {
       return std::move(type).error();
     }
-    HEADRACE_CHECK(decode_fields(parts, *object, depth));
   }
   cursor.skip(parts.end - cursor.position());
-  known_[parts.start] = std::shared_ptr<const ComplexObject>(std::move(object));
-  return known_[parts.start];
+  ComplexObject& decoded = *object;
+  return shared(std::move(object), parts.start, depth, [&] { return decode_fields(parts, decoded, depth); });
 }
 
 Status ScopeDecoder::decode_fields(const ObjectLayout& parts, ComplexObject& object, int depth) {
+  if (parts.field_count() == 0) return {};
   const bool compact = (parts.flags & kCompactFooter) != 0;
   const TypeSchema* const schema = compact ? object.type->find_schema(parts.schema_id) : nullptr;
   if (compact && schema->fields.size() != parts.field_count()) {
     return damaged(parts.start,
                    concat("it has ", parts.field_count(), " fields, its schema has ", schema->fields.size()));
   }
+  object.fields.reserve(parts.field_count());
   ObjectCursor footer(scope_.first(parts.footer_end), parts.data_end);
   for (std::size_t i = 0; i < parts.field_count(); ++i) {
     ComplexObject::Field& field = object.fields.emplace_back();
@@ -358,7 +434,12 @@ Status ScopeDecoder::decode_fields(const ObjectLayout& parts, ComplexObject& obj
 }  // namespace
 
 Result<Value> decode_object(BytesView bytes, BinaryTypes& types) {
-  ScopeDecoder decoder(bytes, types);
+  DecodeBudget budget;
+  return decode_object(bytes, types, budget);
+}
+
+Result<Value> decode_object(BytesView bytes, BinaryTypes& types, DecodeBudget& budget) {
+  ScopeDecoder decoder(bytes, types, budget);
   ObjectCursor cursor(bytes);
   HEADRACE_TRY(Value value, decoder.decode(cursor, 1));
   if (cursor.remaining() > 0) {

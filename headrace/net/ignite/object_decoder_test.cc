@@ -106,6 +106,59 @@ TEST(ObjectDecoder, TakesLinearTimeForReferencesThatMultiply) {
   EXPECT_EQ(again, bytes);
 }
 
+/// A list of lists, each of which refers to the one before it: flat as bytes, `count` deep as a tree.
+Bytes chain(int count) {
+  Bytes bytes = bytes_of_hex("18");
+  append_little_endian(bytes, std::int32_t{count});
+  append(bytes, bytes_of_hex("01 18 00000000 01"));
+  for (int i = 1; i < count; ++i) {
+    append(bytes, bytes_of_hex("18 01000000 01 66"));
+    append_little_endian(bytes, std::int32_t{i == 1 ? 12 : 17});
+  }
+  return bytes;
+}
+
+TEST(ObjectDecoder, CountsTheDepthThatReferencesMake) {
+  BinaryTypes types(types_of({}));
+  for (const int count : {kObjectDepthLimit, 100'000}) {
+    const Bytes bytes = chain(count);
+    const Result<Value> value = decode_object(bytes, types);
+    ASSERT_FALSE(value) << count;
+    EXPECT_THAT(value.error().message, HasSubstr("deeper than 64"));
+  }
+  const Bytes bytes = chain(kObjectDepthLimit - 1);
+  const Result<Value> value = decode_object(bytes, types);
+  ASSERT_TRUE(value) << value.error().message;
+  EXPECT_TRUE(to_json(*value));
+}
+
+TEST(ObjectDecoder, CountsTheDepthOfSharedObjectsInWrappedOnes) {
+  // A list of a list with a wrapped chain, and of a list of a list with a reference to the first.
+  BinaryTypes types(types_of({}));
+  for (const int count : {kObjectDepthLimit - 6, kObjectDepthLimit - 5}) {
+    const Bytes inner = chain(count);
+    Bytes bytes = bytes_of_hex("18 02000000 01 18 01000000 01 1b");
+    append_little_endian(bytes, static_cast<std::int32_t>(inner.size()));
+    append(bytes, inner);
+    append(bytes, bytes_of_hex("00000000 18 01000000 01 18 01000000 01 66"));
+    append_little_endian(bytes, static_cast<std::int32_t>(bytes.size()) - 1 - 6);
+    EXPECT_EQ(decode_object(bytes, types).has_value(), count == kObjectDepthLimit - 6);
+  }
+}
+
+TEST(ObjectDecoder, TakesMemoryFromTheBudgetBeforeAllocating) {
+  Bytes bytes = bytes_of_hex("18 00001000 01");
+  bytes.resize(bytes.size() + (1 << 20), std::byte{0x65});
+  BinaryTypes types(types_of({}));
+  DecodeBudget budget{.bytes = (sizeof(Value) << 20) + 1000};
+  ASSERT_TRUE(decode_object(bytes, types, budget));
+  EXPECT_LT(budget.bytes, 1000);
+  const Result<Value> second = decode_object(bytes, types, budget);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(second.error().message, HasSubstr("more memory than is left"));
+}
+
 TEST(ObjectDecoder, RefusesFieldsThatOverlapToMultiply) {
   // All 200 fields begin at one object: a list of 20 nulls, a proxy, a wrapped list.
   BinaryType type{.id = 5, .name = "Many"};
@@ -153,6 +206,19 @@ TEST(ObjectDecoder, AsksAgainForATypeThatGotASchema) {
   other[kSchemaIdOffset] = std::byte{8};
   ASSERT_TRUE(decode_object(other, types));
   EXPECT_EQ(asked, 2);
+}
+
+TEST(ObjectDecoder, AsksOnceForATypeThatTheClusterDoesNotKnow) {
+  int asked = 0;
+  BinaryTypes types([&](std::int32_t) -> Result<std::optional<BinaryType>> {
+    ++asked;
+    return std::optional<BinaryType>();
+  });
+  const Bytes bytes =
+      bytes_of_hex("67 01 0b00 06000000 00000000 1f000000 07000000 1a000000 0801 62000000 18");
+  ASSERT_TRUE(decode_object(bytes, types));
+  ASSERT_TRUE(decode_object(bytes, types));
+  EXPECT_EQ(asked, 1);
 }
 
 TEST(ObjectDecoder, CopiesNeitherArraysNorTexts) {

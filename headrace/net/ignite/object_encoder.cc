@@ -86,6 +86,7 @@ class ScopeEncoder {
     return {};
   }
   Status write(const Opaque& opaque) {
+    if (opaque.refers_before) return refused("a proxy refers to an object outside of it");
     append(out_, opaque.bytes);
     return {};
   }
@@ -139,6 +140,7 @@ std::int32_t array_hash(BytesView bytes) {
 
 Status ScopeEncoder::write(const std::shared_ptr<const ComplexObject>& object) {
   if (put_reference(object.get(), TypeCode::kComplex)) return {};
+  if (object->raw_refers_before) return refused("its raw data refer to an object outside of them");
   const std::size_t start = out_.size();
   const int depth = depth_;
   out_.resize(start + kHeaderBytes);

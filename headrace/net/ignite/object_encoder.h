@@ -19,7 +19,8 @@ struct EncodeOptions {
 /// must be registered with the cluster before it gets the object. On an error `out` is as it was.
 /// Time: linear in what is written.
 /// \error kInvalidArgument  the value holds a Cycle, nests deeper than kObjectDepthLimit, takes 2 GiB or
-///                          more, or a map has a key without a value
+///                          more; a map has a key without a value; or a proxy or raw data refer to an object
+///                          outside of them
 Status append_object(const Value& value, const EncodeOptions& options, Bytes& out);
 
 }  // namespace headrace::ignite

@@ -64,6 +64,26 @@ TEST(ObjectEncoder, RefusesWhatCannotBeWritten) {
   EXPECT_THAT(refusal(deep), HasSubstr("deeper than 64"));
 }
 
+TEST(ObjectEncoder, RefusesBytesThatReferToAnObjectBeforeThem) {
+  BinaryTypes types(types_of({}));
+  // A list of an empty list, and of raw data or a proxy with a reference to that list, or to itself.
+  const std::string before = "18 02000000 01  18 00000000 01 ";
+  const std::string raw = "67 01 0500 05000000 00000000 1d000000 00000000 18000000 66 ";
+  const std::string proxy = "23 00000000 18 01000000 01 66 ";
+  const auto message = [&](const std::string& digits) {
+    const Bytes bytes = bytes_of_hex(digits);
+    const Result<Value> value = decode_object(bytes, types);
+    EXPECT_TRUE(value) << value.error().message;
+    Bytes out;
+    const Status status = append_object(*value, {}, out);
+    return status ? "" : status.error().message;
+  };
+  EXPECT_THAT(message(before + raw + "1e000000"), HasSubstr("raw data refer"));
+  EXPECT_EQ(message(before + raw + "1d000000"), "");
+  EXPECT_THAT(message(before + proxy + "11000000"), HasSubstr("proxy refers"));
+  EXPECT_EQ(message(before + proxy + "06000000"), "");
+}
+
 TEST(ObjectEncoder, IsTheInverseOfTheDecoder) {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     RandomValues values(seed);

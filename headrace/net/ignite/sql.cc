@@ -37,6 +37,8 @@ Bytes encode_query(const SqlQuery& query) {
 
 Result<std::unique_ptr<SqlResult>> SqlResult::run(std::shared_ptr<Cluster> cluster, const SqlQuery& query,
                                                   const std::stop_token& stop) {
+  if (query.page_rows < 1)
+    return Error{Code::kInvalidArgument, concat("page_rows is ", query.page_rows, "; give 1 or more")};
   std::unique_ptr<SqlResult> result(new SqlResult(std::move(cluster)));
   Result<Answer> answer = result->cluster_->ask(Operation::kQuerySqlFields, encode_query(query),
                                                 query.is_select ? Repeat::kSafe : Repeat::kUnsafe, {}, stop);

@@ -20,7 +20,8 @@ struct SqlQuery {
   std::vector<Bytes> arguments{};
   /// Where names without a schema are looked for; empty: PUBLIC.
   std::string schema{};
-  std::int32_t page_rows = 1024;
+  /// A page of so many rows must fit into one message (ConnectionOptions::message_limit_bytes).
+  std::int32_t page_rows = 64;
   /// Says that the statement is a SELECT; any other is then refused, and a lost connection lets it be sent
   /// again, as long as no row was given.
   bool is_select = false;
@@ -38,6 +39,7 @@ struct SqlPage {
 class SqlResult {
  public:
   /// Runs the statement and waits for its first page.
+  /// \error kInvalidArgument  `page_rows` is less than 1
   /// \error kUnknown  the node refuses the statement, in its words; or the connection was lost, so that
   ///                  nobody knows if it was carried out. Otherwise as Cluster::call.
   static Result<std::unique_ptr<SqlResult>> run(std::shared_ptr<Cluster> cluster, const SqlQuery& query,

@@ -63,6 +63,7 @@ struct PrimitiveArray {
 /// The encoded object, code included, where only Java can read it: a class, a proxy, Java's serialization.
 struct Opaque {
   BytesView bytes;
+  bool refers_before = false;  // to an object before `bytes`: elsewhere, that would be another one
 };
 /// A reference to an object that it lies in. Following one would never end.
 struct Cycle {};
@@ -97,6 +98,7 @@ struct ComplexObject {
   std::vector<Field> fields;  // in the order of the schema
   bool has_raw_data = false;
   BytesView raw_data;  // what a class wrote without names; only the class can read it
+  bool raw_refers_before = false;  // as Opaque::refers_before
 };
 
 /// The code with which a value is encoded; kComplex for null: a field that is null may hold any object.
