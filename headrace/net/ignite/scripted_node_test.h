@@ -67,6 +67,14 @@ class Peer {
     append_little_endian(refusal, std::int32_t{2000});
     send_message(refusal);
   }
+  void refuse(std::int64_t request, std::int32_t status, std::string_view why) {
+    Bytes response;
+    append_little_endian(response, request);
+    append_little_endian(response, std::int16_t{1});
+    append_little_endian(response, status);
+    append_string(response, why);
+    send_message(response);
+  }
   void answer(std::int64_t request, BytesView body) {
     Bytes response;
     append_little_endian(response, request);
