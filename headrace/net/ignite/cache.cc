@@ -200,7 +200,7 @@ Result<std::int64_t> Cache::size(const std::stop_token& stop) {
 }
 
 Status Cache::clear(const std::stop_token& stop) {
-  HEADRACE_CHECK(call(Operation::kCacheClear, begin_body(), Repeat::kSafe, {}, stop));
+  HEADRACE_CHECK(call(Operation::kCacheClear, begin_body(), Repeat::kUnsafe, {}, stop));
   return {};
 }
 

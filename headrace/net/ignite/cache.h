@@ -71,6 +71,7 @@ class Cache {
                                                   const std::stop_token& stop = {});
   /// The number of entries, each counted once.
   Result<std::int64_t> size(const std::stop_token& stop = {});
+  /// Removes all entries, also those that others put meanwhile. Unsafe.
   Status clear(const std::stop_token& stop = {});
 
   const std::string& name() const { return name_; }

@@ -8,6 +8,15 @@ namespace headrace::ignite {
 
 using std::chrono::steady_clock;
 
+namespace {
+
+void prefer(const Address& address, std::vector<Address>& addresses) {
+  std::erase(addresses, address);
+  addresses.insert(addresses.begin(), address);
+}
+
+}  // namespace
+
 // The right to open a connection. Thread-safe as the cluster is.
 class Cluster::Turn {
  public:
@@ -59,7 +68,7 @@ Status Cluster::identify_all(const Address& connected, const std::stop_token& st
   for (const Address& address : options_.addresses) {
     if (address == connected) continue;
     Result<std::shared_ptr<Connection>> opened = open({address}, {}, stop);
-    if (!opened && opened.error().code != Code::kUnavailable) return std::move(opened).error();
+    if (!opened && opened.error().code == Code::kCancelled) return std::move(opened).error();
   }
   return {};
 }
@@ -82,15 +91,18 @@ Status Cluster::learn_endpoints(Connection& connection, const std::stop_token& s
       continue;
     }
     // An address that the user gave is one that works from here.
-    const auto given = std::ranges::find_if(endpoint.addresses, [&](const Address& address) {
-      return std::ranges::find(options_.addresses, address) != options_.addresses.end();
-    });
-    node.addresses =
-        given != endpoint.addresses.end() ? std::vector<Address>{*given} : std::move(endpoint.addresses);
+    const auto given =
+        std::ranges::find_if(endpoint.addresses, [&](const Address& address) { return is_given(address); });
+    node.addresses = given != endpoint.addresses.end() ? std::vector<Address>{*given} : endpoint.addresses;
+    if (node.worked) prefer(*node.worked, node.addresses);
     nodes.emplace(endpoint.id, std::move(node));
   }
   nodes_ = std::move(nodes);
   return {};
+}
+
+bool Cluster::is_given(const Address& address) const {
+  return std::ranges::find(options_.addresses, address) != options_.addresses.end();
 }
 
 std::vector<NodeId> Cluster::nodes() const {
@@ -115,16 +127,17 @@ std::shared_ptr<Connection> Cluster::connected(const std::optional<NodeId>& want
 
 std::vector<Address> Cluster::to_try(const std::optional<NodeId>& wanted, Time now) {
   const std::scoped_lock lock(mutex_);
-  std::vector<Address> addresses;
   if (wanted) {
     const auto node = nodes_.find(*wanted);
     if (node == nodes_.end() || node->second.retry_at > now) return {};
     return node->second.addresses;
   }
-  for (const auto& [id, node] : nodes_)
-    if (node.retry_at <= now) addresses.insert(addresses.end(), node.addresses.begin(), node.addresses.end());
-  for (const Address& address : options_.addresses)
-    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  std::vector<Address> addresses = options_.addresses;
+  for (const auto& [id, node] : nodes_) {
+    if (node.retry_at > now) continue;
+    for (const Address& address : node.addresses)
+      if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  }
   return addresses;
 }
 
@@ -133,11 +146,11 @@ void Cluster::keep(const std::shared_ptr<Connection>& connection) {
   const NodeId id = connection->agreement().node;
   auto node = nodes_.find(id);
   if (node == nodes_.end())
-    node = nodes_
-               .emplace(id, Node{.addresses = {connection->address()},
-                                 .backoff = Backoff(options_.backoff, options_.seed ^ nodes_.size())})
-               .first;
+    node =
+        nodes_.emplace(id, Node{.backoff = Backoff(options_.backoff, options_.seed ^ nodes_.size())}).first;
   node->second.connection = connection;
+  node->second.worked = connection->address();
+  prefer(connection->address(), node->second.addresses);
   node->second.retry_at = {};
   node->second.backoff = Backoff(options_.backoff, options_.seed ^ nodes_.size());
 }
@@ -147,6 +160,7 @@ Result<std::shared_ptr<Connection>> Cluster::open(const std::vector<Address>& ad
                                                   const std::optional<NodeId>& wanted,
                                                   const std::stop_token& stop) {
   Error last{Code::kUnavailable, "no node of the Ignite cluster can be reached now"};
+  std::optional<Error> refused;
   for (const Address& address : addresses) {
     Result<std::shared_ptr<Connection>> opened =
         Connection::open(connector_, address, options_.connection, pool_, stop);
@@ -156,12 +170,15 @@ Result<std::shared_ptr<Connection>> Cluster::open(const std::vector<Address>& ad
       continue;  // another node has its address now
     }
     last = std::move(opened).error();
-    if (last.code == Code::kCancelled || last.code == Code::kUnauthenticated) return last;
+    if (last.code == Code::kCancelled) return last;
+    if (last.code != Code::kUnauthenticated) continue;
+    if (is_given(address)) refused = last;
+    last.code = Code::kUnavailable;  // a certificate may not hold the address that the node reports
   }
   const std::scoped_lock lock(mutex_);
   if (const auto node = wanted ? nodes_.find(*wanted) : nodes_.end(); node != nodes_.end())
     node->second.retry_at = steady_clock::now() + node->second.backoff.next();
-  return last;
+  return refused ? *refused : last;
 }
 
 Result<std::shared_ptr<Connection>> Cluster::connection(const std::optional<NodeId>& node,

@@ -55,7 +55,8 @@ class Cluster {
   using Time = Connection::Time;
 
   /// Connects to the first address that answers, and learns the others' from it.
-  /// \error kInvalidArgument  no address; otherwise as Connection::open, for the last address
+  /// \error kInvalidArgument  no address; otherwise as Connection::open; kUnauthenticated if one address
+  /// refuses the user and none works
   static Result<std::shared_ptr<Cluster>> connect(ClusterOptions options, const std::stop_token& stop = {});
 
   /// Sends a request and waits for the response: to `node` if it is given and can be reached, otherwise to
@@ -82,7 +83,8 @@ class Cluster {
 
  private:
   struct Node {
-    std::vector<Address> addresses{};
+    std::vector<Address> addresses{};  // in the order of trying
+    std::optional<Address> worked{};   // the one that led to it last
     std::shared_ptr<Connection> connection{};
     Time retry_at{};
     Backoff backoff;
@@ -98,6 +100,7 @@ class Cluster {
   std::vector<Address> to_try(const std::optional<NodeId>& node, Time now);
   Result<std::shared_ptr<Connection>> open(const std::vector<Address>& addresses,
                                            const std::optional<NodeId>& node, const std::stop_token& stop);
+  bool is_given(const Address& address) const;
   void keep(const std::shared_ptr<Connection>& connection);
   Status learn_endpoints(Connection& connection, const std::stop_token& stop);
   Status identify_all(const Address& connected, const std::stop_token& stop);

@@ -239,6 +239,17 @@ Status Connection::await(std::int64_t request, Time until, const std::stop_token
       lock, [&] { return slot->second.outcome.has_value(); }, until, stop);
 }
 
+Status Connection::await_or_lose(std::int64_t request, Time until, std::chrono::milliseconds silence,
+                                 const std::stop_token& stop) {
+  while (true) {
+    const Time asked = steady_clock::now();
+    Status awaited = await(request, std::min(until, asked + silence), stop);
+    if (awaited || awaited.error().code != Code::kDeadlineExceeded) return awaited;
+    if (steady_clock::now() >= until) return awaited;
+    if (last_received() < asked) lose("it sends nothing any more");
+  }
+}
+
 Result<Response> Connection::receive(std::int64_t request, Time until, const std::stop_token& stop) {
   const Status awaited = await(request, until, stop);
   const std::scoped_lock lock(mutex_);

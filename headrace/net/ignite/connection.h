@@ -58,6 +58,10 @@ class Connection {
   /// must follow.
   /// \error kDeadlineExceeded, kCancelled, kUnavailable
   Status await(std::int64_t request, Time until, const std::stop_token& stop = {});
+  /// As `await`. A node that sends nothing at all for `silence` has stalled: the connection ends, so that
+  /// there is time to ask another.
+  Status await_or_lose(std::int64_t request, Time until, std::chrono::milliseconds silence,
+                       const std::stop_token& stop = {});
   /// Waits for the response.
   /// \error kUnavailable       the connection is lost, or the node is stopping: whether the request was
   ///                           carried out is unknown

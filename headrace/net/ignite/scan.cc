@@ -26,6 +26,8 @@ bool may_start_again(Code code) { return code == Code::kUnavailable || code == C
 struct Scan::Part {
   std::int32_t partition = 0;
   std::int32_t page_rows = 0;
+  std::int32_t page_rows_limit = kPageRowsLimit;
+  std::optional<Backoff> backoff{};  // since its last page it was begun again
   std::shared_ptr<Connection> connection{};
   std::int64_t request = 0;
   std::optional<std::int64_t> cursor{};  // none: the first page was asked for
@@ -36,10 +38,7 @@ struct Scan::Part {
 };
 
 Scan::Scan(const Cache& cache, ScanOptions options)
-    : cache_(cache),
-      options_(std::move(options)),
-      backoff_(cache.cluster().options().backoff, cache.cluster().options().seed),
-      last_progress_(steady_clock::now()) {
+    : cache_(cache), options_(std::move(options)), last_progress_(steady_clock::now()) {
   options_.open_cursors = std::max<std::size_t>(options_.open_cursors, 1);
 }
 
@@ -85,18 +84,22 @@ Scan::~Scan() {
       ObjectCursor cursor(first->body());
       std::int64_t id = 0;
       if (cursor.read(id)) part->cursor = id;
-    } else {
+    } else if (first.error().code == Code::kDeadlineExceeded) {
       part->connection->lose("a scan ended while it opened a cursor");  // which closes the cursor
     }
     idle_.push_back(std::move(part));
   }
-  for (const std::unique_ptr<Part>& part : idle_) {
-    if (!part->cursor) continue;
-    Bytes body;
-    append_little_endian(body, *part->cursor);
-    if (const Result<std::int64_t> request = part->connection->send(Operation::kResourceClose, body, until))
-      part->connection->abandon(*request);
-  }
+  for (const std::unique_ptr<Part>& part : idle_) close_cursor(*part, until);
+}
+
+// Does nothing on a lost connection, with which the cursor went.
+void Scan::close_cursor(Part& part, Time until) {
+  if (!part.cursor) return;
+  Bytes body;
+  append_little_endian(body, *part.cursor);
+  part.cursor.reset();
+  if (const Result<std::int64_t> request = part.connection->send(Operation::kResourceClose, body, until))
+    part.connection->abandon(*request);
 }
 
 Scan::Time Scan::deadline() const { return steady_clock::now() + cache_.cluster().options().call_timeout; }
@@ -132,7 +135,7 @@ Status Scan::fill(const std::stop_token& stop) {
 
 Status Scan::request_first_page(std::unique_ptr<Part> part, const std::stop_token& stop) {
   if (Status checked = check_nodes(stop); !checked) return handle(std::move(part), checked.error(), stop);
-  part->page_rows = rows_of_page();
+  part->page_rows = std::min(rows_of_page(), part->page_rows_limit);
   Bytes body;
   append_little_endian(body, cache_.id());
   append_little_endian(body, std::uint8_t{0});  // no flags
@@ -175,26 +178,44 @@ Status Scan::handle(std::unique_ptr<Part> part, Error error, const std::stop_tok
     return {};
   }
   if (may_start_again(error.code)) return start_again(std::move(part), std::move(error), stop);
-  return std::move(error).in(
-      concat("scan of cache \"", printable_line(cache_.name(), 200), "\", partition ", part->partition));
+  return fail(std::move(part), std::move(error));
+}
+
+// The destructor closes the cursor.
+Error Scan::fail(std::unique_ptr<Part> part, Error error) {
+  error = std::move(error).in(described(*part));
+  idle_.push_back(std::move(part));
+  return error;
+}
+
+std::string Scan::described(const Part& part) const {
+  return concat("scan of cache \"", printable_line(cache_.name(), 200), "\", partition ", part.partition);
 }
 
 Status Scan::start_again(std::unique_ptr<Part> part, Error why, const std::stop_token& stop) {
   const auto give_up = [&](std::string_view reason) {
-    return Error{Code::kUnavailable,
-                 concat("scan of cache \"", printable_line(cache_.name(), 200), "\", partition ",
-                        part->partition, ": ", reason, ": ", why.message)};
+    return fail(std::move(part), {Code::kUnavailable, concat(reason, ": ", why.message)});
   };
   if (!part->is_remembered)
     return give_up("it gave more keys than remembered_bytes allows, so it cannot be read on elsewhere");
   if (steady_clock::now() - last_progress_ > cache_.cluster().options().call_timeout)
     return give_up("no node could go on");
-  if (!sleep_unless_stopped(backoff_.next(), stop)) return Error{Code::kCancelled, "stopped by the caller"};
-  part->cursor.reset();
+  if (!part->backoff) {
+    part->backoff.emplace(cache_.cluster().options().backoff, cache_.cluster().options().seed);
+  } else if (!sleep_unless_stopped(part->backoff->next(), stop)) {
+    return fail(std::move(part), {Code::kCancelled, "stopped by the caller"});
+  }
+  // A page beyond the limit of a message ends the connection, and nobody can tell whose page it was.
+  part->page_rows_limit = std::max(part->page_rows / 2, 1);
+  begin_again(std::move(part));
+  return {};
+}
+
+void Scan::begin_again(std::unique_ptr<Part> part) {
+  close_cursor(*part, steady_clock::now() + kClosingTime);
   part->connection.reset();
   part->skip = {part->given.begin(), part->given.end()};
   to_open_.push_front(std::move(part));
-  return {};
 }
 
 // Rows of a partition without a living copy are gone, and no node says so by itself.
@@ -214,6 +235,15 @@ Status Scan::check_nodes(const std::stop_token& stop) {
 }
 
 Result<std::optional<Page>> Scan::next_page(const std::stop_token& stop) {
+  if (failed_) return *failed_;
+  last_progress_ = steady_clock::now();  // the time that the caller took does not count
+  Result<std::optional<Page>> page = find_page(stop);
+  if (!page) failed_ = page.error();
+  return page;
+}
+
+Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
+  Backoff backoff(cache_.cluster().options().backoff, cache_.cluster().options().seed);
   while (true) {
     HEADRACE_CHECK(fill(stop));
     if (waiting_.empty() && to_open_.empty() && idle_.empty()) {
@@ -223,15 +253,19 @@ Result<std::optional<Page>> Scan::next_page(const std::stop_token& stop) {
       if (!may_start_again(checked.error().code) ||
           steady_clock::now() - last_progress_ > cache_.cluster().options().call_timeout)
         return std::move(checked).error();
-      if (!sleep_unless_stopped(backoff_.next(), stop))
+      if (!sleep_unless_stopped(backoff.next(), stop))
         return Error{Code::kCancelled, "stopped by the caller"};
       continue;
     }
     if (waiting_.empty()) continue;
+    // Until its response is there, a part stays in waiting_: the response may tell of a cursor to close.
+    Status awaited = await(*waiting_.front(), stop);
+    if (!awaited && awaited.error().code != Code::kUnavailable)
+      return std::move(awaited).error().in(described(*waiting_.front()));
     std::unique_ptr<Part> part = std::move(waiting_.front());
     waiting_.pop_front();
     reserved_bytes_ -= part->reserved_bytes;
-    Result<Response> response = receive(*part, stop);
+    Result<Response> response = part->connection->receive(part->request, deadline(), stop);
     if (!response) {
       HEADRACE_CHECK(handle(std::move(part), std::move(response).error(), stop));
       continue;
@@ -242,37 +276,26 @@ Result<std::optional<Page>> Scan::next_page(const std::stop_token& stop) {
 }
 
 // A node that sends nothing at all for a third of the time has stalled: there is time left to ask another.
-Result<Response> Scan::receive(const Part& part, const std::stop_token& stop) {
-  Connection& connection = *part.connection;
-  const Time until = deadline();
-  const auto silence = cache_.cluster().options().call_timeout / 3;
-  while (true) {
-    const Time asked = steady_clock::now();
-    const Status awaited = connection.await(part.request, std::min(until, asked + silence), stop);
-    if (awaited || awaited.error().code != Code::kDeadlineExceeded || steady_clock::now() >= until) break;
-    if (connection.last_received() < asked) connection.lose("it sends nothing any more");
-  }
-  return connection.receive(part.request, until, stop);
+Status Scan::await(const Part& part, const std::stop_token& stop) {
+  const std::chrono::milliseconds time = cache_.cluster().options().call_timeout;
+  return part.connection->await_or_lose(part.request, deadline(), time / 3, stop);
 }
 
 Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response response,
                                             const std::stop_token& stop) {
-  ObjectCursor cursor(response.body());
-  if (std::int64_t id = 0; !part->cursor) {
-    if (!cursor.read(id)) return malformed("the number of a cursor");
-    part->cursor = id;
-  }
   Page page{.response = {}, .partition = part->partition, .rows = {}};
-  HEADRACE_CHECK(read_rows(cursor, *part, page));
-  std::uint8_t has_more = 0;
-  if (!cursor.read(has_more)) return malformed("the end of a page");
+  bool has_more = false;
+  if (Status parsed = parse(response, *part, page, has_more); !parsed)
+    return fail(std::move(part), std::move(parsed).error());
   last_progress_ = steady_clock::now();
-  if (!page.rows.empty())
-    row_bytes_ =
-        std::max({response.body().size() / page.rows.size(), row_bytes_ - row_bytes_ / 8, std::size_t{1}});
-  if (has_more != 0) {
+  part->backoff.reset();
+  if (has_more) {
     remember(*part, page);
-    idle_.push_back(std::move(part));
+    if (is_worth_larger_pages(*part)) {
+      begin_again(std::move(part));
+    } else {
+      idle_.push_back(std::move(part));
+    }
     HEADRACE_CHECK(fill(stop));
   } else {
     forget(*part);
@@ -282,7 +305,19 @@ Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response
   return std::optional<Page>(std::move(page));
 }
 
-Status Scan::read_rows(ObjectCursor& cursor, const Part& part, Page& page) const {
+// A cursor keeps the size of its pages; another one costs the rows given so far once more.
+bool Scan::is_worth_larger_pages(const Part& part) const {
+  const std::int32_t rows = std::min(rows_of_page(), part.page_rows_limit);
+  return part.is_remembered && part.page_rows <= rows / 4 &&
+         part.given.size() <= static_cast<std::size_t>(rows / 4);
+}
+
+Status Scan::parse(const Response& response, Part& part, Page& page, bool& has_more) {
+  ObjectCursor cursor(response.body());
+  if (std::int64_t id = 0; !part.cursor) {
+    if (!cursor.read(id)) return malformed("the number of a cursor");
+    part.cursor = id;
+  }
   std::size_t count = 0;
   if (!cursor.read_count(2, count)) return malformed("the number of a page's rows");
   page.rows.reserve(count);
@@ -291,6 +326,11 @@ Status Scan::read_rows(ObjectCursor& cursor, const Part& part, Page& page) const
     HEADRACE_TRY(const BytesView value, take_object(cursor));
     if (part.skip.empty() || !part.skip.contains(hash_of(key))) page.rows.push_back({key, value});
   }
+  std::uint8_t flag = 0;
+  if (!cursor.read(flag)) return malformed("the end of a page");
+  has_more = flag != 0;
+  if (count > 0)
+    row_bytes_ = std::max({response.body().size() / count, row_bytes_ - row_bytes_ / 8, std::size_t{1}});
   return {};
 }
 

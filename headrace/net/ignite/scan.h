@@ -61,7 +61,8 @@ class Scan {
   /// Closes its cursors; waits up to two seconds for those that a node is just opening.
   ~Scan();
 
-  /// The next page, never empty; none: all rows were given. After an error the scan is of no more use.
+  /// The next page, never empty; none: all rows were given. After an error the scan gives
+  /// that error again.
   /// \error kUnavailable       a node was lost, and no other could go on within the cluster's call_timeout
   /// \error kDeadlineExceeded  a page did not arrive within the cluster's call_timeout
   /// \error kDataLoss          more nodes left than the cache has backups, so rows may be missing; or a page
@@ -79,10 +80,16 @@ class Scan {
   Status request_next_page(std::unique_ptr<Part> part, const std::stop_token& stop);
   Status start_again(std::unique_ptr<Part> part, Error why, const std::stop_token& stop);
   Status handle(std::unique_ptr<Part> part, Error error, const std::stop_token& stop);
-  Result<Response> receive(const Part& part, const std::stop_token& stop);
+  Error fail(std::unique_ptr<Part> part, Error error);
+  void begin_again(std::unique_ptr<Part> part);
+  static void close_cursor(Part& part, Time until);
+  std::string described(const Part& part) const;
+  Result<std::optional<Page>> find_page(const std::stop_token& stop);
+  Status await(const Part& part, const std::stop_token& stop);
   Result<std::optional<Page>> take_page(std::unique_ptr<Part> part, Response response,
                                         const std::stop_token& stop);
-  Status read_rows(ObjectCursor& cursor, const Part& part, Page& page) const;
+  Status parse(const Response& response, Part& part, Page& page, bool& has_more);
+  bool is_worth_larger_pages(const Part& part) const;
   void remember(Part& part, const Page& page);
   void forget(Part& part);
   bool may_request(std::int32_t rows) const;
@@ -92,7 +99,6 @@ class Scan {
 
   Cache cache_;
   ScanOptions options_;
-  Backoff backoff_;
   std::int32_t backups_ = 0;
   std::vector<NodeId> nodes_at_start_{};
   std::shared_ptr<const PartitionMap> map_{};  // checked
@@ -103,6 +109,7 @@ class Scan {
   std::size_t reserved_bytes_ = 0;               // for waiting_
   std::size_t remembered_ = 0;                   // hashes
   Time last_progress_{};
+  std::optional<Error> failed_{};
 };
 
 }  // namespace headrace::ignite

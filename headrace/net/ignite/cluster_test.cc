@@ -1,0 +1,127 @@
+// Faults that real nodes do not make on request: scripted ones make them.
+
+#include "headrace/net/ignite/cluster.h"
+
+#include <gmock/gmock.h>
+
+#include "headrace/net/ignite/cache.h"
+#include "headrace/net/ignite/scripted_node_test.h"
+
+namespace headrace::ignite {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+ClusterOptions options_for(const ScriptedNode& node) {
+  return {.addresses = {node.address()}, .call_timeout = milliseconds(20'000)};
+}
+
+TEST(IgniteCluster, AConnectionThatEndedWhileIdleIsReplacedEvenForUnsafeRequests) {
+  ScriptedNode node({[](Peer& peer) { peer.accept_handshake(); },
+                     [](Peer& peer) {
+                       peer.accept_handshake();
+                       peer.answer(peer.read_request(), Bytes{std::byte{1}});
+                       peer.read_message();
+                     }});
+  auto options = options_for(node);
+  options.connection.version = {1, 7, 0};
+  Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options);
+  ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
+  node.wait_until_played(1);
+  const Result<Response> response = (*cluster)->call(Operation::kCachePutIfAbsent, {}, Repeat::kUnsafe);
+  EXPECT_TRUE(response.has_value()) << response.error().message;
+}
+
+TEST(IgniteCluster, AnUnsafeRequestIsNotRepeatedAndASafeOneIs) {
+  for (const Repeat repeat : {Repeat::kSafe, Repeat::kUnsafe}) {
+    std::vector<ScriptedNode::Script> scripts{[](Peer& peer) {
+      peer.accept_handshake();
+      EXPECT_GT(peer.read_request(), 0);
+    }};
+    if (repeat == Repeat::kSafe)
+      scripts.emplace_back([](Peer& peer) {
+        peer.accept_handshake();
+        peer.answer(peer.read_request(), {});
+        peer.read_message();
+      });
+    ScriptedNode node(std::move(scripts));
+    const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options_for(node));
+    ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
+    const Result<Response> response = (*cluster)->call(Operation::kCachePut, {}, repeat);
+    EXPECT_EQ(response.has_value(), repeat == Repeat::kSafe);
+    if (response) continue;
+    EXPECT_EQ(response.error().code, Code::kUnknown);
+    EXPECT_THAT(response.error().message, HasSubstr("unknown"));
+  }
+}
+
+TEST(IgniteCluster, ClearIsNotRepeated) {
+  ScriptedNode node({[](Peer& peer) {
+                       peer.accept_handshake();
+                       EXPECT_EQ(peer.next_request().operation, Operation::kCacheClear);
+                     },
+                     [](Peer& peer) {
+                       peer.accept_handshake();
+                       while (const std::int64_t request = peer.read_request()) peer.answer(request, {});
+                     }});
+  const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options_for(node));
+  ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
+  const Status cleared = Cache(*cluster, "films").clear();
+  ASSERT_FALSE(cleared.has_value());
+  EXPECT_EQ(cleared.error().code, Code::kUnknown);
+}
+
+// The body of an answer that tells of one node.
+Bytes endpoint_of(const NodeId& id, const Address& address) {
+  Bytes body;
+  append_little_endian(body, std::int64_t{1});
+  append_little_endian(body, std::int32_t{1});
+  append_little_endian(body, id.high);
+  append_little_endian(body, id.low);
+  append_little_endian(body, std::int32_t{address.port});
+  append_little_endian(body, std::int32_t{1});
+  append_string(body, address.host);
+  return body;
+}
+
+// As with TLS, where the certificate holds the name that the user gave, and nodes report numbers.
+TEST(IgniteCluster, TheAddressThatWorkedIsTriedBeforeTheReportedOne) {
+  constexpr NodeId kId{.high = 1, .low = 2};
+  const auto refuse = [](Peer& peer) { peer.refuse_user(); };
+  ScriptedNode reported({refuse, refuse, refuse});
+  const auto first = [&](Peer& peer) {
+    peer.accept_handshake(kId, kTellsEndpoints);
+    peer.answer(peer.read_request(), endpoint_of(kId, reported.address()));
+    EXPECT_GT(peer.read_request(), 0);  // and then the connection is lost
+  };
+  const auto second = [&](Peer& peer) {
+    peer.accept_handshake(kId, kTellsEndpoints);
+    while (const std::int64_t request = peer.read_request()) peer.answer(request, {});
+  };
+  for (const std::optional<NodeId>& wanted : {std::optional<NodeId>(), std::optional<NodeId>(kId)}) {
+    ScriptedNode given({first, second});
+    const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options_for(given));
+    ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
+    const Result<Response> response = (*cluster)->call(Operation::kCacheGet, {}, Repeat::kSafe, wanted);
+    EXPECT_TRUE(response.has_value()) << response.error().message;
+    EXPECT_EQ(reported.played(), 0);
+  }
+}
+
+TEST(IgniteCluster, AnAddressThatRefusesIsAnErrorOnlyIfNoneWorks) {
+  const auto refuse = [](Peer& peer) { peer.refuse_user(); };
+  ScriptedNode refusing({refuse, refuse, refuse});
+  ScriptedNode working({[](Peer& peer) {
+    peer.accept_handshake();
+    peer.read_message();
+  }});
+  auto options = options_for(refusing);
+  EXPECT_EQ(Cluster::connect(options).error().code, Code::kUnauthenticated);
+  options.addresses.push_back(working.address());
+  const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options);
+  EXPECT_TRUE(cluster.has_value()) << cluster.error().message;
+}
+
+}  // namespace
+}  // namespace headrace::ignite

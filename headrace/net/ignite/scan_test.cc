@@ -1,0 +1,220 @@
+// Faults during a scan that real nodes do not make on request: a scripted one makes them.
+
+#include "headrace/net/ignite/scan.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "headrace/net/ignite/scripted_node_test.h"
+
+namespace headrace::ignite {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr NodeId kScannedNode{.high = 1, .low = 1};
+constexpr std::int64_t kRowsOfPartition = 1000;
+
+Bytes map_of(std::int32_t cache, std::int32_t partitions) {
+  Bytes body;
+  append_little_endian(body, std::int64_t{1});
+  append_little_endian(body, std::int32_t{0});
+  append_little_endian(body, std::int32_t{1});  // one group
+  append_little_endian(body, std::uint8_t{1});
+  append_little_endian(body, std::int32_t{1});  // of one cache
+  append_little_endian(body, cache);
+  append_little_endian(body, std::int32_t{0});
+  append_little_endian(body, std::int32_t{1});  // at one node
+  append_little_endian(body, TypeCode::kUuid);
+  append_little_endian(body, kScannedNode.high);
+  append_little_endian(body, kScannedNode.low);
+  append_little_endian(body, partitions);
+  for (std::int32_t i = 0; i < partitions; ++i) append_little_endian(body, i);
+  return body;
+}
+
+// Serves one cache, whose partitions have `kRowsOfPartition` rows each.
+class ScannedCache {
+ public:
+  explicit ScannedCache(std::int32_t partitions) : partitions_(partitions) {}
+
+  // Shakes hands, and answers until the client closes or `answers_left` is used up.
+  void serve(Peer& peer, int answers_left = 1'000'000) {
+    peer.accept_handshake(kScannedNode);
+    cursors_.clear();
+    while (answers_left-- > 0) {
+      const ScriptedRequest request = peer.next_request();
+      if (request.number == 0) return;
+      peer.answer(request.number, answer_to(request));
+    }
+  }
+  // The pages that were asked for.
+  int pages() const { return pages_; }
+  std::size_t open_cursors() const { return cursors_.size(); }
+  Bytes answer_to(const ScriptedRequest& request) {
+    if (request.operation == Operation::kCacheGetConfiguration) return Bytes(12);
+    if (request.operation == Operation::kCachePartitions) return map_of(java_hash("films"), partitions_);
+    if (request.operation == Operation::kResourceClose) {
+      cursors_.erase(load_little_endian<std::int64_t>(request.body.data()));
+      return {};
+    }
+    Bytes body;
+    std::int64_t id = next_cursor_;
+    if (request.operation == Operation::kQueryScan) {
+      ++next_cursor_;
+      append_little_endian(body, id);
+      cursors_[id] = {.page_rows = load_little_endian<std::int32_t>(request.body.data() + 6),
+                      .next = load_little_endian<std::int32_t>(request.body.data() + 10) * kRowsOfPartition};
+    } else {
+      id = load_little_endian<std::int64_t>(request.body.data());
+    }
+    append_page(id, body);
+    return body;
+  }
+
+ private:
+  struct Cursor {
+    std::int32_t page_rows = 0;
+    std::int64_t next = 0;
+  };
+  void append_page(std::int64_t id, Bytes& body) {
+    ++pages_;
+    Cursor& cursor = cursors_[id];
+    const std::int64_t left = kRowsOfPartition - cursor.next % kRowsOfPartition;
+    const std::int64_t count = std::min<std::int64_t>(cursor.page_rows, left);
+    append_little_endian(body, static_cast<std::int32_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      append(body, encode_long(cursor.next));
+      append(body, encode_long(cursor.next++));
+    }
+    append_little_endian(body, std::uint8_t{count < left});
+    if (count == left) cursors_.erase(id);
+  }
+
+  const std::int32_t partitions_;
+  std::int64_t next_cursor_ = 1;
+  std::map<std::int64_t, Cursor> cursors_{};
+  int pages_ = 0;
+};
+
+std::shared_ptr<Cluster> connected_to(const ScriptedNode& node, ClusterOptions options) {
+  options.addresses = {node.address()};
+  return *Cluster::connect(options);
+}
+
+std::unique_ptr<Scan> scan_of(const std::shared_ptr<Cluster>& cluster, const ScanOptions& options) {
+  return *Scan::open(Cache(cluster, "films"), options);
+}
+
+// Reads on to the end; fails unless each row came once.
+void expect_rest(Scan& scan, std::multiset<std::int64_t> keys, std::int64_t count) {
+  while (true) {
+    const Result<std::optional<Page>> page = scan.next_page();
+    ASSERT_TRUE(page.has_value()) << page.error().message;
+    if (!*page) break;
+    for (const Entry& row : (*page)->rows) keys.insert(load_little_endian<std::int64_t>(row.key.data() + 1));
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(keys.size()), count);
+  for (const std::int64_t key : keys) ASSERT_EQ(keys.count(key), 1U) << key;
+}
+
+// A wait would end the scan: it is longer than the time.
+ClusterOptions without_time_to_wait() {
+  return {.call_timeout = milliseconds(8000), .backoff = {milliseconds(9000), milliseconds(9000)}};
+}
+
+TEST(IgniteScan, ALostConnectionCostsItsPartitionsNoWait) {
+  ScannedCache cache(4);
+  ScriptedNode node({[&](Peer& peer) { cache.serve(peer, 12); }, [&](Peer& peer) { cache.serve(peer, 12); },
+                     [&](Peer& peer) { cache.serve(peer); }});
+  const auto cluster = connected_to(node, without_time_to_wait());
+  expect_rest(*scan_of(cluster, {.page_rows = 100, .open_cursors = 4}), {}, 4 * kRowsOfPartition);
+}
+
+TEST(IgniteScan, APauseOfTheCallerDoesNotCountAsTimeWithoutProgress) {
+  ScannedCache cache(2);
+  ScriptedNode node({[&](Peer& peer) { cache.serve(peer, 3); }, [&](Peer& peer) { cache.serve(peer); }});
+  const auto cluster = connected_to(node, {.call_timeout = milliseconds(3000)});
+  const auto scan = scan_of(cluster, {.page_rows = 100, .open_cursors = 1});
+  std::multiset<std::int64_t> keys;
+  const Result<std::optional<Page>> page = scan->next_page();
+  ASSERT_TRUE(page.has_value()) << page.error().message;
+  for (const Entry& row : (*page)->rows) keys.insert(load_little_endian<std::int64_t>(row.key.data() + 1));
+  std::this_thread::sleep_for(milliseconds(3100));
+  expect_rest(*scan, keys, 2 * kRowsOfPartition);
+}
+
+TEST(IgniteScan, TheFirstPageTeachesThePartitionThatGaveIt) {
+  ScannedCache cache(1);
+  ScriptedNode node({[&](Peer& peer) { cache.serve(peer); }});
+  {
+    const auto cluster = connected_to(node, {});
+    expect_rest(*scan_of(cluster, {}), {}, kRowsOfPartition);
+  }
+  node.wait_until_played(1);
+  EXPECT_EQ(cache.pages(), 2);
+  EXPECT_EQ(cache.open_cursors(), 0U);
+}
+
+// 1000 rows of 18 bytes are more than the limit; the first 8 rows do not tell.
+TEST(IgniteScan, APageBeyondTheLimitOfMessagesIsAskedForWithFewerRows) {
+  ScannedCache cache(1);
+  const auto serve = [&](Peer& peer) { cache.serve(peer); };
+  ScriptedNode node({serve, serve, serve, serve});
+  ClusterOptions options;
+  options.backoff = {milliseconds(1), milliseconds(2)};
+  options.connection.message_limit_bytes = 5000;
+  const auto cluster = connected_to(node, options);
+  expect_rest(*scan_of(cluster, {.page_rows = 1000}), {}, kRowsOfPartition);
+}
+
+TEST(IgniteScan, ACursorThatAStopCutsShortIsClosed) {
+  ScannedCache cache(1);
+  std::stop_source source;
+  ScriptedNode node({[&](Peer& peer) {
+    peer.accept_handshake(kScannedNode);
+    for (ScriptedRequest request = peer.next_request(); request.number != 0; request = peer.next_request()) {
+      if (request.operation == Operation::kQueryScan) source.request_stop();
+      peer.answer(request.number, cache.answer_to(request));
+    }
+  }});
+  {
+    const auto cluster = connected_to(node, {});
+    const auto scan = scan_of(cluster, {.page_rows = 10});
+    Result<std::optional<Page>> page = std::optional<Page>();
+    do {
+      page = scan->next_page(source.get_token());
+    } while (page && *page);
+    ASSERT_FALSE(page.has_value());
+    EXPECT_EQ(page.error().code, Code::kCancelled);
+    EXPECT_EQ(scan->next_page().error().code, Code::kCancelled);  // for good
+  }
+  node.wait_until_played(1);
+  EXPECT_EQ(cache.open_cursors(), 0U);
+}
+
+TEST(IgniteScan, ANodeThatRefusesACursorKeepsTheConnection) {
+  ScannedCache cache(2);
+  ScriptedNode node({[&](Peer& peer) {
+    peer.accept_handshake(kScannedNode);
+    for (ScriptedRequest request = peer.next_request(); request.number != 0; request = peer.next_request()) {
+      if (request.operation == Operation::kQueryScan && request.body[10] == std::byte{1}) {
+        peer.refuse(request.number, 1012, "no rights");
+      } else {
+        peer.answer(request.number, cache.answer_to(request));
+      }
+    }
+  }});
+  const auto cluster = connected_to(node, {});
+  {
+    const auto scan = scan_of(cluster, {.page_rows = 10});
+    EXPECT_TRUE(scan->next_page().has_value());  // then partition 1 is asked for, and the scan is dropped
+  }
+  EXPECT_TRUE(Cache(cluster, "films").backups().has_value());
+}
+
+}  // namespace
+}  // namespace headrace::ignite
