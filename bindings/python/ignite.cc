@@ -206,7 +206,7 @@ class IgniteCluster {
 ignite::ClusterOptions options_of(const std::vector<std::string>& addresses, const std::string& user,
                                   const std::string& password, bool tls, const std::string& ca_file,
                                   const std::string& certificate_file, const std::string& key_file,
-                                  const std::string& key_password) {
+                                  const std::string& key_password, bool discover) {
   ignite::ClusterOptions options;
   for (const std::string& address : addresses) {
     options.addresses.push_back(value_of(ignite::parse_address(address)));
@@ -217,6 +217,7 @@ ignite::ClusterOptions options_of(const std::vector<std::string>& addresses, con
   options.tls.certificate_file = certificate_file;
   options.tls.key_file = key_file;
   options.tls.key_password = key_password;
+  options.discover = discover;
   return options;
 }
 
@@ -233,12 +234,12 @@ void bind_ignite(nb::module_& module) {
           [](IgniteCluster* self, const std::vector<std::string>& addresses, const std::string& user,
              const std::string& password, bool tls, const std::string& ca_file,
              const std::string& certificate_file, const std::string& key_file,
-             const std::string& key_password) {
+             const std::string& key_password, bool discover) {
             new (self) IgniteCluster(options_of(addresses, user, password, tls, ca_file, certificate_file,
-                                                key_file, key_password));
+                                                key_file, key_password, discover));
           },
           nb::arg("addresses"), nb::arg("user"), nb::arg("password"), nb::arg("tls"), nb::arg("ca_file"),
-          nb::arg("certificate_file"), nb::arg("key_file"), nb::arg("key_password"))
+          nb::arg("certificate_file"), nb::arg("key_file"), nb::arg("key_password"), nb::arg("discover"))
       .def("scan", &IgniteCluster::scan, nb::arg("cache"), nb::arg("partitions"))
       .def("query", &IgniteCluster::query, nb::arg("text"), nb::arg("arguments"), nb::arg("schema"),
            nb::arg("page_rows"));

@@ -14,14 +14,16 @@ in UTC; an enum is its ordinal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from headrace import _headrace
+from headrace.errors import InvalidArgumentError
 
 __all__ = ["dataset", "examples", "query"]
 
 _Row = TypeVar("_Row")
+_TLS_KEYS = ("cafile", "certfile", "keyfile", "password")
 
 
 def dataset(
@@ -31,22 +33,22 @@ def dataset(
     partitions: Iterable[int] = (),
     username: str = "",
     password: str = "",
-    tls: bool = False,
-    ca_file: str = "",
-    certificate_file: str = "",
-    key_file: str = "",
+    tls: bool | Mapping[str, str] = False,
+    discover: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """Every row of a cache once, as `{"key": …, "val": …}`. An object is a dict by the names of its fields.
 
     `addresses` are some of the cluster's nodes ("host:port"); each partition is read from the node that owns
     it. `partitions` restricts the scan to those numbers; partitions come in no fixed order. If a node is
-    lost, its backups go on. `tls`, or a `ca_file`, encrypts connections; the files are PEM.
+    lost, its backups go on. `tls` encrypts connections: True, or a dict with the paths of PEM files:
+    "cafile" (of the authority), "certfile" and "keyfile" (this client's), and the "password" of the key.
+    `discover=False` uses the given addresses alone, for nodes behind a proxy, in containers or the like.
 
     Raises an error of `headrace.errors`: `NotFoundError` if there is no such cache, `UnavailableError` if no
     node answers, `UnauthenticatedError` if the user is refused. Memory: some 20 MB of pages that are read
     ahead, and the rows at hand.
     """
-    cluster = _connect(addresses, username, password, tls, ca_file, certificate_file, key_file)
+    cluster = _connect(addresses, username, password, tls, discover)
     return _all(cluster.scan(cache, list(partitions)).next_page)
 
 
@@ -58,10 +60,8 @@ def examples(
     partitions: Iterable[int] = (),
     username: str = "",
     password: str = "",
-    tls: bool = False,
-    ca_file: str = "",
-    certificate_file: str = "",
-    key_file: str = "",
+    tls: bool | Mapping[str, str] = False,
+    discover: bool = True,
 ) -> Iterator[bytes]:
     """Every row of a cache once, as a serialized tf.Example, for `tf.io.parse_example` and `tf.data`.
 
@@ -73,7 +73,7 @@ def examples(
     Raises what `dataset` raises; and `InvalidArgumentError`, which names the field, if one that is selected
     has no such form: a map, a list of objects.
     """
-    cluster = _connect(addresses, username, password, tls, ca_file, certificate_file, key_file)
+    cluster = _connect(addresses, username, password, tls, discover)
     rows = cluster.scan(cache, list(partitions))
     wanted = list(columns)
     return _all(lambda: rows.next_examples(wanted))
@@ -88,10 +88,8 @@ def query(
     page_rows: int = 64,
     username: str = "",
     password: str = "",
-    tls: bool = False,
-    ca_file: str = "",
-    certificate_file: str = "",
-    key_file: str = "",
+    tls: bool | Mapping[str, str] = False,
+    discover: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """Runs a statement, and yields its rows as dicts by column; other options are those of `dataset`.
 
@@ -103,22 +101,24 @@ def query(
     Raises an error of `headrace.errors`, with the server's words if it refuses the statement;
     `InvalidArgumentError` if two columns have the same name.
     """
-    cluster = _connect(addresses, username, password, tls, ca_file, certificate_file, key_file)
+    cluster = _connect(addresses, username, password, tls, discover)
     return _all(cluster.query(sql, arguments, schema, page_rows).next_page)
 
 
 def _connect(
     addresses: str | Iterable[str],
-    user: str,
+    username: str,
     password: str,
-    tls: bool,
-    ca_file: str,
-    certificate_file: str,
-    key_file: str,
+    tls: bool | Mapping[str, str],
+    discover: bool,
 ) -> _headrace.IgniteCluster:
+    files = tls if isinstance(tls, Mapping) else {}
+    if unknown := files.keys() - _TLS_KEYS:
+        raise InvalidArgumentError(f"tls has no key {min(unknown)!r}; there are {', '.join(_TLS_KEYS)}")
     listed = [addresses] if isinstance(addresses, str) else list(addresses)
-    encrypted = tls or bool(ca_file or certificate_file)
-    return _headrace.IgniteCluster(listed, user, password, encrypted, ca_file, certificate_file, key_file, "")
+    encrypted = tls is True or isinstance(tls, Mapping)
+    words = [files.get(key, "") for key in _TLS_KEYS]
+    return _headrace.IgniteCluster(listed, username, password, encrypted, *words, discover)
 
 
 def _all(next_page: Callable[[], list[_Row] | None]) -> Iterator[_Row]:

@@ -157,3 +157,16 @@ def test_gives_rows_as_examples_for_tensorflow(address, images):
     assert sorted(parsed["val.metadata.label"].tolist()) == [0, 1, 2]
     with pytest.raises(hr.errors.InvalidArgumentError, match="val.tags"):
         list(hr.ignite.examples("IMAGES", address))
+
+
+def test_the_keys_of_tls_are_checked_and_files_are_looked_for(address):
+    with pytest.raises(
+        hr.errors.InvalidArgumentError, match="'ca'; there are cafile, certfile, keyfile, password"
+    ):
+        hr.ignite.dataset("KITTENS", address, tls={"ca": "a.pem"})
+    with pytest.raises(hr.Error, match="no-such.pem"):
+        hr.ignite.dataset("KITTENS", address, tls={"cafile": "no-such.pem"})
+
+
+def test_the_given_addresses_alone_suffice(address, kittens):
+    assert len(list(hr.ignite.dataset("KITTENS", address, discover=False))) == 3

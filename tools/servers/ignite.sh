@@ -36,8 +36,9 @@ readonly opened=(java.base/jdk.internal.access java.base/jdk.internal.misc java.
   java.base/java.util.concurrent.atomic java.base/java.lang java.base/java.lang.invoke java.base/java.math
   java.sql/java.sql java.base/java.time)
 
-say() { echo "ignite.sh: $*" >&2; }
-fail() { say "$*"; exit 1; }
+readonly server=ignite
+# shellcheck source=tools/servers/server.sh
+source "$folder_of_script/server.sh"
 
 build() {
   [[ -d $program ]] && return
@@ -199,20 +200,6 @@ stop() {
   done
   for pid in $(running_pids "$dir"); do kill -KILL "$pid" 2>/dev/null || true; done
   rm -f "$dir/pids"
-}
-
-run() {
-  local options=() lines status=0
-  while (($#)) && [[ $1 != -- ]]; do options+=("$1"); shift; done
-  (($# >= 2)) || fail "run needs a command after --"
-  shift
-  folder=$(mktemp -d "${TMPDIR:-/tmp}/headrace-ignite.XXXXXX")
-  trap 'stop "$folder"; rm -rf "$folder"' EXIT
-  trap 'exit 130' INT TERM
-  lines=$(start "$folder" "${options[@]}") || exit 1
-  eval "$lines"
-  "$@" || status=$?
-  return "$status"
 }
 
 run_java() {

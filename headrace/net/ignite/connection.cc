@@ -130,6 +130,12 @@ Connection::Time Connection::last_received() const {
   return last_received_;
 }
 
+void Connection::wake_all() {
+  const std::scoped_lock lock(mutex_);
+  stream_->wake();
+  changed_.notify_all();
+}
+
 void Connection::lose(std::string_view why) {
   const std::scoped_lock lock(mutex_);
   lose_locked(why);
@@ -175,12 +181,7 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
   append_little_endian(message, operation);
   append_little_endian(message, std::int64_t{0});
   append(message, payload);
-  const auto wake = [this] {
-    const std::scoped_lock lock(mutex_);
-    stream_->wake();
-    changed_.notify_all();
-  };
-  const std::stop_callback wake_on_stop(stop, wake);
+  const std::stop_callback wake_on_stop(stop, [this] { wake_all(); });
   std::unique_lock lock(mutex_);
   HEADRACE_CHECK(wait(
       lock, [&] { return !lost_ && queued_bytes_ <= kQueueLimitBytes; }, until, stop));
@@ -226,12 +227,7 @@ Status Connection::notice_end(std::unique_lock<std::mutex>& lock) {
 }
 
 Status Connection::await(std::int64_t request, Time until, const std::stop_token& stop) {
-  const auto wake = [this] {
-    const std::scoped_lock lock(mutex_);
-    stream_->wake();
-    changed_.notify_all();
-  };
-  const std::stop_callback wake_on_stop(stop, wake);
+  const std::stop_callback wake_on_stop(stop, [this] { wake_all(); });
   std::unique_lock lock(mutex_);
   const auto slot = slots_.find(request);
   if (slot == slots_.end()) return Error{Code::kInternal, "a request that was not sent"};

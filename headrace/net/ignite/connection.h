@@ -100,6 +100,7 @@ class Connection {
   Status dispatch(PooledBuffer message);
   Result<Response> parse(PooledBuffer message, TopologyVersion& changed) const;
   void abandon_locked(std::int64_t request);
+  void wake_all();
   void lose_locked(std::string_view why);
 
   const Address address_;

@@ -23,7 +23,7 @@ constexpr std::string_view kUnfinishedPrefix = ".headrace-write-";
 constexpr std::size_t kUnfinishedDigits = 16;
 // A kernel that does not preempt itself gives the processor to nobody before a call ends: 8 MiB at once have
 // held up the threads beside for milliseconds.
-constexpr std::size_t kReadBytes = 64 << 10;
+constexpr std::size_t kReadBytes = 256 << 10;
 
 bool is_reserved(std::string_view name) { return name.starts_with(kUnfinishedPrefix); }
 
