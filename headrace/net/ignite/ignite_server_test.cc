@@ -97,6 +97,18 @@ void expect_each_once(const std::map<std::int64_t, int>& times, std::int64_t cou
   for (const auto& [key, number] : times) EXPECT_EQ(number, 1) << "key " << key;
 }
 
+// Reads the scan to its end.
+void expect_rows_once(Scan& scan, std::int64_t rows, std::size_t value_bytes) {
+  std::map<std::int64_t, int> times;
+  while (true) {
+    const Result<std::optional<Page>> page = scan.next_page();
+    ASSERT_TRUE(page.has_value()) << page.error().message;
+    if (!*page) break;
+    count_rows(**page, value_bytes, times);
+  }
+  expect_each_once(times, rows);
+}
+
 TEST(IgniteServer, CacheOperationsDoWhatTheySay) {
   TemporaryCache temporary(connected(), "operations");
   Cache& cache = temporary.cache;
@@ -152,14 +164,7 @@ TEST(IgniteServer, AnOlderVersionOfTheProtocolWorksAsWell) {
     fill(temporary.cache, 300, 100);
     const Result<std::unique_ptr<Scan>> scan = Scan::open(temporary.cache, {});
     ASSERT_TRUE(scan.has_value()) << scan.error().message;
-    std::map<std::int64_t, int> times;
-    while (true) {
-      const Result<std::optional<Page>> page = (*scan)->next_page();
-      ASSERT_TRUE(page.has_value()) << page.error().message;
-      if (!*page) break;
-      count_rows(**page, 100, times);
-    }
-    expect_each_once(times, 300);
+    expect_rows_once(**scan, 300, 100);
   }
 }
 
@@ -226,14 +231,7 @@ TEST(IgniteServer, ScanOfAReplicatedCacheGivesEachRowOnce) {
   fill(temporary.cache, 3000, 100);
   const Result<std::unique_ptr<Scan>> scan = Scan::open(temporary.cache, {});
   ASSERT_TRUE(scan.has_value());
-  std::map<std::int64_t, int> times;
-  while (true) {
-    const Result<std::optional<Page>> page = (*scan)->next_page();
-    ASSERT_TRUE(page.has_value()) << page.error().message;
-    if (!*page) break;
-    count_rows(**page, 100, times);
-  }
-  expect_each_once(times, 3000);
+  expect_rows_once(**scan, 3000, 100);
 }
 
 TEST(IgniteServer, ScansThatAreDroppedLeaveNoCursors) {
@@ -257,14 +255,7 @@ TEST(IgniteServer, AScanWaitsForFreeCursors) {
   const Result<std::unique_ptr<Scan>> scan =
       Scan::open(temporary.cache, {.page_rows = 1, .open_cursors = 1000});
   ASSERT_TRUE(scan.has_value());
-  std::map<std::int64_t, int> times;
-  while (true) {
-    const Result<std::optional<Page>> page = (*scan)->next_page();
-    ASSERT_TRUE(page.has_value()) << page.error().message;
-    if (!*page) break;
-    count_rows(**page, 100, times);
-  }
-  expect_each_once(times, 5000);
+  expect_rows_once(**scan, 5000, 100);
 }
 
 TEST(IgniteServer, SqlCreatesFillsAndReadsATable) {

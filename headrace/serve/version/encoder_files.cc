@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/model/export_files.h"
 
@@ -12,16 +11,9 @@ Result<std::shared_ptr<const WantedVersion>> find_encoder_files(const Location& 
                                                                 const CallOptions& call) {
   WantedVersion found{.number = 1, .folder = folder};
   const std::string prefix = folder_prefix(folder.key);
-  Sha256 digest;
-  const auto add = [&](std::string_view text) { digest.update(as_bytes(concat(text.size(), ":", text))); };
-  add("encoder");
-  add(folder.describe());
   HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
     const std::string_view name = std::string_view(object.key).substr(prefix.size());
     if (object.is_folder()) return true;
-    add(name);
-    add(concat(object.size_bytes));
-    add(object.version.token);
     found.files.push_back({.name = std::string(name),
                            .key = object.key,
                            .size_bytes = object.size_bytes,
@@ -34,7 +26,7 @@ Result<std::shared_ptr<const WantedVersion>> find_encoder_files(const Location& 
     return Error{Code::kInvalidArgument,
                  concat(folder.describe(), " has no ", kSavedModelFile, ": it is no SavedModel")};
   }
-  found.digest = hex(digest.finish());
+  found.digest = listing_digest("encoder", folder, "", found.files);
   return checked_version(std::move(found));
 }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <set>
 
-#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/model/export_files.h"
 #include "headrace/serve/version/version_finder.h"
@@ -57,20 +56,7 @@ struct ListedModel {
            });
   }
   std::string digest(const Location& folder) const {
-    Sha256 digest;
-    const auto add = [&](std::string_view text) {
-      digest.update(as_bytes(concat(text.size(), ":")));
-      digest.update(as_bytes(text));
-    };
-    add("SavedModel");
-    add(folder.describe());
-    add(chain_end);
-    for (const WantedFile& file : files) {
-      add(file.name);
-      add(concat(file.size_bytes));
-      add(file.version->token);
-    }
-    return hex(digest.finish());
+    return listing_digest("SavedModel", folder, chain_end, files);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/model/export_files.h"
 
@@ -70,6 +71,21 @@ std::shared_ptr<const WantedVersion> find_version(const WantedVersions& wanted, 
     if (version->number == number) return version;
   }
   return nullptr;
+}
+
+std::string listing_digest(std::string_view kind, const Location& folder, std::string_view detail,
+                           const std::vector<WantedFile>& files) {
+  Sha256 digest;
+  const auto add = [&](std::string_view text) { digest.update(as_bytes(concat(text.size(), ":", text))); };
+  add(kind);
+  add(folder.describe());
+  add(detail);
+  for (const WantedFile& file : files) {
+    add(file.name);
+    add(concat(file.size_bytes));
+    add(file.version ? file.version->token : "");
+  }
+  return hex(digest.finish());
 }
 
 Result<std::shared_ptr<const WantedVersion>> checked_version(WantedVersion version) {

@@ -61,6 +61,11 @@ bool is_same(const WantedVersions& a, const WantedVersions& b);
 /// The version with this number; null if it is not wanted.
 std::shared_ptr<const WantedVersion> find_version(const WantedVersions& wanted, std::uint64_t number);
 
+/// SHA-256 (hex) that stands for the files of a folder as they were listed, versions included. `kind` and
+/// `detail` keep what is read differently apart.
+std::string listing_digest(std::string_view kind, const Location& folder, std::string_view detail,
+                           const std::vector<WantedFile>& files);
+
 /// Sorts the files of `version`, sums their sizes, and checks what came from a store.
 /// \error kInvalidArgument    a name would lead out of the folder or is there twice, or one is the folder of
 ///                            another; there is no saved_model.pb; the digest is none
