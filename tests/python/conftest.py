@@ -127,10 +127,15 @@ def file_url(tmp_path: pathlib.Path) -> str:
 
 
 @pytest.fixture
-def s3_url() -> str:
+def s3_url(build):
     """A prefix of its own in the bucket `headrace-test` of the S3 server that `./dev test` started; the
-    server's address and credentials are in the environment."""
-    return f"s3://headrace-test/{uuid.uuid4().hex}"
+    server's address and credentials are in the environment. It is emptied after the test, or all of them
+    together would leave gigabytes."""
+    url = f"s3://headrace-test/{uuid.uuid4().hex}"
+    environment = dict(os.environ)  # before the test changes it
+    yield url
+    command = [build / "bin" / "headrace", "rm", "--recursive", "--yes", "--forget", url]
+    subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False)
 
 
 @pytest.fixture(

@@ -57,7 +57,7 @@ public class IgniteNode {
             .setAuthenticationEnabled(isSecure()).setFailureDetectionTimeout(5_000)
             .setPublicThreadPoolSize(4).setSystemThreadPoolSize(8).setQueryThreadPoolSize(8)
             .setDataStorageConfiguration(new DataStorageConfiguration()
-                .setDefaultDataRegionConfiguration(region))
+                .setDefaultDataRegionConfiguration(region).setWalSegmentSize(4 << 20))
             .setDiscoverySpi(new TcpDiscoverySpi().setLocalAddress("127.0.0.1")
                 .setLocalPort(Integer.getInteger("port.discovery")).setLocalPortRange(0).setIpFinder(finder))
             .setCommunicationSpi(new TcpCommunicationSpi().setLocalAddress("127.0.0.1")
