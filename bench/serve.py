@@ -98,6 +98,26 @@ def identity(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
     return summary, raw
 
 
+def log(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
+    """The cost of keeping requests: none of them, those that are kept by default, and all."""
+    server_core, client_core = ([core] for core in measuring.cores())
+    place, request = serving.model("identity"), serving.binary_request(folder, "identity", 512)
+    with contextlib.ExitStack() as stack:
+        asked = {}
+        for name, fraction in {"no log": None, "a hundredth": 0.01, "all": 1}.items():
+            words = [f"identity={place}"]
+            if fraction is not None:
+                words += ["--log-requests", folder / name / "log", "--log-fraction", fraction]
+            asked[name] = (stack.enter_context(serving.serving(folder / name, server_core, *words)), request)
+        raw = servers_take_turns(asked, repeats, server_core, client_core, WARM_UP_S)
+        text = asked["all"][0].admin("/metrics").decode()
+        lost = sum(map(int, re.findall(r"^headrace_serve_unlogged_requests_total\{.*\} (\d+)", text, re.M)))
+    rates = {name: measuring.median(per_cpu_second(answers)) for name, answers in raw.items()}
+    summary = {f"log, {name}: CPU us of a request": 1e6 / rate for name, rate in rates.items()}
+    summary["log, all: requests that were dropped"] = lost
+    return summary, raw
+
+
 def wide(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
     on = measuring.cores()
     place, request = serving.model("wide"), serving.binary_request(folder, "wide", 2048)
@@ -224,6 +244,7 @@ def text(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
 
 CASES = {
     "identity": identity,
+    "log": log,
     "mlp": mlp,
     "text": text,
     "wide": wide,
