@@ -10,6 +10,7 @@ import sys
 import uuid
 
 import pytest
+from warm_tracer import WarmTracer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tools")]
@@ -30,6 +31,19 @@ def root() -> pathlib.Path:
 def build() -> pathlib.Path:
     """The build folder under test: HEADRACE_BUILD, else build/release."""
     return pathlib.Path(os.environ.get("HEADRACE_BUILD") or ROOT / "build" / "release")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_tracer(tmp_path_factory):
+    """The command's Python: HEADRACE_PYTHON, else the one of the tests. It traces without importing TensorFlow
+    each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        tracer = WarmTracer(
+            os.environ.get("HEADRACE_PYTHON", sys.executable), tmp_path_factory.mktemp("python")
+        )
+        patch.setenv("HEADRACE_PYTHON", str(tracer.interpreter))
+        yield
+        tracer.close()
 
 
 @pytest.fixture(scope="session")
@@ -99,10 +113,8 @@ def real_reviews(tmp_path_factory, headrace) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def tracing_environment(tmp_path_factory):
-    """The interpreter that has TensorFlow: that of a user, if HEADRACE_PYTHON names it, which imports Keras
-    twice as fast as this one. And a cache of traced models for all tests of a file."""
+    """A cache of traced models for all tests of a file."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADRACE_PYTHON", os.environ.get("HEADRACE_PYTHON", sys.executable))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 

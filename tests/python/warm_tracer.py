@@ -1,0 +1,153 @@
+"""A process that has imported TensorFlow and Keras, and forks for each model that the command traces.
+
+Importing them costs five CPU seconds, tracing a model a half; some hundred tests train. The command is given
+an interpreter that is a small program: it hands a trace over to that process, with its streams, environment
+and process group, and runs everything else, and all that is not as usual, with the interpreter itself.
+"""
+
+import json
+import os
+import pathlib
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+# As headrace/engine/tensorflow/python_child.cc and trace.cc set them.
+VARIABLES = {
+    "CUDA_VISIBLE_DEVICES": "-1",
+    "KERAS_BACKEND": "tensorflow",
+    "PYTHONHASHSEED": "0",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TF_DETERMINISTIC_OPS": "1",
+    "TF_ENABLE_ONEDNN_OPTS": "1",
+}
+# Read when Python or TensorFlow start. Another value needs a process that starts.
+READ_AT_START = ("CUDA_", "HOME", "KERAS_", "LD_", "MKL_", "OMP_", "PYTHON", "TF_", "XLA_")
+OF_NO_EFFECT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED")
+MESSAGE_BYTES = 1 << 20
+
+# The interpreter that the command is given. Whoever kills it kills the trace, whose end it waits for.
+INTERPRETER = """#!/usr/bin/python3 -IS
+import array, json, os, socket, sys
+if sys.argv[1:3] == ["-m", "headrace._src.trace"] and "--probe" not in sys.argv:
+    request = dict(arguments=sys.argv[3:], environment=dict(os.environ), folder=os.getcwd(), group=os.getpgrp())
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as tracer:
+            tracer.connect({address!r})
+            socket.send_fds(tracer, [json.dumps(request).encode()], [0, 1, 2])
+            status = tracer.recv(16)
+        if status:
+            os._exit(int(status))
+    except OSError:
+        pass
+os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+"""
+
+
+class WarmTracer:
+    """`interpreter` is a program. TensorFlow is imported once a trace is wanted; the process ends with this
+    one, or once it is closed."""
+
+    def __init__(self, python: str, folder: pathlib.Path) -> None:
+        self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        address = str(folder / "tracer")
+        self._listening.bind(address)
+        self._listening.listen(16)
+        self.interpreter = folder / "python"
+        self.interpreter.write_text(INTERPRETER.format(address=address, python=python))
+        self.interpreter.chmod(0o755)
+        self._python = python
+        self._stop, self._alive = os.pipe()
+        threading.Thread(target=self._start_when_wanted, daemon=True).start()
+
+    def _start_when_wanted(self) -> None:
+        wanted, _, _ = select.select([self._listening, self._stop], [], [])
+        if self._listening not in wanted:
+            return
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        subprocess.Popen(
+            [self._python, __file__, str(self._listening.fileno())],
+            env={**kept, **VARIABLES},
+            stdin=self._stop,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[self._listening.fileno()],
+            process_group=0,
+        )
+
+    def close(self) -> None:
+        os.close(self._alive)
+        self._listening.close()
+
+
+def fits(environment: dict[str, str]) -> bool:
+    def started_with(variables) -> dict[str, str]:
+        names = (name for name in variables if name.startswith(READ_AT_START))
+        return {name: variables[name] for name in names if name not in OF_NO_EFFECT}
+
+    return started_with(environment) == started_with(os.environ)
+
+
+def become(request: dict, streams: list[int]) -> None:
+    """This process is as if the interpreter had been started for the request."""
+    os.setpgid(0, request["group"])
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.chdir(request["folder"])
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[:1] = [request["folder"], *paths]
+    sys.argv[1:] = request["arguments"]
+
+
+def keep(connection: socket.socket) -> bool:
+    """Forks the process that traces, and sends its status. True in that process: then it has become it."""
+    data, streams, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 3)
+    request = json.loads(data)
+    if len(streams) != 3 or not fits(request["environment"]):
+        return False
+    child = os.fork()
+    if child == 0:
+        become(request, streams)
+        return True
+    for stream in streams:
+        os.close(stream)
+    with open(os.pidfd_open(child)) as ended:
+        ready, _, _ = select.select([ended, connection], [], [])
+    if connection in ready:  # whoever waited is gone
+        os.kill(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if connection not in ready:
+        connection.send(str(code if code >= 0 else 128 - code).encode())
+    return False
+
+
+def serve(listening: socket.socket) -> bool:
+    """True in a process that shall trace; False once this one shall end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # of those that keep a connection, nobody asks
+    while True:
+        ready, _, _ = select.select([listening, sys.stdin], [], [])
+        if sys.stdin in ready:
+            return False
+        connection, _ = listening.accept()
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            listening.close()
+            if keep(connection):
+                connection.close()
+                return True
+            os._exit(0)
+        connection.close()
+
+
+if __name__ == "__main__":
+    import keras
+    import tensorflow  # noqa: F401
+
+    if serve(socket.socket(fileno=int(sys.argv[1]))):
+        runpy.run_module("headrace._src.trace", run_name="__main__", alter_sys=True)
