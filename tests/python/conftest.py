@@ -35,8 +35,8 @@ def build() -> pathlib.Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_tracer(tmp_path_factory):
-    """The command's Python: HEADRACE_PYTHON, else the one of the tests. It traces without importing TensorFlow
-    each time."""
+    """The command's Python is HEADRACE_PYTHON, else that of the tests, but imports TensorFlow once for all
+    traces."""
     with pytest.MonkeyPatch.context() as patch:
         tracer = WarmTracer(
             os.environ.get("HEADRACE_PYTHON", sys.executable), tmp_path_factory.mktemp("python")

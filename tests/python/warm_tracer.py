@@ -32,9 +32,10 @@ MESSAGE_BYTES = 1 << 20
 
 # The interpreter that the command is given. Whoever kills it kills the trace, whose end it waits for.
 INTERPRETER = """#!/usr/bin/python3 -IS
-import array, json, os, socket, sys
+import json, os, socket, sys
 if sys.argv[1:3] == ["-m", "headrace._src.trace"] and "--probe" not in sys.argv:
-    request = dict(arguments=sys.argv[3:], environment=dict(os.environ), folder=os.getcwd(), group=os.getpgrp())
+    request = dict(arguments=sys.argv[3:], environment=dict(os.environ))
+    request |= dict(folder=os.getcwd(), group=os.getpgrp())
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as tracer:
             tracer.connect({address!r})
@@ -146,7 +147,7 @@ def serve(listening: socket.socket) -> bool:
 
 
 if __name__ == "__main__":
-    import keras
+    import keras  # noqa: F401
     import tensorflow  # noqa: F401
 
     if serve(socket.socket(fileno=int(sys.argv[1]))):
