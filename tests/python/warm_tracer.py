@@ -30,7 +30,7 @@ READ_AT_START = ("CUDA_", "HOME", "KERAS_", "LD_", "MKL_", "OMP_", "PYTHON", "TF
 OF_NO_EFFECT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED")
 MESSAGE_BYTES = 1 << 20
 
-# The interpreter that the command is given. Whoever kills it kills the trace, whose end it waits for.
+# The interpreter that the command is given. It waits for the trace, which is killed when it is.
 INTERPRETER = """#!/usr/bin/python3 -IS
 import json, os, socket, sys
 if sys.argv[1:3] == ["-m", "headrace._src.trace"] and "--probe" not in sys.argv:
