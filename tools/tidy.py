@@ -25,7 +25,7 @@ LAYERS = [
     {"log"},
     {"record", "codec", "engine", "filesystem"},
     {"coordinate", "model", "page"},
-    {"stream", "track", "events"},
+    {"stream", "track", "events", "metrics"},
     {"prepare", "train", "evaluate", "statistics", "serve"},
     {"predict"},
     {"engine_process"},

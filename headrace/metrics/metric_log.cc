@@ -1,0 +1,182 @@
+#include "headrace/metrics/metric_log.h"
+
+#include <algorithm>
+#include <set>
+
+#include "headrace/base/digest.h"
+#include "headrace/base/text.h"
+#include "headrace/os/parallel.h"
+
+namespace headrace {
+
+namespace {
+
+constexpr std::size_t kNumberDigits = 6;
+constexpr int kListedAgain = 3;
+constexpr int kFootersAtOnce = 16;
+constexpr std::uint64_t kMostSegmentBytes = std::uint64_t{1} << 31;
+
+std::string digits(std::uint64_t number) {
+  std::string text = concat(number);
+  text.insert(0, text.size() < kNumberDigits ? kNumberDigits - text.size() : 0, '0');
+  return text;
+}
+
+std::optional<std::uint64_t> parse_digits(std::string_view text) {
+  const auto number = parse_number<std::uint64_t>(text);
+  return number && digits(*number) == text ? number : std::nullopt;
+}
+
+Result<Bytes> read_range(const Location& log, const StoredSegment& segment, std::uint64_t offset,
+                         std::uint64_t size, const CallOptions& call) {
+  if (size > kMostSegmentBytes)
+    return Error{Code::kDataLoss, concat(log.store->describe(segment.key), ": a range of ", size, " bytes")};
+  Bytes bytes(size);
+  ReadOptions options{.offset_bytes = offset};
+  options.call = call;
+  HEADRACE_CHECK(read_exactly(*log.store, segment.key, bytes, options));
+  return bytes;
+}
+
+ReadSegment reader_of(const Location& log, const StoredSegment& segment, const CallOptions& call) {
+  return [log, segment, call](std::uint64_t offset, std::uint64_t size) {
+    return read_range(log, segment, offset, size, call);
+  };
+}
+
+void append_between(const AxisPoints& axis, const std::vector<double>& values,
+                    std::optional<std::int64_t> first, std::optional<std::int64_t> end,
+                    MetricSeries& series) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if ((first && axis.steps[i] < *first) || (end && axis.steps[i] >= *end)) continue;
+    series.steps.push_back(axis.steps[i]);
+    series.times_us.push_back(axis.times_us[i]);
+    series.values.push_back(values[i]);
+  }
+}
+
+Status verify_segment(const Bytes& segment, const SegmentFooter& footer) {
+  const ReadSegment read = read_from(segment);
+  for (const SegmentAxis& axis : footer.axes) HEADRACE_CHECK(read_axis(read, axis));
+  for (const SegmentColumn& column : footer.columns) {
+    HEADRACE_CHECK(read_values(read, footer, column));
+    for (std::size_t level = 0; level < column.levels.size(); ++level)
+      HEADRACE_CHECK(read_level(read, footer, column, level));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string segment_name(std::uint64_t first, std::uint64_t last) {
+  return first == last ? digits(first) : concat(digits(first), '-', digits(last));
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_segment_name(std::string_view name) {
+  const std::size_t dash = name.find('-');
+  const auto first = parse_digits(name.substr(0, dash));
+  if (!first) return std::nullopt;
+  if (dash == std::string_view::npos) return std::pair(*first, *first);
+  const auto last = parse_digits(name.substr(dash + 1));
+  if (!last || *last <= *first) return std::nullopt;
+  return std::pair(*first, *last);
+}
+
+Result<std::vector<StoredSegment>> covering_segments(std::vector<StoredSegment> all, std::string_view log) {
+  std::sort(all.begin(), all.end(), [](const StoredSegment& a, const StoredSegment& b) {
+    return std::pair(a.first, b.last) < std::pair(b.first, a.last);
+  });
+  std::vector<StoredSegment> chosen;
+  std::uint64_t next = 0;
+  for (StoredSegment& segment : all) {
+    if (segment.first > next)
+      return Error{Code::kDataLoss,
+                   concat(log, ": segment ", digits(next), " is missing; there are later ones")};
+    if (segment.first < next) continue;  // covered
+    next = segment.last + 1;
+    chosen.push_back(std::move(segment));
+  }
+  return chosen;
+}
+
+Result<MetricLog> MetricLog::open(Location log, const CallOptions& call) {
+  auto opened = open_once(log, call);
+  // Segments that were compacted meanwhile may be removed.
+  for (int i = 0; i < kListedAgain && !opened && opened.error().code == Code::kNotFound; ++i)
+    opened = open_once(log, call);
+  return opened;
+}
+
+Result<MetricLog> MetricLog::open_once(const Location& log, const CallOptions& call) {
+  std::vector<StoredSegment> all;
+  const std::string prefix = folder_prefix(log.key);
+  ListOptions options;
+  options.call = call;
+  HEADRACE_CHECK(log.store->list(prefix, options, [&](const ObjectInfo& object) {
+    if (const auto range = parse_segment_name(std::string_view(object.key).substr(prefix.size())))
+      all.push_back({range->first, range->second, object.key, object.size_bytes});
+    return true;
+  }));
+  HEADRACE_TRY(std::vector<StoredSegment> stored, covering_segments(std::move(all), log.describe()));
+  std::vector<SegmentWithFooter> segments(stored.size());
+  HEADRACE_CHECK(parallel_for(kFootersAtOnce, stored.size(), [&](std::size_t i) -> Status {
+    auto footer = read_footer(reader_of(log, stored[i], call), stored[i].size_bytes);
+    if (!footer) return std::move(footer).error().in(log.store->describe(stored[i].key));
+    const SegmentHead& head = footer->head;
+    if (head.first != stored[i].first || head.last != stored[i].last)
+      return Error{Code::kDataLoss, concat(log.store->describe(stored[i].key), " holds the segments ",
+                                           head.first, " to ", head.last)};
+    segments[i] = {std::move(stored[i]), std::move(*footer)};
+    return {};
+  }));
+  return MetricLog(log, std::move(segments), call);
+}
+
+ReadSegment MetricLog::reader(const StoredSegment& segment) const { return reader_of(log_, segment, call_); }
+
+std::optional<std::int64_t> MetricLog::from_step() const {
+  return segments_.empty() ? std::nullopt : segments_.front().footer.head.from_step;
+}
+
+std::vector<std::string> MetricLog::names() const {
+  std::set<std::string_view> all;
+  for (const SegmentWithFooter& segment : segments_) {
+    for (const SegmentColumn& column : segment.footer.columns) all.insert(column.name);
+  }
+  return {all.begin(), all.end()};
+}
+
+Result<MetricSeries> MetricLog::read(std::string_view name, std::optional<std::int64_t> first,
+                                     std::optional<std::int64_t> end) const {
+  MetricSeries series;
+  for (const SegmentWithFooter& segment : segments_) {
+    const ReadSegment read = reader(segment.stored);
+    for (const SegmentColumn& column : segment.footer.columns) {
+      if (column.name != name) continue;
+      auto axis = read_axis(read, segment.footer.axes[column.axis]);
+      if (!axis) return std::move(axis).error().in(log_.store->describe(segment.stored.key));
+      auto values = read_values(read, segment.footer, column);
+      if (!values) return std::move(values).error().in(log_.store->describe(segment.stored.key));
+      append_between(*axis, *values, first, end, series);
+    }
+  }
+  return series;
+}
+
+Status MetricLog::verify() const {
+  Bytes before;
+  for (const SegmentWithFooter& segment : segments_) {
+    const std::string place = log_.store->describe(segment.stored.key);
+    HEADRACE_TRY(const ReadObject object,
+                 read_object(*log_.store, segment.stored.key, kMostSegmentBytes, call_));
+    if (Status whole = verify_segment(object.data, segment.footer); !whole)
+      return std::move(whole).error().in(place);
+    const SegmentHead& head = segment.footer.head;
+    if (head.previous != before)
+      return Error{Code::kDataLoss, concat(place, " does not follow the segment before it")};
+    before = head.last_digest.empty() ? sha256(object.data) : head.last_digest;
+  }
+  return {};
+}
+
+}  // namespace headrace

@@ -1,0 +1,227 @@
+#include "headrace/metrics/metric_writer.h"
+
+#include <thread>
+
+#include "headrace/base/digest.h"
+#include "headrace/base/text.h"
+#include "headrace/metrics/metric_log.h"
+
+namespace headrace {
+
+namespace {
+
+constexpr std::chrono::milliseconds kCloseRetry{100};
+constexpr std::uint64_t kMostReadSegmentBytes = std::uint64_t{1} << 30;
+
+/// Why the segment that has the number is not this one; success if it is.
+Result<Bytes> check_is_same(const JournalFile& file, const Location& segment, const CallOptions& call) {
+  HEADRACE_TRY(const ReadObject found, read_object(*segment.store, segment.key, kMostReadSegmentBytes, call));
+  HEADRACE_TRY(const SegmentFooter footer, read_footer(read_from(found.data), found.data.size()));
+  if (footer.head.points_digest == file.digest) return sha256(found.data);
+  return Error{Code::kFailedPrecondition,
+               concat(segment.describe(), " holds other points: another process writes this log")};
+}
+
+}  // namespace
+
+Result<Bytes> write_segment_of(const JournalFile& file, std::uint64_t number, const Bytes& previous,
+                               const Location& log, const CallOptions& call) {
+  const SegmentHead head{.first = number,
+                         .last = number,
+                         .previous = previous,
+                         .points_digest = file.digest,
+                         .from_step = file.head.from_step,
+                         .is_end = file.is_end};
+  const Bytes segment = encode_segment(head, file.names, file.points);
+  const Location place = log.at(segment_name(number, number));
+  WriteOptions options{.only_if_absent = true};
+  options.call = call;
+  const auto written = place.store->write(place.key, segment, options);
+  if (written) return sha256(segment);
+  if (written.error().code == Code::kAlreadyExists) return check_is_same(file, place, call);
+  return written.error();
+}
+
+MetricWriter::MetricWriter(Location log, MetricWriterOptions options, Journal journal, Background& background)
+    : log_(std::move(log)),
+      options_(std::move(options)),
+      background_(background),
+      journal_(std::move(journal)) {}
+
+Result<std::shared_ptr<MetricWriter>> MetricWriter::open(Location log, MetricWriterOptions options,
+                                                         Background& background) {
+  HEADRACE_TRY(Journal journal, Journal::create(options.journal_folder,
+                                                {.url = log.url.text(), .from_step = options.from_step}));
+  return std::shared_ptr<MetricWriter>(
+      new MetricWriter(std::move(log), std::move(options), std::move(journal), background));
+}
+
+MetricWriter::~MetricWriter() {
+  if (!is_closed_) static_cast<void>(write_journal(false));
+}
+
+Result<std::uint32_t> MetricWriter::metric(std::string_view name) {
+  if (name.empty() || name.size() > kMetricNameBytes || !is_valid_utf8(name)) {
+    return Error{Code::kInvalidArgument,
+                 concat("the name of a metric is text in UTF-8 of 1 to ", kMetricNameBytes, " bytes, not ",
+                        name.empty() ? "empty" : concat("one of ", name.size(), " bytes"))};
+  }
+  const std::scoped_lock lock(mutex_);
+  const auto [found, is_new] =
+      numbers_.try_emplace(std::string(name), static_cast<std::uint32_t>(names_.size()));
+  if (is_new) names_.emplace_back(name);
+  return found->second;
+}
+
+void MetricWriter::log(std::uint32_t metric, std::int64_t step, double value) {
+  const Value one{metric, value};
+  log({&one, 1}, step);
+}
+
+void MetricWriter::log(std::span<const Value> values, std::int64_t step) {
+  const std::int64_t time =
+      std::chrono::duration_cast<std::chrono::microseconds>(options_.wall_clock().time_since_epoch()).count();
+  const std::scoped_lock lock(mutex_);
+  if (is_closed_ || points_.size() + values.size() > options_.most_held_points) {
+    dropped_ += values.size();
+    return;
+  }
+  for (const Value& each : values) points_.push_back({each.metric, step, time, each.value});
+  if (!std::exchange(is_journal_ordered_, true)) order_journal(options_.now() + options_.journal_interval);
+}
+
+void MetricWriter::order_journal(Clock::time_point time) {
+  background_.add_at(time, [weak = weak_from_this()] {
+    if (const auto writer = weak.lock()) {
+      if (Status written = writer->write_journal(false); !written) {
+        const std::scoped_lock lock(writer->mutex_);
+        if (writer->untold_) writer->untold_ = std::move(written);
+      }
+    }
+  });
+}
+
+Status MetricWriter::write_journal(bool is_end) {
+  const std::scoped_lock journaling(journaling_);
+  std::vector<MetricPoint> points;
+  std::vector<std::string> names;
+  {
+    const std::scoped_lock lock(mutex_);
+    points.swap(points_);
+    names = names_;
+    is_journal_ordered_ = false;
+  }
+  if (points.empty() && !is_end) return {};
+  if (journal_.held_bytes() > options_.most_journal_bytes) {
+    const std::scoped_lock lock(mutex_);
+    dropped_ += points.size();
+    return Error{Code::kResourceExhausted,
+                 concat("the journal ", journal_.folder(), " holds ", journal_.held_bytes(),
+                        " bytes that the store has not taken: ", points.size(), " points are dropped")};
+  }
+  if (journal_.file_bytes() == 0) file_began_ = options_.now();
+  if (Status written = journal_.append(names, points, is_end); !written) {
+    const std::scoped_lock lock(mutex_);
+    dropped_ += points.size();
+    return std::move(written).error().in(concat(points.size(), " points are dropped"));
+  }
+  end_file_if_due(is_end);
+  return {};
+}
+
+// While the store takes nothing, a file grows, so that an outage does not leave thousands of small segments.
+void MetricWriter::end_file_if_due(bool at_once) {
+  const Clock::time_point due = file_began_ + options_.segment_interval;
+  const bool is_due = ended_.empty() && options_.now() >= due;
+  if (at_once || is_due || journal_.file_bytes() >= kMostSegmentBytes) ended_.push_back(journal_.end_file());
+  if (!std::exchange(is_upload_ordered_, true)) order_upload(ended_.empty() ? due : options_.now());
+}
+
+void MetricWriter::order_upload(Clock::time_point time) {
+  background_.add_at(time, [weak = weak_from_this()] {
+    if (const auto writer = weak.lock()) writer->upload();
+  });
+}
+
+void MetricWriter::upload() {
+  const Status uploaded = upload_first();
+  const std::scoped_lock journaling(journaling_);
+  is_upload_ordered_ = !ended_.empty() || journal_.file_bytes() > 0;
+  if (!is_upload_ordered_) return;
+  const Clock::time_point now = options_.now();
+  const Clock::time_point due = file_began_ + options_.segment_interval;
+  order_upload(!uploaded ? now + options_.segment_interval : ended_.empty() ? std::max(now, due) : now);
+}
+
+Status MetricWriter::upload_first() {
+  const std::scoped_lock uploading(uploading_);
+  std::uint64_t number = 0;
+  {
+    const std::scoped_lock journaling(journaling_);
+    if (ended_.empty()) {
+      if (journal_.file_bytes() == 0) return {};
+      ended_.push_back(journal_.end_file());
+    }
+    number = ended_.front();
+  }
+  Result<Bytes> digest = Bytes();
+  if (auto file = read_journal_file(journal_.path(number)); !file) {
+    digest = std::move(file).error();
+  } else {
+    digest = write_segment_of(*file, number, previous_, log_, options_.call);
+  }
+  const std::scoped_lock journaling(journaling_);
+  if (!digest) return store_failure_ = digest.error();
+  previous_ = std::move(*digest);
+  journal_.remove(number);
+  ended_.pop_front();
+  ++segments_;
+  store_failure_ = {};
+  return {};
+}
+
+Status MetricWriter::flush() {
+  HEADRACE_CHECK(write_journal(false));
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(untold_, Status());
+}
+
+Status MetricWriter::close(std::chrono::milliseconds within) {
+  const Clock::time_point end = options_.now() + within;
+  bool is_first = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    is_first = !is_closed_;
+  }
+  if (is_first) {
+    HEADRACE_CHECK(write_journal(true));
+    const std::scoped_lock lock(mutex_);
+    is_closed_ = true;
+  }
+  while (true) {
+    const Status uploaded = upload_first();
+    {
+      const std::scoped_lock journaling(journaling_);
+      if (ended_.empty() && journal_.file_bytes() == 0) {
+        journal_.remove_all();
+        break;
+      }
+    }
+    if (uploaded) continue;
+    if (options_.now() >= end || uploaded.error().code == Code::kFailedPrecondition) {
+      return Error{Code::kDeadlineExceeded,
+                   concat(uploaded.error().message, ". The points are in ", journal_.folder(),
+                          "; `headrace runs recover` writes them into the store")};
+    }
+    std::this_thread::sleep_for(kCloseRetry);
+  }
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(untold_, Status());
+}
+
+MetricWriter::Counts MetricWriter::counts() const {
+  const std::scoped_lock locks(journaling_, mutex_);
+  return {dropped_, journal_.held_bytes(), segments_, store_failure_};
+}
+
+}  // namespace headrace

@@ -1,0 +1,283 @@
+#include "headrace/metrics/metric_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "headrace/base/text.h"
+#include "headrace/metrics/metric_log.h"
+#include "headrace/metrics/recover.h"
+#include "headrace/store/layers/forwarding.h"
+#include "headrace/store/memory/memory_store.h"
+#include "headrace/store/scratch_folder_test.h"
+
+namespace headrace {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+ScratchFolder& scratch = *static_cast<ScratchFolder*>(
+    testing::AddGlobalTestEnvironment(new ScratchFolder));  // NOLINT: gtest owns it
+
+class UnreachableStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    ++writes;
+    if (is_gone) return Error{Code::kUnavailable, "out of reach"};
+    auto written = ForwardingStore::write(key, data, options);
+    if (loses_answers) return Error{Code::kUnavailable, "no answer"};
+    return written;
+  }
+  std::atomic<int> writes = 0;
+  std::atomic<bool> is_gone = false;
+  std::atomic<bool> loses_answers = false;
+};
+
+class MetricWriterTest : public testing::Test {
+ protected:
+  std::shared_ptr<MetricWriter> open(const std::string& part, MetricWriterOptions options = {}) {
+    options.journal_folder = concat(state(), "/", part);
+    options.now = [this] { return now; };
+    options.wall_clock = [this] { return std::chrono::system_clock::time_point(milliseconds(++wall_ms)); };
+    auto writer = MetricWriter::open(log(part), std::move(options), background);
+    EXPECT_TRUE(writer) << writer.error().message;
+    return *std::move(writer);
+  }
+  std::string state() const { return concat(folder, "/state/metrics"); }
+  Location log(const std::string& part) const {
+    return Location{store,
+                    concat("_headrace/metrics/run/", part),
+                    {"memory", "test", concat("_headrace/metrics/run/", part)}};
+  }
+  std::vector<double> values(const std::string& part, std::string_view name) const {
+    const auto opened = MetricLog::open(log(part), {});
+    EXPECT_TRUE(opened) << opened.error().message;
+    const auto series = opened->read(name);
+    EXPECT_TRUE(series) << series.error().message;
+    return series->values;
+  }
+  std::vector<RecoveredLog> recover() const {
+    return recover_metrics(
+        state(),
+        [&](const std::string& url) -> Result<Location> { return log(url.substr(url.rfind('/') + 1)); }, {});
+  }
+  // As a kill leaves it: the journal is not flushed once more.
+  void kill(std::shared_ptr<MetricWriter>& writer) {
+    const std::string from =
+        concat(state(), "/", writer->location().key.substr(writer->location().key.rfind('/') + 1));
+    const std::string kept = concat(folder, "/kept");
+    std::filesystem::copy(from, kept, std::filesystem::copy_options::recursive);
+    writer.reset();
+    std::filesystem::remove_all(from);
+    std::filesystem::rename(kept, from);
+  }
+
+  const std::string folder = scratch.new_root();
+  std::atomic<std::int64_t> wall_ms = 1'790'000'000'000;
+  // Far ahead of the background's clock: what is put off does not happen by the way.
+  Background::Clock::time_point now = Background::Clock::now() + std::chrono::hours(1);
+  std::shared_ptr<UnreachableStore> store = std::make_shared<UnreachableStore>(make_memory_store("test"));
+  Background background{2};
+};
+
+TEST_F(MetricWriterTest, WhatIsLoggedIsReadInOrder) {
+  const auto writer = open("a");
+  const std::uint32_t loss = *writer->metric("loss");
+  const std::uint32_t rate = *writer->metric("rate");
+  EXPECT_EQ(*writer->metric("loss"), loss);
+  for (int step = 0; step < 1000; ++step) {
+    const MetricWriter::Value row[] = {{loss, 1.0 / (step + 1)}, {rate, NAN}};
+    writer->log(row, step);
+  }
+  ASSERT_TRUE(writer->close(seconds(10)));
+  const auto read = MetricLog::open(log("a"), {});
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(read->is_ended());
+  EXPECT_TRUE(read->verify());
+  EXPECT_THAT(read->names(), ElementsAre("loss", "rate"));
+  const auto series = read->read("loss", 990, 993);
+  ASSERT_TRUE(series);
+  EXPECT_THAT(series->steps, ElementsAre(990, 991, 992));
+  EXPECT_THAT(series->values, ElementsAre(1.0 / 991, 1.0 / 992, 1.0 / 993));
+  EXPECT_EQ(values("a", "rate").size(), 1000U);
+  EXPECT_FALSE(std::filesystem::exists(concat(state(), "/a")));
+}
+
+TEST_F(MetricWriterTest, NamesAreText) {
+  const auto writer = open("a");
+  EXPECT_TRUE(writer->metric("ü \"\n/.."));
+  for (const std::string& name : {std::string(), std::string(1025, 'a'), std::string("\xff")})
+    EXPECT_EQ(writer->metric(name).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(MetricWriterTest, WhatWasFlushedSurvivesAKill) {
+  auto writer = open("a");
+  const std::uint32_t loss = *writer->metric("loss");
+  writer->log(loss, 1, 0.5);
+  writer->log(loss, 2, 0.25);
+  ASSERT_TRUE(writer->flush());
+  writer->log(loss, 3, 0.125);  // not acknowledged
+  kill(writer);
+  const auto recovered = recover();
+  ASSERT_EQ(recovered.size(), 1U);
+  EXPECT_TRUE(recovered[0].status) << recovered[0].status.error().message;
+  EXPECT_EQ(recovered[0].points, 2U);
+  EXPECT_THAT(values("a", "loss"), ElementsAre(0.5, 0.25));
+  EXPECT_FALSE(MetricLog::open(log("a"), {})->is_ended());
+  EXPECT_THAT(recover(), IsEmpty());
+}
+
+TEST_F(MetricWriterTest, AJournalOfALivingWriterIsLeftAlone) {
+  const auto writer = open("a");
+  writer->log(*writer->metric("loss"), 1, 0.5);
+  ASSERT_TRUE(writer->flush());
+  EXPECT_THAT(recover(), IsEmpty());
+}
+
+TEST_F(MetricWriterTest, AnOutageLosesNothing) {
+  const auto writer = open("a");
+  const std::uint32_t loss = *writer->metric("loss");
+  store->is_gone = true;
+  writer->log(loss, 1, 1);
+  const Status closed = writer->close(seconds(0));
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(closed.error().message, HasSubstr("headrace runs recover"));
+  EXPECT_GT(writer->counts().waiting_bytes, 0U);
+  EXPECT_FALSE(writer->counts().last_failure);
+  store->is_gone = false;
+  EXPECT_TRUE(writer->close(seconds(10)));
+  EXPECT_THAT(values("a", "loss"), ElementsAre(1));
+}
+
+TEST_F(MetricWriterTest, AnAnswerThatIsLostWritesNothingTwice) {
+  const auto writer = open("a");
+  store->loses_answers = true;
+  writer->log(*writer->metric("loss"), 1, 1);
+  ASSERT_FALSE(writer->close(seconds(0)));
+  store->loses_answers = false;
+  EXPECT_TRUE(writer->close(seconds(10)));
+  EXPECT_THAT(values("a", "loss"), ElementsAre(1));
+}
+
+TEST_F(MetricWriterTest, AKillBetweenSegmentAndJournalWritesNothingTwice) {
+  auto writer = open("a");
+  writer->log(*writer->metric("loss"), 1, 1);
+  store->loses_answers = true;  // the segment is there, and its file, too
+  ASSERT_FALSE(writer->close(seconds(0)));
+  store->loses_answers = false;
+  kill(writer);
+  const auto recovered = recover();
+  ASSERT_EQ(recovered.size(), 1U);
+  EXPECT_TRUE(recovered[0].status) << recovered[0].status.error().message;
+  EXPECT_THAT(values("a", "loss"), ElementsAre(1));
+  EXPECT_TRUE(MetricLog::open(log("a"), {})->is_ended());
+}
+
+TEST_F(MetricWriterTest, AnotherWriterOfTheSameLogIsTold) {
+  const auto writer = open("a");
+  writer->log(*writer->metric("loss"), 1, 1);
+  ASSERT_TRUE(write_text(*store, concat(log("a").key, "/000000"), to_string(encode_segment({}, {}, {}))));
+  const Status closed = writer->close(seconds(10));
+  ASSERT_FALSE(closed);
+  EXPECT_THAT(closed.error().message, HasSubstr("another process writes this log"));
+}
+
+TEST_F(MetricWriterTest, WhatDoesNotFitIsCounted) {
+  const auto writer = open("a", {.most_journal_bytes = 1000, .most_held_points = 100});
+  const std::uint32_t loss = *writer->metric("loss");
+  store->is_gone = true;
+  for (int step = 0; step < 150; ++step) writer->log(loss, step, step);
+  EXPECT_EQ(writer->counts().dropped, 50U);
+  EXPECT_TRUE(writer->flush());
+  writer->log(loss, 1000, 0);
+  const Status full = writer->flush();
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(writer->counts().dropped, 51U);
+}
+
+TEST_F(MetricWriterTest, ADamagedEndOfAJournalLosesNoMore) {
+  auto writer = open("a");
+  const std::uint32_t loss = *writer->metric("loss");
+  writer->log(loss, 1, 1);
+  ASSERT_TRUE(writer->flush());
+  writer->log(loss, 2, 2);
+  ASSERT_TRUE(writer->flush());
+  kill(writer);
+  const std::string file = concat(state(), "/a/000000");
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 3);
+  ASSERT_TRUE(recover().at(0).status);
+  EXPECT_THAT(values("a", "loss"), ElementsAre(1));
+}
+
+TEST_F(MetricWriterTest, SegmentsFollowOneAnother) {
+  const auto writer = open("a", {.segment_interval = seconds(10)});
+  const std::uint32_t loss = *writer->metric("loss");
+  for (int i = 0; i < 3; ++i) {
+    writer->log(loss, i, i);
+    ASSERT_TRUE(writer->flush());
+    now += seconds(11);
+    writer->log(loss, i, i + 0.5);
+    ASSERT_TRUE(writer->flush());
+    store->is_gone = i == 1;
+  }
+  store->is_gone = false;
+  ASSERT_TRUE(writer->close(seconds(10)));
+  EXPECT_THAT(values("a", "loss"), ElementsAre(0, 0.5, 1, 1.5, 2, 2.5));
+  const auto read = MetricLog::open(log("a"), {});
+  EXPECT_TRUE(read->verify());
+  EXPECT_GE(read->segments().size(), 2U);
+}
+
+TEST_F(MetricWriterTest, ManyThreadsLogAtOnce) {
+  const auto writer = open("a", {.journal_interval = milliseconds(1)});
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      const std::uint32_t metric = *writer->metric(concat("rank/", thread));
+      for (int step = 0; step < 5000; ++step) writer->log(metric, step, step);
+    });
+  }
+  threads.clear();
+  ASSERT_TRUE(writer->close(seconds(10)));
+  for (int thread = 0; thread < 4; ++thread) {
+    const std::vector<double> read = values("a", concat("rank/", thread));
+    ASSERT_EQ(read.size(), 5000U);
+    for (std::size_t step = 0; step < read.size(); ++step) ASSERT_EQ(read[step], static_cast<double>(step));
+  }
+}
+
+TEST(CoveringSegments, TheLargestRangeWins) {
+  const auto segment = [](std::uint64_t first, std::uint64_t last) {
+    return StoredSegment{first, last, segment_name(first, last), 1};
+  };
+  const auto keys = [](std::vector<StoredSegment> all) {
+    auto covering = covering_segments(std::move(all), "log");
+    std::vector<std::string> names;
+    if (!covering) return std::vector<std::string>{covering.error().message};
+    for (const StoredSegment& each : *covering) names.push_back(each.key);
+    return names;
+  };
+  EXPECT_THAT(keys({segment(0, 0), segment(1, 1), segment(2, 2)}), ElementsAre("000000", "000001", "000002"));
+  EXPECT_THAT(keys({segment(0, 0), segment(1, 1), segment(0, 1), segment(2, 2)}),
+              ElementsAre("000000-000001", "000002"));
+  EXPECT_THAT(keys({segment(0, 1), segment(0, 3), segment(3, 3), segment(4, 4)}),
+              ElementsAre("000000-000003", "000004"));
+  EXPECT_THAT(keys({segment(0, 0), segment(2, 2)}), ElementsAre(HasSubstr("segment 000001 is missing")));
+  EXPECT_EQ(parse_segment_name("000001-000000"), std::nullopt);
+  EXPECT_EQ(parse_segment_name("1"), std::nullopt);
+  EXPECT_EQ(parse_segment_name("1000000"), std::pair(1'000'000UL, 1'000'000UL));
+}
+
+}  // namespace
+}  // namespace headrace

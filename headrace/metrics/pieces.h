@@ -1,0 +1,50 @@
+#pragma once
+
+/// \file Columns of numbers as bytes, and the pieces of a segment that hold them:
+/// docs/formats/metric-segments.md.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "headrace/base/bytes.h"
+#include "headrace/base/result.h"
+
+namespace headrace {
+
+/// Differences of differences, as zigzag varints.
+Bytes encode_integers(std::span<const std::int64_t> numbers);
+/// \error kDataLoss  they are not exactly so many
+Result<std::vector<std::int64_t>> decode_integers(BytesView data, std::size_t count);
+
+/// 4 if all are exact in single precision, else 8.
+std::size_t width_of_values(std::span<const double> values);
+/// `width` bytes each: exclusive or with the value before, by planes of bytes. REQUIRES: with 4, all are exact
+/// in single precision.
+Bytes encode_values(std::span<const double> values, std::size_t width);
+/// REQUIRES: `data` holds a whole number of values of 4 or 8 bytes.
+std::vector<double> decode_values(BytesView data, std::size_t width);
+
+/// Where bytes lie in a segment.
+struct SegmentPiece {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint32_t crc32c = 0;
+  std::uint64_t raw_size = 0;  // before compression; 0: not compressed
+};
+
+/// Appends a piece to a segment.
+SegmentPiece append_piece(Bytes& segment, BytesView raw);
+
+/// Reads so many bytes of a segment at an offset.
+using ReadSegment = std::function<Result<Bytes>(std::uint64_t offset, std::uint64_t size)>;
+
+/// Of a segment in memory, which must outlive it. \error kOutOfRange
+ReadSegment read_from(BytesView segment);
+
+/// The piece as it was appended.
+/// \error kDataLoss  it is damaged, or larger than `most_bytes`
+Result<Bytes> read_piece(const ReadSegment& read, const SegmentPiece& piece, std::uint64_t most_bytes);
+
+}  // namespace headrace

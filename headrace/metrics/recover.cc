@@ -1,0 +1,67 @@
+#include "headrace/metrics/recover.h"
+
+#include <filesystem>
+
+#include "headrace/base/digest.h"
+#include "headrace/metrics/journal.h"
+#include "headrace/metrics/metric_log.h"
+#include "headrace/metrics/metric_writer.h"
+
+namespace headrace {
+
+namespace {
+
+constexpr std::uint64_t kMostRecoveredBytes = std::uint64_t{1} << 30;
+
+/// Of the segment before `number`; empty for the first.
+Result<Bytes> digest_before(const Location& log, std::uint64_t number, const CallOptions& call) {
+  if (number == 0) return Bytes();
+  const Location before = log.at(segment_name(number - 1, number - 1));
+  auto object = read_object(*before.store, before.key, kMostRecoveredBytes, call);
+  if (object) return sha256(object->data);
+  if (object.error().code != Code::kNotFound) return std::move(object).error();
+  HEADRACE_TRY(const MetricLog compacted, MetricLog::open(log, call));
+  for (const auto& segment : compacted.segments()) {
+    if (segment.stored.last == number - 1) return segment.footer.head.last_digest;
+  }
+  return Error{Code::kDataLoss, before.describe() + " is missing"};
+}
+
+Status recover_journal(const LeftJournal& journal,
+                       const std::function<Result<Location>(const std::string& url)>& open,
+                       const CallOptions& call, RecoveredLog& result) {
+  Bytes previous;
+  for (const std::uint64_t number : journal.numbers) {
+    auto file = read_journal_file(journal_path(journal.folder, number));
+    if (!file && file.error().code == Code::kOutOfRange) continue;
+    if (!file) return std::move(file).error();
+    result.url = file->head.url;
+    if (file->points.empty() && !file->is_end) continue;
+    HEADRACE_TRY(const Location log, open(result.url));
+    if (previous.empty()) {
+      HEADRACE_TRY(previous, digest_before(log, number, call));
+    }
+    HEADRACE_TRY(previous, write_segment_of(*file, number, previous, log, call));
+    ++result.segments;
+    result.points += file->points.size();
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(journal.folder, ignored);
+  return {};
+}
+
+}  // namespace
+
+std::vector<RecoveredLog> recover_metrics(const std::string& state,
+                                          const std::function<Result<Location>(const std::string& url)>& open,
+                                          const CallOptions& call) {
+  std::vector<RecoveredLog> results;
+  for (const LeftJournal& journal : left_journals(state)) {
+    RecoveredLog& result = results.emplace_back();
+    result.folder = journal.folder;
+    result.status = recover_journal(journal, open, call, result);
+  }
+  return results;
+}
+
+}  // namespace headrace
