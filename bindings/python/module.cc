@@ -6,6 +6,7 @@
 #include "bindings/python/loader.h"
 #include "bindings/python/process.h"
 #include "bindings/python/published.h"
+#include "bindings/python/run.h"
 #include "bindings/python/staging.h"
 #include "bindings/python/store.h"
 #include "bindings/python/summary.h"
@@ -39,6 +40,7 @@ NB_MODULE(_headrace, module) {
   bind_ignite(module);
   bind_loader(module);
   bind_published(module);
+  bind_run(module);
   bind_staging(module);
   bind_store(module);
   bind_summary(module);

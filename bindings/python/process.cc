@@ -96,6 +96,13 @@ Location open_location(std::string_view url) {
   return value_of(open_in(url, remember(Environment::capture())));
 }
 
+std::shared_ptr<StoreRegistry> stores_of(std::string_view url) {
+  const Environment environment = remember(Environment::capture());
+  if (scheme_of(url) == "memory") return {std::shared_ptr<void>(), &process_stores().in_memory.registry};
+  const std::shared_ptr<OpenStores> stores = stores_in(environment);
+  return {stores, &stores->registry};
+}
+
 Location open_location(std::string_view url, const Environment& environment) {
   return value_of(open_in(url, environment));
 }

@@ -24,6 +24,8 @@ inline constexpr std::chrono::milliseconds kSignalInterval{100};
 /// from the next call on. REQUIRES: the GIL, which also guards the environment against os.environ
 /// \error as StoreRegistry::open, raised
 Location open_location(std::string_view url);
+/// The stores that `open_location` opens that URL in. REQUIRES: the GIL
+std::shared_ptr<StoreRegistry> stores_of(std::string_view url);
 /// For threads that may not be Python's, with or without the GIL: the environment is captured if the thread
 /// is Python's, else it is the one that was captured last. Warnings go to stderr.
 /// \error as StoreRegistry::open

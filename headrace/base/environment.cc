@@ -37,6 +37,12 @@ std::optional<std::string> cache_folder(const Environment& environment) {
   return std::nullopt;
 }
 
+std::optional<std::string> state_folder(const Environment& environment) {
+  if (const auto state = environment.get("XDG_STATE_HOME")) return *state + "/headrace";
+  if (const auto home = environment.get("HOME")) return *home + "/.local/state/headrace";
+  return std::nullopt;
+}
+
 std::string format_time(std::chrono::system_clock::time_point time) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
   std::tm parts{};

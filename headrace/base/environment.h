@@ -40,6 +40,10 @@ struct Environment {
 /// none if neither is set.
 std::optional<std::string> cache_folder(const Environment& environment);
 
+/// Where this user's processes keep what cannot be made again, until it is in a store:
+/// $XDG_STATE_HOME/headrace or ~/.local/state/headrace; none if neither is set.
+std::optional<std::string> state_folder(const Environment& environment);
+
 /// "2026-11-21T03:26:00Z" (UTC, whole seconds).
 std::string format_time(std::chrono::system_clock::time_point time);
 

@@ -31,6 +31,8 @@ extern const Command kModelsExportCommand;
 extern const Command kRunsLsCommand;
 extern const Command kRunsShowCommand;
 extern const Command kRunsRepairCommand;
+extern const Command kRunsMetricsCommand;
+extern const Command kRunsRecoverCommand;
 extern const Command kLineageCommand;
 extern const Command kTensorflowEnableCommand;
 extern const Command kTensorflowDisableCommand;
@@ -56,6 +58,8 @@ std::span<const Command* const> all_commands() {
       &kModelsExportCommand,
       &kRunsLsCommand,
       &kRunsShowCommand,
+      &kRunsMetricsCommand,
+      &kRunsRecoverCommand,
       &kRunsRepairCommand,
       &kLineageCommand,
       &kLsCommand,

@@ -34,9 +34,10 @@ class Journal {
   Status append(std::span<const std::string> names, std::span<const MetricPoint> points, bool is_end);
   /// So much is in the file of the next segment.
   std::uint64_t file_bytes() const { return file_bytes_; }
-  /// Of all files.
+  /// So much is in all files.
   std::uint64_t held_bytes() const { return held_bytes_; }
-  /// The next points go to another file. Returns the number of the one that is done. REQUIRES: file_bytes() > 0
+  /// The next points go to another file. Returns the number of the one that is done.
+  /// REQUIRES: file_bytes() > 0
   std::uint64_t end_file();
 
   std::string path(std::uint64_t number) const;
@@ -63,7 +64,7 @@ class Journal {
   std::map<std::uint32_t, std::uint32_t> in_file_;  // number of a name → its number in the file
 };
 
-/// What a file holds, up to the first frame that is cut off or damaged.
+/// The content of a file, up to the first frame that is cut off or damaged.
 struct JournalFile {
   JournalHead head;
   std::vector<std::string> names;
@@ -72,7 +73,8 @@ struct JournalFile {
   Bytes digest;  // SHA-256 of the frames
 };
 
-/// \error kOutOfRange  it ends in its head: nothing was acknowledged; kDataLoss  its head is damaged; kNotFound
+/// \error kOutOfRange  it ends in its head: nothing was acknowledged
+/// \error kDataLoss    its head is damaged; kNotFound
 Result<JournalFile> read_journal_file(const std::string& path);
 
 /// The folders below `state` whose writers are gone, each with its lock, which keeps others away.

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "headrace/base/environment.h"
 #include "headrace/metrics/journal.h"
 #include "headrace/os/background.h"
 #include "headrace/store/location.h"
@@ -38,7 +39,7 @@ struct MetricWriterOptions {
   /// For each request to the store.
   CallOptions call{};
   /// Tests pass their own: the time of points, and when something is due.
-  std::function<std::chrono::system_clock::time_point()> wall_clock = std::chrono::system_clock::now;
+  std::function<std::chrono::system_clock::time_point()> wall_clock = Environment{}.now;
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };
 
@@ -59,8 +60,8 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   /// \error kInvalidArgument  the name is empty, longer than kMetricNameBytes, or no UTF-8
   Result<std::uint32_t> metric(std::string_view name);
 
-  /// Takes a fraction of a microsecond. Never waits for a disk or the store. Points beyond `most_held_points`,
-  /// and after `close`, are dropped and counted.
+  /// Takes a fraction of a microsecond. Never waits for a disk or the store. Points beyond
+  /// `most_held_points`, and after `close`, are dropped and counted.
   void log(std::uint32_t metric, std::int64_t step, double value);
   /// The same for several at one time; the metrics' steps and times are kept once.
   struct Value {

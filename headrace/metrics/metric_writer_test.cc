@@ -11,6 +11,7 @@
 #include "headrace/base/text.h"
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/recover.h"
+#include "headrace/metrics/run_metrics.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/scratch_folder_test.h"
@@ -255,6 +256,28 @@ TEST_F(MetricWriterTest, ManyThreadsLogAtOnce) {
     ASSERT_EQ(read.size(), 5000U);
     for (std::size_t step = 0; step < read.size(); ++step) ASSERT_EQ(read[step], static_cast<double>(step));
   }
+}
+
+TEST_F(MetricWriterTest, ALaterAttemptSupersedesFromItsStepOn) {
+  const auto log_steps = [&](const std::string& part, std::optional<std::int64_t> from, int first, int last) {
+    const auto writer = open(part, {.from_step = from});
+    for (int step = first; step <= last; ++step)
+      writer->log(*writer->metric("loss"), step, 100 * (from ? 1 : 0) + step);
+    ASSERT_TRUE(writer->close(seconds(10)));
+  };
+  log_steps("a", {}, 1, 5);
+  log_steps("b", 4, 4, 6);
+  const RunMetrics run({{0, *MetricLog::open(log("b"), {})}, {0, *MetricLog::open(log("a"), {})}});
+  const auto series = run.read("loss", 0);
+  ASSERT_TRUE(series);
+  EXPECT_THAT(series->steps, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(series->values, ElementsAre(1, 2, 3, 104, 105, 106));
+  const auto summaries = run.summaries();
+  ASSERT_TRUE(summaries);
+  ASSERT_EQ(summaries->size(), 1U);
+  EXPECT_EQ(summaries->at(0).points, 6U);
+  EXPECT_EQ(summaries->at(0).last, 106);
+  EXPECT_EQ(summaries->at(0).minimum, 1);
 }
 
 TEST(CoveringSegments, TheLargestRangeWins) {

@@ -20,8 +20,8 @@ Result<std::vector<std::int64_t>> decode_integers(BytesView data, std::size_t co
 
 /// 4 if all are exact in single precision, else 8.
 std::size_t width_of_values(std::span<const double> values);
-/// `width` bytes each: exclusive or with the value before, by planes of bytes. REQUIRES: with 4, all are exact
-/// in single precision.
+/// `width` bytes each: exclusive or with the value before, by planes of bytes.
+/// REQUIRES: with 4, all are exact in single precision.
 Bytes encode_values(std::span<const double> values, std::size_t width);
 /// REQUIRES: `data` holds a whole number of values of 4 or 8 bytes.
 std::vector<double> decode_values(BytesView data, std::size_t width);
@@ -40,7 +40,7 @@ SegmentPiece append_piece(Bytes& segment, BytesView raw);
 /// Reads so many bytes of a segment at an offset.
 using ReadSegment = std::function<Result<Bytes>(std::uint64_t offset, std::uint64_t size)>;
 
-/// Of a segment in memory, which must outlive it. \error kOutOfRange
+/// For a segment in memory, which must outlive it. \error kOutOfRange
 ReadSegment read_from(BytesView segment);
 
 /// The piece as it was appended.

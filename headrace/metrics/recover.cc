@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMostRecoveredBytes = std::uint64_t{1} << 30;
 
-/// Of the segment before `number`; empty for the first.
+/// Digest of the segment before `number`; empty for the first.
 Result<Bytes> digest_before(const Location& log, std::uint64_t number, const CallOptions& call) {
   if (number == 0) return Bytes();
   const Location before = log.at(segment_name(number - 1, number - 1));

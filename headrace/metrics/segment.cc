@@ -148,6 +148,7 @@ Bytes encode_footer(const SegmentFooter& footer) {
       message.varint(1, axis.points);
       write_piece(message, 2, axis.steps);
       write_piece(message, 3, axis.times);
+      message.varint(4, zigzag(axis.last_step));
     });
   }
   for (const SegmentColumn& column : footer.columns)
@@ -183,6 +184,7 @@ Result<SegmentAxis> parse_axis(BytesView message) {
     if (field.number == 3) {
       HEADRACE_TRY(axis.times, parse_piece(field.bytes));
     }
+    if (field.number == 4) axis.last_step = unzigzag(field.value);
   }
   if (reader.malformed() || axis.points == 0 || axis.points > kMostAxisPoints)
     return damaged("an axis of its footer");
@@ -270,7 +272,8 @@ Bytes encode_segment(const SegmentHead& head, std::span<const std::string> names
     const Bytes times = encode_integers(series.times_us);
     const auto [found, is_new] = axes.try_emplace(concat(as_text(steps), as_text(times)), footer.axes.size());
     if (is_new)
-      footer.axes.push_back({series.steps.size(), append_piece(out, steps), append_piece(out, times)});
+      footer.axes.push_back(
+          {series.steps.size(), append_piece(out, steps), append_piece(out, times), series.steps.back()});
     SegmentColumn column = append_column(out, names[series.metric], series.values);
     column.axis = found->second;
     footer.columns.push_back(std::move(column));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A segment of a metric log: points of metrics in columns, with a footer that says where each lies, and
+/// \file A segment of a metric log: points of metrics in columns, a footer that says where each lies, and
 /// pyramids of extremes. docs/formats/metric-segments.md.
 
 #include <cstdint>
@@ -38,6 +38,7 @@ struct SegmentAxis {
   std::uint64_t points = 0;
   SegmentPiece steps;
   SegmentPiece times;
+  std::int64_t last_step = 0;
 };
 
 struct SegmentColumn {
@@ -46,7 +47,7 @@ struct SegmentColumn {
   std::size_t width = 8;
   SegmentPiece values;
   std::vector<SegmentPiece> levels;  // each of all minima, then all maxima
-  // Of the values that are numbers: none if there are none.
+  // Extremes of the values that are numbers: none if there are none.
   std::optional<double> minimum{};
   std::optional<double> maximum{};
   double last = 0;

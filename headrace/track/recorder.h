@@ -74,6 +74,8 @@ class RunRecorder {
 
   /// "20261121-032600-1f2e3d4c": for `created_by` of manifests.
   const std::string& run_id() const { return entry_.run; }
+  /// Name of this process's part of it: run_keys.h.
+  const std::string& part() const { return entry_.part; }
   const Location& root() const { return root_; }
   /// Warnings for the user: the run continues on another kind of processor.
   const std::vector<std::string>& remarks() const { return remarks_; }

@@ -12,6 +12,9 @@
     model = hr.load("s3://runs/pets")          # a trained model: answers to raw rows, without TensorFlow here
     model.predict(["cat.jpg", "dog.jpg"]).labels
 
+    run = hr.init("s3://runs", config={"lr": 1e-3})  # a record of a run of your own, without a server
+    run.log({"loss": 0.3})
+
     store = hr.store("s3://datasets")       # any object: read, write, list
     store.write("notes/1.txt", b"hello")
 
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from headrace._src.row_batches import Query, query
     from headrace._src.stats import Stats
     from headrace._src.store import Capabilities, ObjectInfo, Store, Upload, store
+    from headrace._src.tracking import Run, init
     from headrace._src.variable import Ragged, Strings
     from headrace.errors import Error
 
@@ -80,6 +84,8 @@ _HOMES = {
     "Store": "_src.store",
     "Upload": "_src.store",
     "store": "_src.store",
+    "Run": "_src.tracking",
+    "init": "_src.tracking",
     "Ragged": "_src.variable",
     "Strings": "_src.variable",
     "Error": "errors",
@@ -100,6 +106,7 @@ __all__ = [
     "Prepared",
     "Query",
     "Ragged",
+    "Run",
     "Shard",
     "ShuffleQuality",
     "Stats",
@@ -114,6 +121,7 @@ __all__ = [
     "flip",
     "float32",
     "image",
+    "init",
     "int64",
     "load",
     "mix",

@@ -1,0 +1,24 @@
+#pragma once
+
+/// \file Finds runs for the commands `runs …`.
+
+#include <string>
+
+#include "headrace/cli/command.h"
+#include "headrace/track/runs.h"
+
+namespace headrace {
+
+inline constexpr std::size_t kMaximumRuns = 100'000;
+
+/// The runs that wrote to that place or below it, and all that are recorded at or below it; the newest
+/// `limit`, oldest first. Warns of damaged records.
+/// \error kNotFound  there are none; kDataLoss  none can be read
+Result<RunList> runs_at(CommandContext& context, const Location& location, std::size_t limit);
+
+/// The run of that id, or of the only id that begins so, among them. Empty: the newest one that wrote to the
+/// place itself, else below it.
+/// \error kNotFound; kInvalidArgument  several begin so
+Result<RunRecord> run_at(CommandContext& context, const Location& location, const std::string& id);
+
+}  // namespace headrace

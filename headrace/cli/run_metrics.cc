@@ -1,0 +1,230 @@
+#include "headrace/metrics/run_metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "headrace/base/json.h"
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/find_runs.h"
+#include "headrace/metrics/recover.h"
+#include "headrace/track/json_number.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kSeriesKind = "metric_segments";
+constexpr std::size_t kPlotColumns = 40;
+
+constexpr Positional kMetricsPositionals[] = {
+    {.name = "URL", .sentence = "The folder that holds the record of the run, or its output."},
+    {.name = "RUN",
+     .sentence = "Id of a run, or the beginning of one. Default: the newest run.",
+     .required = false},
+};
+
+constexpr Option kMetricsOptions[] = {
+    {.name = "metric",
+     .unit = "NAME",
+     .sentence = "Print all points of this metric: rank, step, time in seconds since 1970, and value, "
+                 "separated by tabs."},
+    {.name = "verify",
+     .type = OptionType::kFlag,
+     .sentence = "Read everything, and compare all checksums and the chain of segments."},
+};
+
+Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run, bool verifies) {
+  std::vector<PartLog> parts;
+  for (const RunPart& part : run.parts) {
+    const auto& all = part.end ? part.end->series : part.so_far.series;
+    for (const RunSeries& series : all) {
+      if (series.kind != kSeriesKind) continue;
+      HEADRACE_TRY(const Location location, context.stores.open(series.url));
+      HEADRACE_TRY(MetricLog log, MetricLog::open(location, context.call()));
+      if (verifies) HEADRACE_CHECK(log.verify());
+      parts.push_back({part.start.rank, std::move(log)});
+    }
+  }
+  return RunMetrics(std::move(parts));
+}
+
+std::string shown(double value) {
+  std::array<char, 32> text;
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6).ptr;
+  return {text.data(), end};
+}
+
+std::string exact(double value) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+std::string seconds(std::int64_t time_us) {
+  std::array<char, 40> text;
+  const double time = static_cast<double>(time_us) / 1e6;
+  return {text.data(),
+          std::to_chars(text.data(), text.data() + text.size(), time, std::chars_format::fixed, 6).ptr};
+}
+
+// Blocks of eight heights between the extremes: each column is the mean of its points.
+std::string sparkline(const std::vector<double>& values, std::size_t columns) {
+  static constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  std::vector<double> means;
+  const std::size_t count = std::min(columns, values.size());
+  for (std::size_t column = 0; column < count; ++column) {
+    double sum = 0;
+    std::size_t numbers = 0;
+    for (std::size_t i = column * values.size() / count; i < (column + 1) * values.size() / count; ++i) {
+      if (!std::isfinite(values[i])) continue;
+      sum += values[i];
+      ++numbers;
+    }
+    means.push_back(numbers == 0 ? NAN : sum / static_cast<double>(numbers));
+  }
+  double least = INFINITY;
+  double most = -INFINITY;
+  for (const double mean : means) {
+    least = std::fmin(least, mean);
+    most = std::fmax(most, mean);
+  }
+  std::string line;
+  for (const double mean : means) {
+    const double height = most > least ? (mean - least) / (most - least) : 0;
+    line += std::isnan(mean) ? " " : kBlocks[static_cast<std::size_t>(height * 7.999)];
+  }
+  return line;
+}
+
+Json optional_number(const std::optional<double>& value) { return value ? number_to_json(*value) : Json(); }
+
+Status print_json(CommandContext& context, const RunRecord& run,
+                  const std::vector<MetricSummary>& summaries) {
+  Json all = Json::array();
+  for (const MetricSummary& metric : summaries) {
+    all.push_back(Json({{"name", metric.name},
+                        {"rank", metric.rank},
+                        {"points", metric.points},
+                        {"last_step", metric.last_step},
+                        {"last", number_to_json(metric.last)},
+                        {"minimum", optional_number(metric.minimum)},
+                        {"maximum", optional_number(metric.maximum)}}));
+  }
+  context.console.result(Json({{"run", run.id}, {"metrics", std::move(all)}}).dump());
+  return {};
+}
+
+Status print_table(CommandContext& context, const RunMetrics& metrics,
+                   const std::vector<MetricSummary>& summaries) {
+  std::vector<std::array<std::string, 7>> rows = {
+      {"metric", "points", "step", "last", "minimum", "maximum", ""}};
+  for (const MetricSummary& metric : summaries) {
+    HEADRACE_TRY(const MetricSeries series, metrics.read(metric.name, metric.rank));
+    const std::string name = context.console.name(metric.name);
+    rows.push_back({metric.rank == 0 ? name : concat(name, " (rank ", metric.rank, ")"),
+                    concat(metric.points), concat(metric.last_step), shown(metric.last),
+                    metric.minimum ? shown(*metric.minimum) : "",
+                    metric.maximum ? shown(*metric.maximum) : "", sparkline(series.values, kPlotColumns)});
+  }
+  std::array<std::size_t, 7> widths{};
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    std::string line = row[0] + std::string(widths[0] - row[0].size(), ' ');
+    for (std::size_t i = 1; i + 1 < row.size(); ++i)
+      line += concat("  ", std::string(widths[i] - row[i].size(), ' '), row[i]);
+    context.console.result(row.back().empty() ? line : concat(line, "  ", row.back()));
+  }
+  return {};
+}
+
+Status print_points(CommandContext& context, const RunMetrics& metrics,
+                    const std::vector<MetricSummary>& summaries, const std::string& name) {
+  bool is_found = false;
+  for (const MetricSummary& metric : summaries) {
+    if (metric.name != name) continue;
+    is_found = true;
+    HEADRACE_TRY(const MetricSeries series, metrics.read(name, metric.rank));
+    std::string lines;
+    for (std::size_t i = 0; i < series.values.size(); ++i) {
+      lines += concat(metric.rank, "\t", series.steps[i], "\t", seconds(series.times_us[i]), "\t",
+                      exact(series.values[i]), "\n");
+    }
+    HEADRACE_CHECK(context.console.result_bytes(as_bytes(lines)));
+  }
+  if (is_found) return {};
+  return Error{Code::kNotFound,
+               concat("the run has logged no metric ", name, "; without --metric, its metrics are listed")};
+}
+
+Status show_metrics(CommandContext& context, const std::vector<std::string>& arguments,
+                    const OptionValues& options) {
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const RunRecord run, run_at(context, location, arguments.size() > 1 ? arguments[1] : ""));
+  HEADRACE_TRY(const RunMetrics metrics, metrics_of(context, run, options.flag("verify")));
+  HEADRACE_TRY(const std::vector<MetricSummary> summaries, metrics.summaries());
+  if (summaries.empty())
+    return Error{Code::kNotFound, concat("the run ", run.id,
+                                         " has logged no metrics into segments. A run of `headrace "
+                                         "train` logs event files: headrace tensorboard shows them")};
+  if (options.has("metric")) return print_points(context, metrics, summaries, options.text("metric"));
+  return context.console.json() ? print_json(context, run, summaries)
+                                : print_table(context, metrics, summaries);
+}
+
+Status recover(CommandContext& context, const std::vector<std::string>&, const OptionValues&) {
+  const auto state = state_folder(context.environment);
+  if (!state)
+    return Error{Code::kFailedPrecondition, "neither HOME nor XDG_STATE_HOME is set: nothing can be left"};
+  const auto recovered = recover_metrics(
+      concat(*state, "/metrics"), [&](const std::string& url) { return context.stores.open(url); },
+      context.call());
+  Status outcome;
+  Json all = Json::array();
+  for (const RecoveredLog& log : recovered) {
+    all.push_back(Json({{"url", log.url}, {"points", log.points}, {"segments", log.segments}}));
+    if (!log.status) outcome = log.status.error().in(log.folder);
+    if (!context.console.json())
+      context.console.result(concat(log.url, ": ", log.points, " points in ", log.segments, " segments"));
+  }
+  if (context.console.json()) context.console.result(Json({{"recovered", std::move(all)}}).dump());
+  if (recovered.empty()) context.console.note("no killed process has left metrics on this machine");
+  return outcome;
+}
+
+}  // namespace
+
+extern const Command kRunsMetricsCommand;
+const Command kRunsMetricsCommand = {
+    .name = "runs metrics",
+    .summary = "Show the metrics that a run has logged",
+    .details =
+        "Lists the metrics of a run that was recorded with hr.init: how many points, the last value, "
+        "extremes,\n"
+        "and a small plot. A run that still goes on is shown as far as it is in the store.\n"
+        "\n"
+        "  headrace runs metrics s3://datasets/runs\n"
+        "  headrace runs metrics s3://datasets/runs 20261121-032600 --metric loss > loss.tsv",
+    .positionals = kMetricsPositionals,
+    .options = kMetricsOptions,
+    .run = show_metrics};
+
+extern const Command kRunsRecoverCommand;
+const Command kRunsRecoverCommand = {
+    .name = "runs recover",
+    .summary = "Write the metrics that killed processes have left on this machine",
+    .details =
+        "Until they are in the store, metrics are in files of this machine. If a process was killed, or the\n"
+        "store did not answer when it ended, this command writes them to where they belong. So does the "
+        "next\n"
+        "run on this machine. Logs of living processes are left alone.\n"
+        "\n"
+        "  headrace runs recover",
+    .positionals = {},
+    .options = {},
+    .run = recover};
+
+}  // namespace headrace

@@ -1,0 +1,81 @@
+#include "headrace/metrics/run_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headrace {
+
+namespace {
+
+void append_series(MetricSeries& to, const MetricSeries& from) {
+  to.steps.insert(to.steps.end(), from.steps.begin(), from.steps.end());
+  to.times_us.insert(to.times_us.end(), from.times_us.begin(), from.times_us.end());
+  to.values.insert(to.values.end(), from.values.begin(), from.values.end());
+}
+
+void widen(MetricSummary& summary, std::optional<double> minimum, std::optional<double> maximum) {
+  if (minimum) summary.minimum = std::min(summary.minimum.value_or(*minimum), *minimum);
+  if (maximum) summary.maximum = std::max(summary.maximum.value_or(*maximum), *maximum);
+}
+
+void add_column(MetricSummary& summary, const SegmentAxis& axis, const SegmentColumn& column) {
+  summary.points += axis.points;
+  summary.last = column.last;
+  summary.last_step = axis.last_step;
+  widen(summary, column.minimum, column.maximum);
+}
+
+void summarize(const MetricSeries& series, MetricSummary& summary) {
+  summary.points = series.values.size();
+  for (const double value : series.values) {
+    if (!std::isnan(value)) widen(summary, value, value);
+  }
+  if (series.values.empty()) return;
+  summary.last = series.values.back();
+  summary.last_step = series.steps.back();
+}
+
+}  // namespace
+
+Result<std::vector<MetricSummary>> RunMetrics::summaries() const {
+  std::map<std::pair<std::string, std::uint64_t>, MetricSummary> all;
+  std::map<std::pair<std::string, std::uint64_t>, int> attempts;
+  for (const PartLog& part : parts_) {
+    for (const std::string& name : part.log.names()) ++attempts[{name, part.rank}];
+    for (const SegmentWithFooter& segment : part.log.segments()) {
+      for (const SegmentColumn& column : segment.footer.columns) {
+        MetricSummary& summary = all[{column.name, part.rank}];
+        summary.name = column.name;
+        summary.rank = part.rank;
+        if (attempts[{column.name, part.rank}] == 1)
+          add_column(summary, segment.footer.axes[column.axis], column);
+      }
+    }
+  }
+  std::vector<MetricSummary> summaries;
+  for (auto& [key, summary] : all) {
+    if (attempts[key] > 1) {
+      summary = {.name = key.first, .rank = key.second};
+      HEADRACE_TRY(const MetricSeries series, read(key.first, key.second));
+      summarize(series, summary);
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+Result<MetricSeries> RunMetrics::read(std::string_view name, std::uint64_t rank) const {
+  std::vector<MetricSeries> latest_first;
+  std::optional<std::int64_t> end;
+  for (const PartLog& part : parts_) {
+    if (part.rank != rank) continue;
+    HEADRACE_TRY(latest_first.emplace_back(), part.log.read(name, {}, end));
+    if (const auto from = part.log.from_step()) end = std::min(end.value_or(*from), *from);
+  }
+  MetricSeries joined;
+  for (auto series = latest_first.rbegin(); series != latest_first.rend(); ++series)
+    append_series(joined, *series);
+  return joined;
+}
+
+}  // namespace headrace

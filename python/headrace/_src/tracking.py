@@ -1,0 +1,270 @@
+"""The record of a run of one's own program: what ran, with which settings, and the numbers that it logged."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from headrace import _headrace
+from headrace._src.version import __version__
+from headrace.errors import Error, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from typing import Self  # from Python 3.11 on
+
+_GIT_SECONDS = 5
+_FINISH_SECONDS = 60.0
+_MOST_FINAL_METRICS = 1000
+_open: weakref.WeakSet[Run] = weakref.WeakSet()
+_raised: list[str] = []  # why the program ends, if it does by an exception
+
+
+def init(
+    root: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    run_id: str | None = None,
+    rank: int = 0,
+    world_size: int = 1,
+    from_step: int | None = None,
+) -> Run:
+    """Starts the record of a run in the folder `root` of a store. Needs no server and no account.
+
+    Args:
+        root: a URL or path; records lie below it in `_headrace/runs/`, metrics in `_headrace/metrics/`.
+        name: what people call the run; it need not be the only one of that name.
+        config: settings, nested as you like; each is kept as a parameter of the run.
+        run_id: the id of the run, the same for all ranks, and again if the job is started again. 1 to 64
+            letters, digits, '.', '_' and '-'. None: a new id.
+        rank, world_size: which process of the run this is, of how many. Several need a `run_id`.
+        from_step: this process continues a run that was interrupted, and logs again from this step on: points
+            that an earlier attempt of this rank has logged there do not count any more.
+
+    Returns:
+        The run. Use it with `with`, or call `finish`; else it ends with the program.
+
+    Raises:
+        InvalidArgumentError: the id is none, or several ranks have none.
+        PermissionDeniedError, UnavailableError, …: the store does not take the record.
+    """
+    return Run(os.fspath(root), name, dict(config or {}), run_id or "", rank, world_size, from_step)
+
+
+class Run:
+    """A run that is being recorded; `init` makes one. Threads may share it; a forked child may not use it.
+
+    Numbers survive a kill of this process half a second after they were logged, and once `flush` has
+    returned. They are in files of this machine ($XDG_STATE_HOME/headrace/metrics) until they go to the store,
+    every ten seconds. The next run on this machine, or `headrace runs recover`, writes what a killed one has
+    left. No call waits for the store, but `finish`.
+
+    Attributes:
+        id: of the run.
+        root: URL of the folder that holds the record.
+        name: what people call it, or None.
+        config: the settings that it was started with. Changes are not recorded.
+        summary: values that stand for the run; what is not set here is the last value of each metric.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        name: str | None,
+        config: dict[str, Any],
+        run_id: str,
+        rank: int,
+        world_size: int,
+        from_step: int | None,
+    ):
+        self.name = name
+        self.config = config
+        self.summary: dict[str, float] = {}
+        parameters = {key: _as_text(value) for key, value in _flat(config).items()}
+        if name is not None:
+            parameters["name"] = name
+        self._native = _headrace.Run(
+            root, run_id, parameters, _versions(), _command_line(), rank, world_size, from_step
+        )
+        self.id = self._native.id
+        self.root = self._native.root
+        self._next_step = from_step or 0
+        self._lock = threading.Lock()
+        self._is_finished = False
+        for remark in self._native.remarks:
+            warnings.warn(remark, stacklevel=3)
+        _finish_at_exit(self)
+
+    def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
+        """Logs numbers: floats, ints, bools and all that `float` takes, such as arrays of one element. Names
+        are texts; those of nested mappings are joined with '/'. Values are kept as float64, also NaN and
+        infinities.
+
+        Args:
+            step: None: one more than the step before, from 0 on. Steps may repeat and go back.
+
+        Raises:
+            InvalidArgumentError: a value is no number, a name no text of 1 to 1,024 bytes, or the run is
+                finished.
+        """
+        if self._is_finished:
+            raise InvalidArgumentError(f"the run {self.id} is finished: log before `finish`")
+        if step is None:
+            step = self._next_step
+        self._next_step = step + 1
+        try:
+            self._native.log(values, step)  # the common case: a flat dict of numbers
+        except TypeError:
+            self._native.log(_numbers(_flat(values)), step)
+
+    def use(self, url: str | os.PathLike[str], *, name: str = "data") -> None:
+        """Records that the run reads a dataset, a model or an object. Lineage shows it from both sides."""
+        self._native.add_input(name, os.fspath(url))
+
+    def made(self, url: str | os.PathLike[str], *, name: str = "model") -> None:
+        """Records that the run has published this. Call it once it is there."""
+        self._native.add_output(name, os.fspath(url))
+
+    def flush(self) -> None:
+        """Everything logged so far survives a kill of this process. Does not wait for the store.
+
+        Raises:
+            ResourceExhaustedError: the disk or the journal is full, and points were dropped; told once.
+        """
+        self._native.flush()
+
+    @property
+    def dropped_points(self) -> int:
+        """Points that were logged faster than this machine can keep them, or while its disk was full."""
+        return self._native.counts()["dropped"]
+
+    def finish(self, error: str | None = None, *, timeout: float = _FINISH_SECONDS) -> None:
+        """Writes what is left and the end of the record. Further calls do nothing.
+
+        Args:
+            error: why the run has failed. None: it has finished.
+            timeout: most seconds to wait for the store. Numbers that it does not take stay on this machine.
+
+        Raises:
+            DeadlineExceededError: the store did not take all numbers in time.
+        """
+        with self._lock:
+            if self._is_finished:
+                return
+            self._is_finished = True
+        values = self._native.last_values()
+        final = dict(list(values.items())[:_MOST_FINAL_METRICS]) | _numbers(self.summary)
+        self._native.finish(error or "", error == "stopped", final, timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.finish(_reason(error))
+
+
+def _reason(error: BaseException | None) -> str | None:
+    if error is None or (isinstance(error, SystemExit) and not error.code):
+        return None
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped"
+    return f"{type(error).__name__}: {error}"
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"{prefix}{name!r} is no name: names are texts")
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}/")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    numbers = {}
+    for name, value in values.items():
+        try:
+            numbers[name] = float(value)
+        except (TypeError, ValueError) as error:
+            kind = type(value).__name__
+            raise InvalidArgumentError(f"{name} is no number but a {kind}: {error}") from error
+    return numbers
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _command_line() -> list[str]:
+    return [os.path.basename(sys.executable or "python"), *sys.argv]
+
+
+def _versions() -> dict[str, str]:
+    versions = {"headrace": __version__, "python": platform.python_version()}
+    for module in ("tensorflow", "keras", "torch", "jax", "numpy"):
+        if version := getattr(sys.modules.get(module), "__version__", None):
+            versions[module] = str(version)
+    if commit := _git("rev-parse", "HEAD"):
+        versions["git"] = commit + (" with changes" if _git("status", "--porcelain", "-uno") else "")
+    return versions
+
+
+def _git(*arguments: str) -> str:
+    """Asks git about the folder of the program; an empty answer if there is no git or no repository."""
+    folder = os.path.dirname(os.path.abspath(sys.argv[0])) if sys.argv and sys.argv[0] else os.getcwd()
+    try:
+        done = subprocess.run(
+            ["git", "-C", folder, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=_GIT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def _finish_at_exit(run: Run) -> None:
+    if not _open:
+        atexit.unregister(_finish_all)
+        atexit.register(_finish_all)
+        _note_exceptions()
+    _open.add(run)
+
+
+def _note_exceptions() -> None:
+    """An exception that ends the program is why its runs failed."""
+    if getattr(sys.excepthook, "notes_for_runs", False):
+        return
+    shows = sys.excepthook
+
+    def note(kind, error, trace):
+        _raised.append(_reason(error) or "")
+        shows(kind, error, trace)
+
+    note.notes_for_runs = True  # type: ignore[attr-defined]
+    sys.excepthook = note
+
+
+def _finish_all() -> None:
+    for run in list(_open):
+        try:
+            run.finish(_raised[-1] if _raised else None)
+        except Error as error:
+            print(f"headrace: the run {run.id}: {error}", file=sys.stderr)

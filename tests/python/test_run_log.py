@@ -1,0 +1,209 @@
+"""Runs of one's own programs: hr.init, run.log, `headrace runs metrics` and `headrace runs recover`."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import headrace as hr
+from headrace import errors
+
+# Logs until it is killed; prints each step once `flush` has acknowledged it.
+LOGGER = """
+import sys
+import headrace as hr
+
+root, rank, ranks = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+run = hr.init(root, run_id="killed", rank=rank, world_size=ranks)
+step = 0
+while True:
+    run.log({"loss": step + rank / 10, f"only/{rank}": float(step)}, step=step)
+    if step % 50 == 0:
+        run.flush()
+        print(step, flush=True)
+    step += 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path, monkeypatch):
+    """Where journals are: empty, and of this test alone."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state/headrace/metrics"
+
+
+def points(headrace, root, run, metric) -> dict[int, list[tuple[int, float]]]:
+    """rank → steps and values"""
+    lines = headrace("runs", "metrics", root, run, "--metric", metric).stdout.splitlines()
+    found: dict[int, list[tuple[int, float]]] = {}
+    for rank, step, _, value in (line.split("\t") for line in lines):
+        found.setdefault(int(rank), []).append((int(step), float(value)))
+    return found
+
+
+def test_what_is_logged_is_in_the_store_and_in_the_record(headrace, s3_url, state):
+    config = {"lr": 1e-3, "optimizer": {"name": "adam"}}
+    with hr.init(s3_url, name="first", config=config) as run:
+        run.log({"loss": 0.5, "nested": {"accuracy": 0.25}})
+        run.log({"loss": math.nan, "big": 2**60, "flag": True})
+        run.log({"loss": 0.125}, step=10)
+        run.log({"loss": 0.1})
+        run.summary["best"] = 0.1
+    assert points(headrace, s3_url, run.id, "loss")[0][2:] == [(10, 0.125), (11, 0.1)]
+    assert math.isnan(points(headrace, s3_url, run.id, "loss")[0][1][1])
+    assert points(headrace, s3_url, run.id, "nested/accuracy") == {0: [(0, 0.25)]}
+    assert points(headrace, s3_url, run.id, "big") == {0: [(1, float(2**60))]}
+    record = json.loads(headrace("runs", "show", s3_url, run.id, "--json").stdout)
+    assert record["status"] == "finished"
+    parameters = {"lr": "0.001", "optimizer/name": "adam", "name": "first"}
+    assert record["start"]["parameters"] == parameters
+    assert record["end"]["metrics"]["loss"] == 0.1
+    assert record["end"]["metrics"]["best"] == 0.1
+    assert not list(state.iterdir())
+
+
+def test_names_may_have_anything_in_them(headrace, file_url):
+    names = ["a b", "ü/é", 'quote"s\n', "../../up", "x" * 1024]
+    with hr.init(file_url) as run:
+        run.log({name: float(number) for number, name in enumerate(names)})
+    listed = json.loads(headrace("runs", "metrics", file_url, run.id, "--verify", "--json").stdout)
+    assert sorted(metric["name"] for metric in listed["metrics"]) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    "values", [{"a": "text"}, {"": 1.0}, {"x" * 1025: 1.0}, {3: 1.0}, {"a": {"b": None}}]
+)
+def test_what_is_no_number_or_name_is_refused(file_url, values):
+    with hr.init(file_url) as run, pytest.raises(errors.InvalidArgumentError):
+        run.log(values)
+
+
+def test_a_finished_run_takes_no_more(file_url):
+    run = hr.init(file_url)
+    run.finish()
+    run.finish()
+    with pytest.raises(errors.InvalidArgumentError, match="finished"):
+        run.log({"a": 1.0})
+
+
+def test_an_exception_is_why_it_failed(headrace, file_url):
+    with pytest.raises(ZeroDivisionError), hr.init(file_url) as run:
+        run.log({"a": 1 / 0})
+    record = json.loads(headrace("runs", "show", file_url, run.id, "--json").stdout)
+    assert record["status"] == "failed"
+    assert record["end"]["error"] == "ZeroDivisionError: division by zero"
+
+
+def test_a_program_that_does_not_finish_its_run_ends_it(headrace, file_url):
+    program = "import sys, headrace as hr\nrun = hr.init(sys.argv[1], run_id='{}')\nrun.log(dict(a=1.0))\n{}"
+    for name, end, status in [("well", "", "finished"), ("badly", "raise ValueError('why')", "failed")]:
+        command = [sys.executable, "-c", program.format(name, end), file_url]
+        subprocess.run(command, capture_output=True, timeout=60, check=status == "finished")
+        record = json.loads(headrace("runs", "show", file_url, name, "--json").stdout)
+        assert record["status"] == status
+        assert points(headrace, file_url, name, "a") == {0: [(0, 1.0)]}
+
+
+def start_logger(root, rank, ranks):
+    command = [sys.executable, "-c", LOGGER, root, str(rank), str(ranks)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def kill_after(process, lines) -> int:
+    """The last step that was acknowledged."""
+    for _ in range(lines):
+        acknowledged = process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    rest = process.communicate(timeout=60)[0].split("\n")
+    whole = [line for line in rest[:-1] if line]
+    return int(whole[-1] if whole else acknowledged)
+
+
+def test_ranks_that_are_killed_lose_nothing_that_was_acknowledged(headrace, s3_url, state):
+    loggers = [start_logger(s3_url, rank, 4) for rank in range(4)]
+    steps = [kill_after(process, 3 + 5 * rank) for rank, process in enumerate(loggers)]
+    recovered = json.loads(headrace("runs", "recover", "--json").stdout)["recovered"]
+    assert len(recovered) == 4
+    headrace("runs", "metrics", s3_url, "killed", "--verify")
+    read = points(headrace, s3_url, "killed", "loss")
+    for rank, last in enumerate(steps):
+        assert [step for step, _ in read[rank]] == list(range(len(read[rank])))
+        assert len(read[rank]) > last
+        assert all(value == step + rank / 10 for step, value in read[rank])
+    assert json.loads(headrace("runs", "recover", "--json").stdout)["recovered"] == []
+    assert not list(state.iterdir())
+
+
+def test_the_next_run_writes_what_a_killed_one_has_left(headrace, file_url, state):
+    last = kill_after(start_logger(file_url, 0, 1), 3)
+    with hr.init(file_url):
+        end = time.monotonic() + 60
+        while len(list(state.iterdir())) > 1 and time.monotonic() < end:
+            time.sleep(0.05)
+    assert len(points(headrace, file_url, "killed", "loss")[0]) > last
+
+
+def test_a_later_attempt_counts_from_its_step_on(headrace, file_url):
+    for attempt, (from_step, steps) in enumerate([(None, range(0, 6)), (4, range(4, 8))]):
+        with hr.init(file_url, run_id="again", from_step=from_step) as run:
+            for step in steps:
+                run.log({"loss": step + attempt / 10}, step=step)
+    values = points(headrace, file_url, "again", "loss")[0]
+    assert values == [(0, 0.0), (1, 1.0), (2, 2.0), (3, 3.0), (4, 4.1), (5, 5.1), (6, 6.1), (7, 7.1)]
+
+
+def test_a_store_that_is_gone_stops_nobody(headrace, file_url, tmp_path, state):
+    root = tmp_path / "store"
+    run = hr.init(file_url)
+    run.log({"loss": 1.0})
+    root.rename(tmp_path / "away")
+    root.write_text("no folder")
+    run.log({"loss": 2.0})
+    with pytest.raises(errors.Error):
+        run.finish(timeout=0.5)
+    assert list(state.iterdir())
+    root.unlink()
+    (tmp_path / "away").rename(root)
+    name = run.id
+    del run  # lets the journal go
+    headrace("runs", "recover")
+    assert points(headrace, file_url, name, "loss") == {0: [(0, 1.0), (1, 2.0)]}
+
+
+def test_a_flipped_bit_is_found(headrace, file_url, tmp_path):
+    with hr.init(file_url) as run:
+        for step in range(500):
+            run.log({"loss": 1 / (step + 3)})
+    (segment,) = (tmp_path / "store/_headrace/metrics" / run.id).glob("*/000000")
+    whole = segment.read_bytes()
+    for place in range(0, len(whole), max(1, len(whole) // 20)):
+        segment.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        done = headrace("runs", "metrics", file_url, run.id, "--verify", check=False)
+        assert done.returncode != 0, place
+        assert "000000" in done.stderr
+
+
+def test_a_forked_child_is_refused(file_url):
+    with hr.init(file_url) as run:
+        child = os.fork()
+        if child == 0:
+            try:
+                run.log({"a": 1.0})
+            except errors.FailedPreconditionError:
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        run.log({"a": 2.0})
+
+
+def test_a_run_that_lacks_metrics_says_so(headrace, file_url):
+    with hr.init(file_url) as run:
+        pass
+    done = headrace("runs", "metrics", file_url, run.id, check=False)
+    assert done.returncode != 0
+    assert "has logged no metrics" in done.stderr
