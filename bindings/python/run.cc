@@ -54,7 +54,7 @@ struct OpenRun {
         writer(open_writer(started)) {
     check(recorder.add_series(
         {.name = "metrics", .url = recorded_url(writer->location()), .kind = "metric_segments"}));
-    // What earlier processes of this machine have left goes to its place meanwhile.
+    // Meanwhile, numbers that earlier processes of this machine have left go to their places.
     background.add([state = metrics_state(environment), stores = stores, stop = ends.get_token()] {
       recover_metrics(state, [&](const std::string& url) { return stores->open(url); }, {.stop = stop});
     });

@@ -1,5 +1,6 @@
 """For Keras: `Resume`, a callback for its own `fit` that saves weights and data position together, and
-resumes from them; `load_weights`, which gives a model the weights of a run.
+resumes from them; `Track`, a callback that logs metrics into a run; `load_weights`, which gives a model the
+weights of a run.
 
     loader = data.loader(batch_size=128, seed=44)
     model.fit(loader.as_tf_dataset(), epochs=10, callbacks=[hr.keras.Resume("s3://bucket/run", loader)])
@@ -22,9 +23,10 @@ import numpy as np
 from headrace import _headrace
 from headrace._src import callback_state, checked, exported_weights, history, model_variables
 from headrace._src.loader import Loader
+from headrace._src.track_callback import Track
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
-__all__ = ["Resume", "load_weights"]
+__all__ = ["Resume", "Track", "load_weights"]
 
 _KIND = "keras-checkpoint"  # docs/formats/keras-checkpoint.md
 # The value of `stop_training` that ends one epoch.

@@ -207,3 +207,24 @@ def test_a_run_that_lacks_metrics_says_so(headrace, file_url):
     done = headrace("runs", "metrics", file_url, run.id, check=False)
     assert done.returncode != 0
     assert "has logged no metrics" in done.stderr
+
+
+@pytest.mark.slow
+def test_keras_logs_its_metrics(headrace, file_url):
+    import keras
+    import numpy as np
+
+    model = keras.Sequential([keras.Input([2]), keras.layers.Dense(1)])
+    model.compile(optimizer="sgd", loss="mse", metrics=["mae"])
+    numbers = np.random.default_rng(1).normal(size=(64, 2))
+    with hr.init(file_url) as run:
+        tracking = hr.keras.Track(run, every=2)
+        arguments = {"batch_size": 16, "validation_split": 0.5, "verbose": 0, "callbacks": [tracking]}
+        first = model.fit(numbers, numbers[:, :1], epochs=2, **arguments).history
+        second = model.fit(numbers, numbers[:, :1], epochs=1, **arguments).history
+    losses = points(headrace, file_url, run.id, "loss")[0]
+    assert losses == list(zip([2, 4, 6], first["loss"] + second["loss"], strict=True))
+    assert [value for _, value in points(headrace, file_url, run.id, "val_mae")[0]] == (
+        first["val_mae"] + second["val_mae"]
+    )
+    assert [step for step, _ in points(headrace, file_url, run.id, "batch/mae")[0]] == [2, 4, 6]
