@@ -148,6 +148,16 @@ std::vector<std::string> MetricLog::names() const {
 
 Result<MetricSeries> MetricLog::read(std::string_view name, std::optional<std::int64_t> first,
                                      std::optional<std::int64_t> end) const {
+  auto series = read_once(name, first, end);
+  for (int i = 0; i < kListedAgain && !series && series.error().code == Code::kNotFound; ++i) {
+    HEADRACE_TRY(const MetricLog compacted, open(log_, call_));
+    series = compacted.read_once(name, first, end);
+  }
+  return series;
+}
+
+Result<MetricSeries> MetricLog::read_once(std::string_view name, std::optional<std::int64_t> first,
+                                          std::optional<std::int64_t> end) const {
   MetricSeries series;
   for (const SegmentWithFooter& segment : segments_) {
     const ReadSegment read = reader(segment.stored);

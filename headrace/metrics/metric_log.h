@@ -58,7 +58,8 @@ class MetricLog {
   std::optional<std::int64_t> from_step() const;
   /// Names, sorted.
   std::vector<std::string> names() const;
-  /// Points with steps from `first` on and before `end`; none if there is no such metric.
+  /// Points with steps from `first` on and before `end`; none if there is no such metric. If the log was
+  /// compacted meanwhile, lists it again.
   Result<MetricSeries> read(std::string_view name, std::optional<std::int64_t> first = {},
                             std::optional<std::int64_t> end = {}) const;
   /// Reads everything: each segment's checksums, and that each names the one before.
@@ -67,6 +68,8 @@ class MetricLog {
  private:
   MetricLog(Location log, std::vector<SegmentWithFooter> segments, CallOptions call)
       : log_(std::move(log)), segments_(std::move(segments)), call_(std::move(call)) {}
+  Result<MetricSeries> read_once(std::string_view name, std::optional<std::int64_t> first,
+                                 std::optional<std::int64_t> end) const;
   static Result<MetricLog> open_once(const Location& log, const CallOptions& call);
   ReadSegment reader(const StoredSegment& segment) const;
 

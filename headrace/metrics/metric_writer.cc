@@ -4,6 +4,7 @@
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
+#include "headrace/metrics/compact.h"
 #include "headrace/metrics/metric_log.h"
 
 namespace headrace {
@@ -11,6 +12,7 @@ namespace headrace {
 namespace {
 
 constexpr std::chrono::milliseconds kCloseRetry{100};
+constexpr std::uint64_t kMostSegmentsLeft = 8;
 constexpr std::uint64_t kMostReadSegmentBytes = std::uint64_t{1} << 30;
 
 /// Why the segment that has the number is not this one; success if it is.
@@ -198,12 +200,14 @@ Status MetricWriter::close(std::chrono::milliseconds within) {
     const std::scoped_lock lock(mutex_);
     is_closed_ = true;
   }
+  bool must_compact = false;
   while (true) {
     const Status uploaded = upload_first();
     {
       const std::scoped_lock journaling(journaling_);
       if (ended_.empty() && journal_.file_bytes() == 0) {
         journal_.remove_all();
+        must_compact = segments_ > kMostSegmentsLeft;
         break;
       }
     }
@@ -215,6 +219,7 @@ Status MetricWriter::close(std::chrono::milliseconds within) {
     }
     std::this_thread::sleep_for(kCloseRetry);
   }
+  if (must_compact) static_cast<void>(compact_log(log_, options_.call));  // all is there without it
   const std::scoped_lock lock(mutex_);
   return std::exchange(untold_, Status());
 }

@@ -240,6 +240,20 @@ TEST_F(MetricWriterTest, SegmentsFollowOneAnother) {
   EXPECT_GE(read->segments().size(), 2U);
 }
 
+TEST_F(MetricWriterTest, ManySegmentsAreOneInTheEnd) {
+  const auto writer = *MetricWriter::open(
+      log("a"), {.journal_folder = concat(state(), "/a"), .segment_interval = milliseconds(1)}, background);
+  const std::uint32_t loss = *writer->metric("loss");
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    writer->log(loss, 1, static_cast<double>(i));
+    ASSERT_TRUE(writer->flush());
+    while (writer->counts().segments <= i) std::this_thread::sleep_for(milliseconds(1));
+  }
+  ASSERT_TRUE(writer->close(seconds(10)));
+  EXPECT_EQ(values("a", "loss").size(), 12U);
+  EXPECT_EQ(MetricLog::open(log("a"), {})->segments().size(), 1U);
+}
+
 TEST_F(MetricWriterTest, ManyThreadsLogAtOnce) {
   const auto writer = open("a", {.journal_interval = milliseconds(1)});
   std::vector<std::jthread> threads;
