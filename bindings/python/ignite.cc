@@ -1,5 +1,6 @@
 #include "bindings/python/ignite.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/python/dataset.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/ignite_values.h"
 #include "bindings/python/process.h"
@@ -21,6 +23,8 @@
 #include "headrace/net/ignite/scan.h"
 #include "headrace/net/ignite/sql.h"
 #include "headrace/record/ignite_example.h"
+#include "headrace/store/layers/stoppable.h"
+#include "headrace/stream/ignite/cache_dataset.h"
 
 namespace headrace::python {
 
@@ -180,6 +184,21 @@ class IgniteCluster {
                                         std::vector<std::string>{"key", "val"});
   }
 
+  /// \error as ignite::open_cache_dataset, raised
+  OpenedDataset snapshot(const std::string& cache, const std::vector<std::int32_t>& partitions,
+                         const std::optional<std::string>& url, std::uint64_t memory_limit_bytes,
+                         bool take_changed) {
+    const auto rows = std::make_shared<const ignite::CacheRows>(held_.here(), cache);
+    ignite::CacheDatasetOptions options{
+        .partitions = partitions, .memory_limit_bytes = memory_limit_bytes, .take_changed = take_changed};
+    if (url) options.snapshot = open_location(*url);
+    auto opened = run_interruptibly([&](const std::stop_token& stop) {
+      if (options.snapshot) options.snapshot = make_stoppable(*std::move(options.snapshot), stop);
+      return ignite::open_cache_dataset(rows, options, {.stop = stop});
+    });
+    return {OfProcess<std::shared_ptr<const Dataset>>("this dataset", value_of(std::move(opened)))};
+  }
+
   std::unique_ptr<IgniteRows> query(const std::string& text, const nb::iterable& arguments,
                                     const std::string& schema, std::int32_t page_rows) {
     const std::shared_ptr<ignite::Cluster>& cluster = held_.here();
@@ -241,6 +260,8 @@ void bind_ignite(nb::module_& module) {
           nb::arg("addresses"), nb::arg("user"), nb::arg("password"), nb::arg("tls"), nb::arg("ca_file"),
           nb::arg("certificate_file"), nb::arg("key_file"), nb::arg("key_password"), nb::arg("discover"))
       .def("scan", &IgniteCluster::scan, nb::arg("cache"), nb::arg("partitions"))
+      .def("snapshot", &IgniteCluster::snapshot, nb::arg("cache"), nb::arg("partitions"),
+           nb::arg("url").none(), nb::arg("memory_limit_bytes"), nb::arg("take_changed"))
       .def("query", &IgniteCluster::query, nb::arg("text"), nb::arg("arguments"), nb::arg("schema"),
            nb::arg("page_rows"));
 }

@@ -209,6 +209,14 @@ class IgniteCluster:
         discover: bool,
     ) -> None: ...
     def scan(self, cache: str, partitions: Sequence[int]) -> IgniteRows: ...
+    def snapshot(
+        self,
+        cache: str,
+        partitions: Sequence[int],
+        url: str | None,
+        memory_limit_bytes: int,
+        take_changed: bool,
+    ) -> Dataset: ...
     def query(self, text: str, arguments: Iterable[object], schema: str, page_rows: int) -> IgniteRows: ...
 
 class EventWriter:

@@ -14,13 +14,15 @@ in UTC; an enum is its ordinal.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from headrace import _headrace
+from headrace._src.ignite_cache import Cache
 from headrace.errors import InvalidArgumentError
 
-__all__ = ["dataset", "examples", "query"]
+__all__ = ["Cache", "dataset", "examples", "query"]
 
 _Row = TypeVar("_Row")
 _TLS_KEYS = ("cafile", "certfile", "keyfile", "password")
@@ -35,21 +37,26 @@ def dataset(
     password: str = "",
     tls: bool | Mapping[str, str] = False,
     discover: bool = True,
-) -> Iterator[dict[str, Any]]:
-    """Every row of a cache once, as `{"key": …, "val": …}`. An object is a dict by the names of its fields.
+) -> Cache:
+    """A cache, to be read. `for row in …` gives every row once, as `{"key": …, "val": …}`; an object is a
+    dict by the names of its fields. `.loader(batch_size=…)` gives batches for training, `.snapshot()` a
+    Dataset.
 
     `addresses` are some of the cluster's nodes ("host:port"); each partition is read from the node that owns
     it. `partitions` restricts the scan to those numbers; partitions come in no fixed order. If a node is
-    lost, its backups go on. `tls` encrypts connections: True, or a dict with the paths of PEM files:
-    "cafile" (of the authority), "certfile" and "keyfile" (this client's), and the "password" of the key.
-    `discover=False` uses the given addresses alone, for nodes behind a proxy, in containers or the like.
+    lost, its backups go on. The variables IGNITE_DATASET_HOST and IGNITE_DATASET_PORT take the place of
+    `addresses`, and IGNITE_DATASET_PART ("7", "0-255,300") leaves those of the partitions: so one script
+    reads on each worker what lies on its node. `tls` encrypts connections: True, or a dict with the paths of
+    PEM files: "cafile" (of the authority), "certfile" and "keyfile" (this client's), and the "password" of
+    the key. `discover=False` uses the given addresses alone, for nodes behind a proxy, in containers or the
+    like.
 
     Raises an error of `headrace.errors`: `NotFoundError` if there is no such cache, `UnavailableError` if no
-    node answers, `UnauthenticatedError` if the user is refused. Memory: some 20 MB of pages that are read
-    ahead, and the rows at hand.
+    node answers, `UnauthenticatedError` if the user is refused. Iterating takes some 20 MB of pages that are
+    read ahead, and the rows at hand.
     """
-    cluster = _connect(addresses, username, password, tls, discover)
-    return _all(cluster.scan(cache, list(partitions)).next_page)
+    addresses, chosen = _of_worker(addresses, partitions)
+    return Cache(_connect(addresses, username, password, tls, discover), cache, chosen)
 
 
 def examples(
@@ -73,8 +80,8 @@ def examples(
     Raises what `dataset` raises; and `InvalidArgumentError`, which names the field, if one that is selected
     has no such form: a map, a list of objects.
     """
-    cluster = _connect(addresses, username, password, tls, discover)
-    rows = cluster.scan(cache, list(partitions))
+    addresses, chosen = _of_worker(addresses, partitions)
+    rows = _connect(addresses, username, password, tls, discover).scan(cache, chosen)
     wanted = list(columns)
     return _all(lambda: rows.next_examples(wanted))
 
@@ -103,6 +110,34 @@ def query(
     """
     cluster = _connect(addresses, username, password, tls, discover)
     return _all(cluster.query(sql, arguments, schema, page_rows).next_page)
+
+
+def _of_worker(
+    addresses: str | Iterable[str], partitions: Iterable[int]
+) -> tuple[str | Iterable[str], list[int]]:
+    """Both, as the environment of this worker changes them."""
+    host, port = os.environ.get("IGNITE_DATASET_HOST"), os.environ.get("IGNITE_DATASET_PORT")
+    if host or port:
+        addresses = f"{host or 'localhost'}:{port or 10800}"
+    chosen = list(partitions)
+    part = os.environ.get("IGNITE_DATASET_PART")
+    if not part:
+        return addresses, chosen
+    own = [number for text in part.split(",") for number in _numbers(text)]
+    kept = [number for number in own if number in set(chosen)] if chosen else own
+    if not kept:
+        raise InvalidArgumentError(f"IGNITE_DATASET_PART is {part!r}: none of the wanted partitions")
+    return addresses, kept
+
+
+def _numbers(text: str) -> range:
+    """The numbers that "7" or "0-255" names."""
+    first, dash, last = text.strip().partition("-")
+    if not first.isdecimal() or (dash and not last.isdecimal()):
+        raise InvalidArgumentError(
+            f"IGNITE_DATASET_PART has {text!r}; it is numbers of partitions, like 0-255,300"
+        )
+    return range(int(first), int(last if dash else first) + 1)
 
 
 def _connect(

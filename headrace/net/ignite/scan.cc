@@ -283,7 +283,7 @@ Status Scan::await(const Part& part, const std::stop_token& stop) {
 
 Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response response,
                                             const std::stop_token& stop) {
-  Page page{.response = {}, .partition = part->partition, .rows = {}};
+  Page page{.response = {}, .partition = part->partition};
   bool has_more = false;
   if (Status parsed = parse(response, *part, page, has_more); !parsed)
     return fail(std::move(part), std::move(parsed).error());
@@ -299,8 +299,9 @@ Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response
     HEADRACE_CHECK(fill(stop));
   } else {
     forget(*part);
+    page.ends_partition = true;
   }
-  if (page.rows.empty()) return std::optional<Page>();
+  if (page.rows.empty() && !page.ends_partition) return std::optional<Page>();
   page.response = std::move(response);
   return std::optional<Page>(std::move(page));
 }

@@ -40,7 +40,8 @@ struct ScanOptions {
 /// Rows inside the response that brought them.
 struct Page {
   Response response;
-  std::int32_t partition = 0;  // -1: the cache as a whole
+  std::int32_t partition = 0;   // -1: the cache as a whole
+  bool ends_partition = false;  // all its rows were given
   std::vector<Entry> rows;
 };
 
@@ -61,8 +62,8 @@ class Scan {
   /// Closes its cursors; waits up to two seconds for those that a node is just opening.
   ~Scan();
 
-  /// The next page, never empty; none: all rows were given. After an error the scan gives
-  /// that error again.
+  /// The next page, which may be empty only if it ends its partition; none: all rows were given. After an
+  /// error the scan gives that error again.
   /// \error kUnavailable       a node was lost, and no other could go on within the cluster's call_timeout
   /// \error kDeadlineExceeded  a page did not arrive within the cluster's call_timeout
   /// \error kDataLoss          more nodes left than the cache has backups, so rows may be missing; or a page
