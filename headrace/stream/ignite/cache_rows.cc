@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::size_t kShownKeyBytes = 100;
 
-// Whether an error is the row's own: other rows may be read.
-bool is_of_row(Code code) {
-  return code == Code::kDataLoss || code == Code::kInvalidArgument || code == Code::kResourceExhausted ||
-         code == Code::kNotFound;
-}
-
 Error changed(std::string_view what) {
   return {Code::kFailedPrecondition,
           concat(what,
@@ -99,7 +93,7 @@ class CacheRowReader final : public BlockReader {
         continue;
       }
       Error error = std::move(made).error();
-      if (error.code != Code::kFailedPrecondition && !is_of_row(error.code)) return error;
+      if (error.code != Code::kFailedPrecondition && !is_error_of_row(error.code)) return error;
       const std::string name =
           concat(dataset_.describe_shard(block.shard), ", key ", key_text(wanted[i].key));
       contents.holes.push_back({i, i + 1, std::move(error).in(name)});
@@ -166,6 +160,11 @@ CacheRows::CacheRows(std::shared_ptr<Cluster> cluster, const std::string& name)
     : cache(cluster, name),
       types(std::make_shared<BinaryTypes>(fetch_from(cluster))),
       url(concat("ignite://", address_text(*cluster), "/", printable_line(name, 200))) {}
+
+bool is_error_of_row(Code code) {
+  return code == Code::kDataLoss || code == Code::kInvalidArgument || code == Code::kResourceExhausted ||
+         code == Code::kNotFound;
+}
 
 std::string key_text(BytesView key) {
   ObjectCursor cursor(key);

@@ -11,9 +11,13 @@ from headrace._src import checked
 from headrace._src.columns import Column
 from headrace._src.dataset import Dataset
 from headrace._src.loader import POLICIES, Loader, LoaderOptions
+from headrace._src.streamed_rows import StreamedRows
+from headrace.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from typing import Unpack  # from Python 3.11 on
+
+_STREAM_OPTIONS = {"batch_size", "columns", "augment", "drop_remainder", "on_corrupt", "memory_budget"}
 
 
 class Cache:
@@ -92,22 +96,33 @@ class Cache:
         snapshot: bool | str | os.PathLike = True,
         take_changed: bool = False,
         **options: Unpack[LoaderOptions],
-    ) -> Loader:
+    ) -> Loader | StreamedRows:
         """Makes a loader of batches over the rows that the cache has now.
 
         Args:
             columns: path → `hr.float32[640000]`, …: `{"val.pixels": hr.float32[640000]}`; or paths alone;
                 None: all features.
-            snapshot: True: in memory; a URL: at that place, as `Cache.snapshot` says.
+            snapshot: True: in memory; a URL: at that place, as `Cache.snapshot` says. False: none; the rows
+                are streamed once each, in the order of their arrival. Such a loader needs `columns`, takes
+                `augment`, `drop_remainder`, `on_corrupt` and `memory_budget`, and has no state.
             take_changed: as `Cache.snapshot` says.
             batch_size, options: as for `Dataset.loader`; `on_corrupt` is "fail" unless it is given.
 
         Raises: what `Cache.snapshot` and `Dataset.loader` raise.
         """
+        if snapshot is False:
+            return self._stream(take_changed, batch_size=batch_size, columns=columns, **options)
         url = None if snapshot is True else snapshot
         on_corrupt = options.pop("on_corrupt", None) or "fail"
         data = self.snapshot(url, take_changed=take_changed, on_corrupt=on_corrupt)
         return data.loader(batch_size=batch_size, columns=columns, **options)
+
+    def _stream(self, take_changed: bool, **options: Any) -> StreamedRows:
+        if needs_order := ["take_changed"] * take_changed + sorted(options.keys() - _STREAM_OPTIONS):
+            raise InvalidArgumentError(
+                f"{needs_order[0]} goes with a snapshot only: without one, rows come in no fixed order"
+            )
+        return StreamedRows(self._cluster, self._name, self._partitions, **options)
 
     def __repr__(self) -> str:
         part = f", {len(self._partitions)} partitions" if self._partitions else ""
