@@ -31,6 +31,7 @@
 #include "headrace/record/ignite_example.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/stream/ignite/cache_dataset.h"
+#include "headrace/stream/ignite/partition_rows.h"
 #include "headrace/stream/ignite/streamed_rows.h"
 
 namespace headrace::python {
@@ -213,6 +214,14 @@ class IgniteCluster {
                                         std::vector<std::string>{"key", "val"});
   }
 
+  /// \error as ignite::partitions_of_first_node, raised
+  std::vector<std::int32_t> local_partitions(const std::string& cache) {
+    const std::shared_ptr<ignite::Cluster>& cluster = held_.here();
+    return value_of(run_interruptibly([&](const std::stop_token& stop) {
+      return ignite::partitions_of_first_node(ignite::Cache(cluster, cache), stop);
+    }));
+  }
+
   /// \error as ignite::open_cache_dataset, raised
   OpenedDataset snapshot(const std::string& cache, const std::vector<std::int32_t>& partitions,
                          const std::optional<std::string>& url, std::uint64_t memory_limit_bytes,
@@ -307,6 +316,7 @@ void bind_ignite(nb::module_& module) {
           nb::arg("addresses"), nb::arg("user"), nb::arg("password"), nb::arg("tls"), nb::arg("ca_file"),
           nb::arg("certificate_file"), nb::arg("key_file"), nb::arg("key_password"), nb::arg("discover"))
       .def("scan", &IgniteCluster::scan, nb::arg("cache"), nb::arg("partitions"))
+      .def("local_partitions", &IgniteCluster::local_partitions, nb::arg("cache"))
       .def("snapshot", &IgniteCluster::snapshot, nb::arg("cache"), nb::arg("partitions"),
            nb::arg("url").none(), nb::arg("memory_limit_bytes"), nb::arg("take_changed"))
       .def(

@@ -214,6 +214,8 @@ class IgniteCluster:
         discover: bool,
     ) -> None: ...
     def scan(self, cache: str, partitions: Sequence[int]) -> IgniteRows: ...
+    def local_partitions(self, cache: str) -> list[int]:
+        """Those that the node at the first address owns."""
     def snapshot(
         self,
         cache: str,

@@ -32,7 +32,7 @@ def dataset(
     cache: str,
     addresses: str | Iterable[str] = "localhost:10800",
     *,
-    partitions: Iterable[int] = (),
+    partitions: Iterable[int] | str = (),
     username: str = "",
     password: str = "",
     tls: bool | Mapping[str, str] = False,
@@ -43,10 +43,11 @@ def dataset(
     Dataset.
 
     `addresses` are some of the cluster's nodes ("host:port"); each partition is read from the node that owns
-    it. `partitions` restricts the scan to those numbers; partitions come in no fixed order. If a node is
-    lost, its backups go on. The variables IGNITE_DATASET_HOST and IGNITE_DATASET_PORT take the place of
-    `addresses`, and IGNITE_DATASET_PART ("7", "0-255,300") leaves those of the partitions: so one script
-    reads on each worker what lies on its node. `tls` encrypts connections: True, or a dict with the paths of
+    it. `partitions` restricts reading to those numbers, or to "local": those that the node at the first
+    address owns; partitions come in no fixed order. If a node is lost, its backups go on. The variables
+    IGNITE_DATASET_HOST and IGNITE_DATASET_PORT take the place of `addresses`, and IGNITE_DATASET_PART
+    ("local", "7", "0-255,300") leaves those of the partitions: so one script reads on each worker what lies
+    on its node. `tls` encrypts connections: True, or a dict with the paths of
     PEM files: "cafile" (of the authority), "certfile" and "keyfile" (this client's), and the "password" of
     the key. `discover=False` uses the given addresses alone, for nodes behind a proxy, in containers or the
     like.
@@ -55,8 +56,8 @@ def dataset(
     node answers, `UnauthenticatedError` if the user is refused. Iterating takes some 20 MB of pages that are
     read ahead, and the rows at hand.
     """
-    addresses, chosen = _of_worker(addresses, partitions)
-    return Cache(_connect(addresses, username, password, tls, discover), cache, chosen)
+    cluster = _connect(_addresses_of_worker(addresses), username, password, tls, discover)
+    return Cache(cluster, cache, _chosen(cluster, cache, partitions))
 
 
 def examples(
@@ -64,7 +65,7 @@ def examples(
     addresses: str | Iterable[str] = "localhost:10800",
     *,
     columns: Iterable[str] = (),
-    partitions: Iterable[int] = (),
+    partitions: Iterable[int] | str = (),
     username: str = "",
     password: str = "",
     tls: bool | Mapping[str, str] = False,
@@ -80,8 +81,8 @@ def examples(
     Raises what `dataset` raises; and `InvalidArgumentError`, which names the field, if one that is selected
     has no such form: a map, a list of objects.
     """
-    addresses, chosen = _of_worker(addresses, partitions)
-    rows = _connect(addresses, username, password, tls, discover).scan(cache, chosen)
+    cluster = _connect(_addresses_of_worker(addresses), username, password, tls, discover)
+    rows = cluster.scan(cache, _chosen(cluster, cache, partitions))
     wanted = list(columns)
     return _all(lambda: rows.next_examples(wanted))
 
@@ -112,31 +113,35 @@ def query(
     return _all(cluster.query(sql, arguments, schema, page_rows).next_page)
 
 
-def _of_worker(
-    addresses: str | Iterable[str], partitions: Iterable[int]
-) -> tuple[str | Iterable[str], list[int]]:
-    """Both, as the environment of this worker changes them."""
+def _addresses_of_worker(addresses: str | Iterable[str]) -> str | Iterable[str]:
     host, port = os.environ.get("IGNITE_DATASET_HOST"), os.environ.get("IGNITE_DATASET_PORT")
-    if host or port:
-        addresses = f"{host or 'localhost'}:{port or 10800}"
-    chosen = list(partitions)
+    return f"{host or 'localhost'}:{port or 10800}" if host or port else addresses
+
+
+def _chosen(cluster: _headrace.IgniteCluster, cache: str, partitions: Iterable[int] | str) -> list[int]:
+    """The numbers of the partitions that this worker reads; none: all."""
+    chosen = _own(cluster, cache, partitions) if isinstance(partitions, str) else list(partitions)
     part = os.environ.get("IGNITE_DATASET_PART")
     if not part:
-        return addresses, chosen
-    own = [number for text in part.split(",") for number in _numbers(text)]
+        return chosen
+    own = _own(cluster, cache, part)
     kept = [number for number in own if number in set(chosen)] if chosen else own
     if not kept:
         raise InvalidArgumentError(f"IGNITE_DATASET_PART is {part!r}: none of the wanted partitions")
-    return addresses, kept
+    return kept
+
+
+def _own(cluster: _headrace.IgniteCluster, cache: str, text: str) -> list[int]:
+    if text.strip() == "local":
+        return cluster.local_partitions(cache)
+    return [number for numbers in text.split(",") for number in _numbers(numbers)]
 
 
 def _numbers(text: str) -> range:
     """The numbers that "7" or "0-255" names."""
     first, dash, last = text.strip().partition("-")
     if not first.isdecimal() or (dash and not last.isdecimal()):
-        raise InvalidArgumentError(
-            f"IGNITE_DATASET_PART has {text!r}; it is numbers of partitions, like 0-255,300"
-        )
+        raise InvalidArgumentError(f"partitions are {text!r}; they are 'local', or numbers like 0-255,300")
     return range(int(first), int(last if dash else first) + 1)
 
 

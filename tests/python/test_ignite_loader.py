@@ -209,7 +209,7 @@ def test_workers_train_on_disjoint_partitions_alone(table, monkeypatch):
         seen.update(keys)
     assert seen == dict.fromkeys(range(ROWS), 1)
     monkeypatch.setenv("IGNITE_DATASET_PART", "all")
-    with pytest.raises(hr.errors.InvalidArgumentError, match="'all'; it is numbers of partitions"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="'all'; they are 'local', or numbers"):
         hr.ignite.dataset(name)
 
 
@@ -225,6 +225,11 @@ def test_a_node_that_is_killed_costs_no_row(root, tmp_path):
         os.kill(int(environment["HEADRACE_IGNITE_PIDS"].split()[2]), signal.SIGKILL)
         rows += rows_of(loader)
         assert sorted(rows[:ROWS]) == sorted(rows[ROWS:]) == expected(range(ROWS))
+        parts = [
+            hr.ignite.dataset("KEPT", address, partitions="local").partitions for address in addresses[:2]
+        ]
+        assert sorted(parts[0] + parts[1]) == list(range(1024))
+        assert min(map(len, parts)) > 256
         again = hr.ignite.dataset("KEPT", addresses[:2]).loader(
             columns=COLUMNS, batch_size=10, seed=3, epochs=2
         )

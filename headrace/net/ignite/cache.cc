@@ -126,33 +126,11 @@ Result<std::optional<StoredObject>> Cache::get(BytesView key, const std::stop_to
   return object_of(std::move(response));
 }
 
-Bytes Cache::keys_body(const std::vector<BytesView>& keys) const {
+Result<StoredEntries> Cache::get_all(const std::vector<BytesView>& keys, const std::stop_token& stop) {
   Bytes body = begin_body();
   append_little_endian(body, static_cast<std::int32_t>(keys.size()));
   for (const BytesView key : keys) append(body, key);
-  return body;
-}
-
-Result<StoredEntries> Cache::get_all(const std::vector<BytesView>& keys, const std::stop_token& stop) {
-  HEADRACE_TRY(Response response, call(Operation::kCacheGetAll, keys_body(keys), Repeat::kSafe, {}, stop));
-  return entries_of(std::move(response));
-}
-
-Result<StoredEntries> Cache::get_all_of(std::int32_t partition, const std::vector<BytesView>& keys,
-                                        const std::stop_token& stop) {
-  std::optional<NodeId> owner;
-  // Without a map any node will do.
-  if (const Result<std::shared_ptr<const PartitionMap>> map = cluster_->partitions(id_, stop))
-    owner = (*map)->owner_of(partition);
-  Result<Response> response =
-      cluster_->call(Operation::kCacheGetAll, keys_body(keys), Repeat::kSafe, owner, stop);
-  if (!response)
-    return std::move(response).error().in(
-        concat("cache \"", printable_line(name_, 200), "\", partition ", partition));
-  return entries_of(*std::move(response));
-}
-
-Result<StoredEntries> Cache::entries_of(Response response) {
+  HEADRACE_TRY(Response response, call(Operation::kCacheGetAll, body, Repeat::kSafe, {}, stop));
   ObjectCursor cursor(response.body());
   std::size_t count = 0;
   if (!cursor.read_count(2, count)) return malformed("the number of entries");

@@ -55,9 +55,6 @@ class Cache {
   Result<std::optional<StoredObject>> get(BytesView key, const std::stop_token& stop = {});
   /// Those of the keys that are there, in any order.
   Result<StoredEntries> get_all(const std::vector<BytesView>& keys, const std::stop_token& stop = {});
-  /// The same of keys of one partition, by its owner; -1: of a cache that is not partitioned.
-  Result<StoredEntries> get_all_of(std::int32_t partition, const std::vector<BytesView>& keys,
-                                   const std::stop_token& stop = {});
   Status put(BytesView key, BytesView value, const std::stop_token& stop = {});
   Status put_all(const std::vector<Entry>& entries, const std::stop_token& stop = {});
   /// True: it was absent, and is there now. Unsafe.
@@ -83,8 +80,6 @@ class Cache {
 
  private:
   Bytes begin_body() const;
-  Bytes keys_body(const std::vector<BytesView>& keys) const;
-  static Result<StoredEntries> entries_of(Response response);
   Result<Response> call(Operation operation, BytesView body, Repeat repeat, std::optional<BytesView> key,
                         const std::stop_token& stop);
   Result<bool> ask(Operation operation, const std::vector<BytesView>& objects, const std::stop_token& stop);

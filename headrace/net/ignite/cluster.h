@@ -80,6 +80,8 @@ class Cluster {
   const ClusterOptions& options() const { return options_; }
   /// The nodes that the cluster told of.
   std::vector<NodeId> nodes() const;
+  /// The node that answered at this address last; none: none has.
+  std::optional<NodeId> node_at(const Address& address) const;
 
  private:
   struct Node {
@@ -102,7 +104,10 @@ class Cluster {
                                            const std::optional<NodeId>& node, const std::stop_token& stop);
   bool is_given(const Address& address) const;
   void keep(const std::shared_ptr<Connection>& connection);
-  Status learn_endpoints(Connection& connection, const std::stop_token& stop);
+  Result<Response> ask_soon(Connection& connection, Operation operation, BytesView body, Time until,
+                            const std::stop_token& stop) const;
+  Status learn_endpoints(Connection& connection, Time until, const std::stop_token& stop);
+  Result<PartitionMap> read_map(Connection& connection, std::int32_t cache_id, const std::stop_token& stop);
   Status identify_all(const Address& connected, const std::stop_token& stop);
   TopologyVersion newest_topology() const;
   std::shared_ptr<const PartitionMap> fresh_map(std::int32_t cache_id) const;

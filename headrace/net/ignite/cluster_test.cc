@@ -152,5 +152,25 @@ TEST(IgniteCluster, AnAddressThatRefusesIsAnErrorOnlyIfNoneWorks) {
   EXPECT_TRUE(cluster.has_value()) << cluster.error().message;
 }
 
+// A request that waited for the whole time would end with kDeadlineExceeded, and keep the connection.
+TEST(IgniteCluster, ANodeThatDoesNotTellOwnersHasStalled) {
+  ScriptedNode node({[](Peer& peer) {
+                       peer.accept_handshake();
+                       EXPECT_EQ(peer.next_request().operation, Operation::kCachePartitions);
+                       EXPECT_TRUE(peer.read_message().empty());
+                     },
+                     [](Peer& peer) {
+                       peer.accept_handshake();
+                       peer.answer(peer.read_request(), {});
+                       peer.read_message();
+                     }});
+  ClusterOptions options = options_for(node);
+  options.call_timeout = milliseconds(600);
+  const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options);
+  ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
+  EXPECT_EQ((*cluster)->partitions(1).error().code, Code::kUnavailable);
+  EXPECT_TRUE((*cluster)->call(Operation::kCacheClear, {}, Repeat::kUnsafe).has_value());
+}
+
 }  // namespace
 }  // namespace headrace::ignite

@@ -57,7 +57,7 @@ Status Scan::begin(const std::stop_token& stop) {
   Result<std::shared_ptr<const PartitionMap>> map = cache_.cluster().partitions(cache_.id(), stop);
   if (!map) return described(std::move(map).error());
   map_ = *std::move(map);
-  nodes_at_start_ = cache_.cluster().nodes();
+  owners_at_start_ = map_->owners_of(options_.partitions);
   std::vector<std::int32_t> partitions = options_.partitions;
   if (map_->owners.empty() && !partitions.empty())
     return described({Code::kInvalidArgument, "it is replicated, so it cannot be read by partitions"});
@@ -135,6 +135,9 @@ Status Scan::fill(const std::stop_token& stop) {
 
 Status Scan::request_first_page(std::unique_ptr<Part> part, const std::stop_token& stop) {
   if (Status checked = check_nodes(stop); !checked) return handle(std::move(part), checked.error(), stop);
+  const std::optional<NodeId> owner = map_->owner_of(part->partition);
+  if (!owner && part->partition != kWholeCache)
+    return handle(std::move(part), {Code::kUnavailable, "no node owns it at the moment"}, stop);
   part->page_rows = std::min(rows_of_page(), part->page_rows_limit);
   Bytes body;
   append_little_endian(body, cache_.id());
@@ -143,8 +146,7 @@ Status Scan::request_first_page(std::unique_ptr<Part> part, const std::stop_toke
   append_little_endian(body, part->page_rows);
   append_little_endian(body, part->partition);
   append_little_endian(body, std::uint8_t{0});  // of the cluster, not of the node alone
-  Result<std::shared_ptr<Connection>> connection =
-      cache_.cluster().connection(map_->owner_of(part->partition), stop);
+  Result<std::shared_ptr<Connection>> connection = cache_.cluster().connection(owner, stop);
   if (!connection) return handle(std::move(part), connection.error(), stop);
   const Result<std::int64_t> request = (*connection)->send(Operation::kQueryScan, body, deadline(), stop);
   if (!request) return handle(std::move(part), request.error(), stop);
@@ -222,9 +224,9 @@ void Scan::begin_again(std::unique_ptr<Part> part) {
 Status Scan::check_nodes(const std::stop_token& stop) {
   HEADRACE_TRY(std::shared_ptr<const PartitionMap> map, cache_.cluster().partitions(cache_.id(), stop));
   if (map == map_) return {};
-  const std::vector<NodeId> nodes = cache_.cluster().nodes();
-  const auto lost = std::ranges::count_if(
-      nodes_at_start_, [&](const NodeId& node) { return std::ranges::find(nodes, node) == nodes.end(); });
+  const auto lost = std::ranges::count_if(owners_at_start_, [&](const NodeId& node) {
+    return std::ranges::find(map->nodes, node) == map->nodes.end();
+  });
   if (lost > backups_)
     return Error{Code::kDataLoss,
                  concat(lost, " node(s) left the cluster during the scan of cache \"",

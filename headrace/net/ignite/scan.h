@@ -64,9 +64,10 @@ class Scan {
 
   /// The next page, which may be empty only if it ends its partition; none: all rows were given. After an
   /// error the scan gives that error again.
-  /// \error kUnavailable       a node was lost, and no other could go on within the cluster's call_timeout
+  /// \error kUnavailable       a node was lost, and no other could go on within the cluster's call_timeout;
+  ///                           or no node owns a partition
   /// \error kDeadlineExceeded  a page did not arrive within the cluster's call_timeout
-  /// \error kDataLoss          more nodes left than the cache has backups, so rows may be missing; or a page
+  /// \error kDataLoss          more owners left than the cache has backups, so rows may be missing; or a page
   ///                           that cannot be read
   /// \error kCancelled, or as the node refuses
   Result<std::optional<Page>> next_page(const std::stop_token& stop = {});
@@ -101,7 +102,7 @@ class Scan {
   Cache cache_;
   ScanOptions options_;
   std::int32_t backups_ = 0;
-  std::vector<NodeId> nodes_at_start_{};
+  std::vector<NodeId> owners_at_start_{};
   std::shared_ptr<const PartitionMap> map_{};  // checked
   std::deque<std::unique_ptr<Part>> to_open_{};
   std::deque<std::unique_ptr<Part>> waiting_{};  // for a page that was asked for; in the order of asking

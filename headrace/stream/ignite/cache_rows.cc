@@ -11,6 +11,7 @@
 #include "headrace/net/ignite/cluster_types.h"
 #include "headrace/net/ignite/object_decoder.h"
 #include "headrace/record/ignite_example.h"
+#include "headrace/stream/ignite/partition_rows.h"
 #include "headrace/stream/ignite/snapshot.h"
 
 namespace headrace::ignite {
@@ -44,7 +45,7 @@ class CacheRowReader final : public BlockReader {
     if (!wanted) {
       return LoadedBlock::lost(block.record_count, Error(wanted.error()).in(snapshot_.describe()));
     }
-    HEADRACE_TRY(const StoredEntries found, fetch_rows(block, *wanted, call));
+    HEADRACE_TRY(const PartitionRows found, fetch_rows(block, *wanted, call));
     return make_records(block, *wanted, found);
   }
 
@@ -57,7 +58,7 @@ class CacheRowReader final : public BlockReader {
     return section;
   }
 
-  Result<StoredEntries> fetch_rows(const DatasetBlock& block, const std::vector<SnapshotRow>& wanted,
+  Result<PartitionRows> fetch_rows(const DatasetBlock& block, const std::vector<SnapshotRow>& wanted,
                                    const CallOptions& call) {
     const Stopwatch stopwatch(stats_.fetch_seconds);
     std::vector<BytesView> keys;
@@ -65,18 +66,17 @@ class CacheRowReader final : public BlockReader {
     for (const SnapshotRow& row : wanted) keys.push_back(row.key);
     const std::int32_t partition =
         parse_number<std::int32_t>(dataset_.shards()[block.shard].place).value_or(-1);
-    Cache cache = rows_->cache;
-    HEADRACE_TRY(StoredEntries found, cache.get_all_of(partition, keys, call.stop));
+    HEADRACE_TRY(PartitionRows found, get_partition_rows(rows_->cache, partition, keys, call.stop));
     stats_.fetched_bytes += found.response.body().size();
     return found;
   }
 
   Result<LoadedBlock> make_records(const DatasetBlock& block, const std::vector<SnapshotRow>& wanted,
-                                   const StoredEntries& found) {
+                                   const PartitionRows& found) {
     const Stopwatch stopwatch(stats_.check_seconds);
     std::unordered_map<std::string_view, BytesView> values;
-    values.reserve(found.entries.size());
-    for (const Entry& entry : found.entries) values.emplace(as_text(entry.key), entry.value);
+    values.reserve(found.rows.size());
+    for (const Entry& entry : found.rows) values.emplace(as_text(entry.key), entry.value);
     BlockContents contents{.bytes = pool_->take(block.stream_bytes), .data_offset = kRecordFramingBytes};
     contents.offsets.reserve(wanted.size() + 1);
     std::uint64_t end = 0;
@@ -148,18 +148,12 @@ class SnapshotShards final : public ShardKind {
   const bool take_changed_;
 };
 
-std::string address_text(const Cluster& cluster) {
-  const Address& address = cluster.options().addresses.front();
-  const bool is_ipv6 = address.host.find(':') != std::string::npos;
-  return concat(is_ipv6 ? "[" : "", address.host, is_ipv6 ? "]:" : ":", address.port);
-}
-
 }  // namespace
 
 CacheRows::CacheRows(std::shared_ptr<Cluster> cluster, const std::string& name)
     : cache(cluster, name),
       types(std::make_shared<BinaryTypes>(fetch_from(cluster))),
-      url(concat("ignite://", address_text(*cluster), "/", printable_line(name, 200))) {}
+      url(concat("ignite://", cluster->options().addresses.front().text(), "/", printable_line(name, 200))) {}
 
 bool is_error_of_row(Code code) {
   return code == Code::kDataLoss || code == Code::kInvalidArgument || code == Code::kResourceExhausted ||

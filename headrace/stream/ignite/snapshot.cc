@@ -170,10 +170,10 @@ Result<std::vector<SnapshotRow>> parse_section(BytesView bytes, std::uint64_t ro
   return rows;
 }
 
-std::uint64_t fingerprint_of(BytesView encoded) { return siphash(HashKey{}, encoded); }
+std::uint64_t fingerprint_of(BytesView value) { return crc32c(value) | std::uint64_t{value.size()} << 32; }
 
 void GatheredRows::add(const SnapshotRow& row, std::uint64_t room_bytes) {
-  rows_.push_back({.hash = fingerprint_of(row.key),
+  rows_.push_back({.hash = siphash(HashKey{}, row.key),
                    .fingerprint = row.fingerprint,
                    .room_bytes = room_bytes,
                    .key_offset = keys_.size(),

@@ -55,8 +55,9 @@ struct SnapshotRow {
 /// \error kDataLoss  a wrong checksum, or other than `row_count` rows
 Result<std::vector<SnapshotRow>> parse_section(BytesView bytes, std::uint64_t row_count);
 
-/// The hash that stands for an encoded key or value.
-std::uint64_t fingerprint_of(BytesView encoded);
+/// Stands for an encoded value: its CRC32C and its size. A changed value has another one, but for one in 2^32
+/// of those that keep their size.
+std::uint64_t fingerprint_of(BytesView value);
 
 /// The rows of one partition while they are gathered, in any order.
 class GatheredRows {
