@@ -238,15 +238,30 @@ Error Cluster::outcome_of(Error error, Repeat repeat) const {
 }
 
 Result<Response> Cluster::call(Operation operation, BytesView body, Repeat repeat,
-                               const std::optional<NodeId>& node, const std::stop_token& stop) {
-  HEADRACE_TRY(Answer answer, ask(operation, body, repeat, node, stop));
+                               const std::optional<NodeId>& node, const std::stop_token& stop,
+                               std::optional<std::chrono::milliseconds> timeout) {
+  HEADRACE_TRY(Answer answer, ask(operation, body, repeat, node, stop, timeout));
   return std::move(answer.response);
 }
 
+Result<Response> Cluster::call_owner(Operation operation, BytesView body, Repeat repeat,
+                                     std::int32_t cache_id,
+                                     const std::function<std::optional<NodeId>(const PartitionMap&)>& find,
+                                     const std::stop_token& stop,
+                                     std::optional<std::chrono::milliseconds> timeout) {
+  const Time until = steady_clock::now() + timeout.value_or(options_.call_timeout);
+  const Result<std::shared_ptr<const PartitionMap>> map = partitions(cache_id, stop);
+  // Without a map any node will do; the request itself tells what is wrong.
+  const std::optional<NodeId> owner = map ? find(**map) : std::nullopt;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - steady_clock::now());
+  return call(operation, body, repeat, owner, stop, std::max(left, std::chrono::milliseconds(0)));
+}
+
 Result<Answer> Cluster::ask(Operation operation, BytesView body, Repeat repeat,
-                            const std::optional<NodeId>& node, const std::stop_token& stop) {
+                            const std::optional<NodeId>& node, const std::stop_token& stop,
+                            std::optional<std::chrono::milliseconds> timeout) {
   const Time begun = steady_clock::now();
-  const Time until = begun + options_.call_timeout;
+  const Time until = begun + timeout.value_or(options_.call_timeout);
   Backoff backoff(options_.backoff, options_.seed);
   Error last;
   while (true) {

@@ -191,7 +191,8 @@ Error Scan::fail(std::unique_ptr<Part> part, Error error) {
 }
 
 std::string Scan::described(const Part& part) const {
-  return concat("scan of cache \"", printable_line(cache_.name(), 200), "\", partition ", part.partition);
+  const std::string where = part.partition == kWholeCache ? "" : concat(", partition ", part.partition);
+  return concat("scan of cache \"", printable_line(cache_.name(), 200), '"', where);
 }
 
 Status Scan::start_again(std::unique_ptr<Part> part, Error why, const std::stop_token& stop) {

@@ -52,11 +52,8 @@ DatasetContents contents_of(const CacheRows& rows, Snapshot snapshot,
   for (const SnapshotSection& section : snapshot.sections) {
     if (partition != section.partition) {
       partition = section.partition;
-      const std::string place = concat(section.partition);
       contents.shards.push_back(
-          {.kind = kind,
-           .name = concat(rows.url, section.partition < 0 ? "" : ", partition " + place),
-           .place = place});
+          {.kind = kind, .name = rows.describe(section.partition), .place = concat(section.partition)});
     }
     DatasetShard& shard = contents.shards.back();
     contents.blocks.push_back({.shard = static_cast<std::uint32_t>(contents.shards.size() - 1),

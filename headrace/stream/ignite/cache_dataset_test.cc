@@ -13,6 +13,7 @@
 #include "headrace/record/example.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/stream/block_loader.h"
+#include "headrace/stream/ignite/streamed_rows.h"
 
 namespace headrace::ignite {
 namespace {
@@ -150,6 +151,58 @@ TEST(IgniteDataset, ThatNeedsMoreMemoryThanAllowedSaysWhatToDo) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   EXPECT_THAT(refused.error().message, HasSubstr("give it a URL in a store"));
+}
+
+// The number of rows of each batch of a stream, or the error in place of a batch.
+std::vector<std::string> batches_of(const CacheOfTexts& cache, LoaderOptions options) {
+  auto stream = StreamedRows::open(cache.rows(), {}, std::move(options), {});
+  EXPECT_TRUE(stream) << stream.error().message;
+  std::vector<std::string> shown;
+  while (true) {
+    const Result<std::optional<Batch>> batch = (*stream)->next({});
+    if (!batch) return {batch.error().message};
+    if (!*batch) break;
+    shown.push_back(std::to_string((*batch)->rows));
+  }
+  for (const std::string& remark : (*stream)->take_remarks()) shown.push_back(remark);
+  return shown;
+}
+
+TEST(IgniteStream, GivesWholeBatchesAndThenTheRest) {
+  CacheOfTexts cache;
+  cache.set({{1, "one"}, {2, "two"}, {3, "three"}, {4, "four"}, {5, "five"}});
+  LoaderOptions options{.columns = {{.name = "val", .type = DataType::kBytes, .length = 1}}};
+  options.batch_size = 2;
+  EXPECT_THAT(batches_of(cache, options), ElementsAre("2", "2", "1"));
+}
+
+TEST(IgniteStream, DropsTheRestIfAsked) {
+  CacheOfTexts cache;
+  cache.set({{1, "one"}, {2, "two"}, {3, "three"}});
+  LoaderOptions options{.columns = {{.name = "key", .type = DataType::kInt64, .length = 1}}};
+  options.batch_size = 2;
+  options.drop_remainder = true;
+  EXPECT_THAT(batches_of(cache, options), ElementsAre("2"));
+}
+
+TEST(IgniteStream, LeavesOutRowsThatDoNotFitTheColumnsIfAsked) {
+  LoaderOptions options{.columns = {{.name = "val", .type = DataType::kInt64, .length = 1}}};
+  options.batch_size = 2;
+  for (const CorruptionPolicy policy : {CorruptionPolicy::kFail, CorruptionPolicy::kSkipRecord}) {
+    CacheOfTexts cache;
+    cache.set({{7, "seven"}});
+    options.on_corrupt = policy;
+    EXPECT_THAT(batches_of(cache, options), ElementsAre(HasSubstr("/texts, key 7: ")));
+  }
+}
+
+TEST(IgniteStream, EndsAtItsMemoryBudget) {
+  CacheOfTexts cache;
+  cache.set({{1, std::string(1000, 'x')}, {2, "two"}});
+  LoaderOptions options{.columns = {{.name = "val", .type = DataType::kBytes, .length = 1}}};
+  options.batch_size = 2;
+  options.memory_budget_bytes = 500;
+  EXPECT_THAT(batches_of(cache, options), ElementsAre(HasSubstr("make batches smaller")));
 }
 
 }  // namespace

@@ -155,6 +155,10 @@ CacheRows::CacheRows(std::shared_ptr<Cluster> cluster, const std::string& name)
       types(std::make_shared<BinaryTypes>(fetch_from(cluster))),
       url(concat("ignite://", cluster->options().addresses.front().text(), "/", printable_line(name, 200))) {}
 
+std::string CacheRows::describe(std::int32_t partition) const {
+  return partition < 0 ? url : concat(url, ", partition ", partition);
+}
+
 bool is_error_of_row(Code code) {
   return code == Code::kDataLoss || code == Code::kInvalidArgument || code == Code::kResourceExhausted ||
          code == Code::kNotFound;

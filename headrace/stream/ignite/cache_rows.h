@@ -15,6 +15,8 @@ namespace headrace::ignite {
 /// A cache whose rows are read. Immutable, but for the types of objects that it remembers; thread-safe.
 struct CacheRows {
   CacheRows(std::shared_ptr<Cluster> cluster, const std::string& name);
+  /// "ignite://host:port/CACHE, partition 7"; without the partition if it is -1.
+  std::string describe(std::int32_t partition) const;
 
   Cache cache;
   std::shared_ptr<BinaryTypes> types;

@@ -31,13 +31,10 @@ Result<PartitionRows> parse_response(Response response) {
 
 Result<PartitionRows> ask(const Cache& cache, std::int32_t partition, const std::vector<BytesView>& keys,
                           const std::stop_token& stop) {
-  std::optional<NodeId> owner;
-  // Without a map any node will do: the request itself tells what is wrong.
-  if (const Result<std::shared_ptr<const PartitionMap>> map = cache.cluster().partitions(cache.id(), stop))
-    owner = (*map)->owner_of(partition);
   HEADRACE_TRY(Response response,
-               cache.cluster().call(Operation::kCacheGetAll, encode_request(cache.id(), keys), Repeat::kSafe,
-                                    owner, stop));
+               cache.cluster().call_owner(
+                   Operation::kCacheGetAll, encode_request(cache.id(), keys), Repeat::kSafe, cache.id(),
+                   [&](const PartitionMap& map) { return map.owner_of(partition); }, stop));
   return parse_response(std::move(response));
 }
 
@@ -46,10 +43,9 @@ Result<PartitionRows> ask(const Cache& cache, std::int32_t partition, const std:
 Result<PartitionRows> get_partition_rows(const Cache& cache, std::int32_t partition,
                                          const std::vector<BytesView>& keys, const std::stop_token& stop) {
   Result<PartitionRows> found = ask(cache, partition, keys, stop);
-  if (!found)
-    return std::move(found).error().in(
-        concat("cache \"", printable_line(cache.name(), 200), "\", partition ", partition));
-  return found;
+  if (found) return found;
+  const std::string where = partition < 0 ? "" : concat(", partition ", partition);
+  return std::move(found).error().in(concat("cache \"", printable_line(cache.name(), 200), '"', where));
 }
 
 Result<std::vector<std::int32_t>> partitions_of_first_node(const Cache& cache, const std::stop_token& stop) {

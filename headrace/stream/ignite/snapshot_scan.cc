@@ -53,8 +53,7 @@ class SnapshotScan {
 
   Status add_row(std::int32_t partition, const Entry& row, GatheredRows& gathered) {
     if (Status measured = measure(row); !measured)
-      return std::move(measured).error().in(
-          concat(rows_.url, ", partition ", partition, ", key ", key_text(row.key)));
+      return std::move(measured).error().in(concat(rows_.describe(partition), ", key ", key_text(row.key)));
     const std::uint64_t room = std::max(example_.size(), row.key.size() + row.value.size());
     gathered.add({row.key, fingerprint_of(row.value)}, room + kRecordFramingBytes);
     return {};

@@ -111,7 +111,7 @@ Result<Batch> StreamedRows::make(const std::stop_token& stop) {
 }
 
 std::string StreamedRows::describe(const Row& row) const {
-  return concat(rows_->url, ", partition ", row.partition, ", key ", key_text(row.key));
+  return concat(rows_->describe(row.partition), ", key ", key_text(row.key));
 }
 
 }  // namespace headrace::ignite

@@ -63,7 +63,13 @@ class StreamedRows:
         return self.pass_batches()
 
     def pass_batches(self) -> Iterator[Batch]:
-        """Iterates over a new scan."""
+        """Iterates over a new scan.
+
+        Raises:
+            FailedPreconditionError: the loader is closed.
+        """
+        if self._is_closed:
+            raise FailedPreconditionError("the loader is closed; make another one")
         stream = self._cluster.stream(**self._arguments)
         while not self._is_closed and (batch := stream.next()) is not None:
             for remark in stream.new_remarks():
@@ -71,7 +77,7 @@ class StreamedRows:
             yield batch
 
     def close(self) -> None:
-        """Ends the passes under way after their present batch."""
+        """Ends the passes under way after their present batch; there are no more."""
         self._is_closed = True
 
     def state(self, step: int | None = None) -> bytes:
