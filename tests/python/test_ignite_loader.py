@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import os
+import pickle
 import shlex
 import signal
 import subprocess
@@ -140,6 +141,26 @@ def test_rows_that_are_gone_or_changed_are_said(table):
     assert sorted(remark.split("key ")[1][0] for remark in skipping.remarks) == ["5", "6"]
     taken = sorted(rows_of(taking.loader(columns=COLUMNS, batch_size=100)))
     assert taken == sorted([*expected(others), (6, -1.0, b"row 6")])
+
+
+def test_a_snapshot_is_a_dataset_like_any_other(table):
+    address, name = table
+    cache = hr.ignite.dataset(name, address, partitions="local")
+    assert cache.partitions == list(range(1024))
+    data = cache.snapshot()
+    parts = data.hold_out(0.2)
+    shown = [rows_of(part.loader(columns=COLUMNS, batch_size=64)) for part in parts]
+    assert len(shown[0]) == 4 * len(shown[1])
+    assert sorted(shown[0] + shown[1]) == expected(range(ROWS))
+    twice = hr.ignite.dataset(name, address, partitions=[1, 2, 1]).snapshot()
+    assert {shard.url for shard in twice.shards} == {f"{data.url}, partition {i}" for i in (1, 2)}
+    mixed = hr.mix({data: 3, twice: 1}, columns=COLUMNS, batch_size=64, seed=1)
+    keys = [key for key, _, _ in rows_of(mixed)]
+    own = {key for key, _, _ in rows_of(twice.loader(columns=COLUMNS, batch_size=64))}
+    assert len(own) == len(twice) < 20
+    assert sum(key in own for key in keys) == pytest.approx(len(keys) / 4, rel=0.05)
+    with pytest.raises(hr.errors.FailedPreconditionError, match="open it in the other process"):
+        pickle.dumps(data)
 
 
 def test_snapshots_that_do_not_fit_are_refused(table, tmp_path):

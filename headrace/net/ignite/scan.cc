@@ -59,6 +59,8 @@ Status Scan::begin(const std::stop_token& stop) {
   map_ = *std::move(map);
   owners_at_start_ = map_->owners_of(options_.partitions);
   std::vector<std::int32_t> partitions = options_.partitions;
+  std::ranges::sort(partitions);
+  partitions.erase(std::unique(partitions.begin(), partitions.end()), partitions.end());
   if (map_->owners.empty() && !partitions.empty())
     return described({Code::kInvalidArgument, "it is replicated, so it cannot be read by partitions"});
   if (map_->owners.empty()) partitions = {kWholeCache};

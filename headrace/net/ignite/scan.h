@@ -24,7 +24,8 @@
 namespace headrace::ignite {
 
 struct ScanOptions {
-  /// The partitions to read, each once; empty: all. Numbers beyond the last partition are refused.
+  /// The partitions to read, each once, however often it is named; empty: all. Numbers beyond the last
+  /// partition are refused.
   std::vector<std::int32_t> partitions{};
   /// Pages that were asked for and not given yet take about so much memory, judged by the pages before them.
   std::size_t budget_bytes = 20'000'000;
