@@ -97,6 +97,10 @@ def test_objects_in_objects_are_columns(root, address):
         assert batch["val.metadata.label"][order].tolist() == [0, 1, 2]
         assert np.asarray(batch["key"])[order].tolist() == [b"image 0", b"image 1", b"image 2"]
         np.testing.assert_array_equal(batch["val.vector"][order], np.array([[0, 0.5], [1, 0.5], [2, 0.5]]))
+    columns = {"val.pixels": hr.float32[640_000], "val.metadata.label": hr.string}
+    (batch,) = hr.ignite.dataset("KITTEN_IMAGES", address).loader(columns=columns, batch_size=32)
+    assert batch["val.pixels"].shape == (1, 640_000) and batch["val.pixels"][0, :3].tolist() == [0, 0.25, 0]
+    assert np.asarray(batch["val.metadata.label"]).tolist() == [b"little ball of fur"]
 
 
 def test_a_state_continues_with_the_same_rows_in_another_snapshot(table, tmp_path):
