@@ -249,19 +249,28 @@ Result<Response> Cluster::call_owner(Operation operation, BytesView body, Repeat
                                      const std::function<std::optional<NodeId>(const PartitionMap&)>& find,
                                      const std::stop_token& stop,
                                      std::optional<std::chrono::milliseconds> timeout) {
-  const Time until = steady_clock::now() + timeout.value_or(options_.call_timeout);
+  const std::chrono::milliseconds time = timeout.value_or(options_.call_timeout);
+  Patience patience{.until = steady_clock::now() + time};
+  if (repeat == Repeat::kSafe) patience.silence = time / 3;
   const Result<std::shared_ptr<const PartitionMap>> map = partitions(cache_id, stop);
   // Without a map any node will do; the request itself tells what is wrong.
   const std::optional<NodeId> owner = map ? find(**map) : std::nullopt;
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - steady_clock::now());
-  return call(operation, body, repeat, owner, stop, std::max(left, std::chrono::milliseconds(0)));
+  HEADRACE_TRY(Answer answer, ask_patiently(operation, body, repeat, owner, patience, stop));
+  return std::move(answer.response);
 }
 
 Result<Answer> Cluster::ask(Operation operation, BytesView body, Repeat repeat,
                             const std::optional<NodeId>& node, const std::stop_token& stop,
                             std::optional<std::chrono::milliseconds> timeout) {
+  const Time until = steady_clock::now() + timeout.value_or(options_.call_timeout);
+  return ask_patiently(operation, body, repeat, node, {.until = until}, stop);
+}
+
+Result<Answer> Cluster::ask_patiently(Operation operation, BytesView body, Repeat repeat,
+                                      const std::optional<NodeId>& node, const Patience& patience,
+                                      const std::stop_token& stop) {
   const Time begun = steady_clock::now();
-  const Time until = begun + timeout.value_or(options_.call_timeout);
+  const Time until = patience.until;
   Backoff backoff(options_.backoff, options_.seed);
   Error last;
   while (true) {
@@ -269,6 +278,9 @@ Result<Answer> Cluster::ask(Operation operation, BytesView body, Repeat repeat,
     if (opened) {
       Connection& connection = **opened;
       const Result<std::int64_t> request = connection.send(operation, body, until, stop);
+      // A node that has stalled loses its connection, which is what `receive` then says.
+      if (request && patience.silence)
+        (void)connection.await_or_lose(*request, until, *patience.silence, stop);
       Result<Response> response =
           request ? connection.receive(*request, until, stop) : Result<Response>(request.error());
       if (response) return Answer{*std::move(response), *std::move(opened)};

@@ -72,7 +72,8 @@ class Cluster {
                      const std::optional<NodeId>& node = {}, const std::stop_token& stop = {},
                      std::optional<std::chrono::milliseconds> timeout = {});
   /// The same as `call`, to the owner that `find` finds in a cache's map of partitions; without a map, to any
-  /// node. The time covers reading the map, too.
+  /// node. The time covers reading the map, too. For requests that nodes answer at once: a node that sends
+  /// nothing for a third of the time has stalled, and a safe request goes elsewhere.
   Result<Response> call_owner(Operation operation, BytesView body, Repeat repeat, std::int32_t cache_id,
                               const std::function<std::optional<NodeId>(const PartitionMap&)>& find,
                               const std::stop_token& stop = {},
@@ -113,6 +114,13 @@ class Cluster {
                                            const std::optional<NodeId>& node, const std::stop_token& stop);
   bool is_given(const Address& address) const;
   void keep(const std::shared_ptr<Connection>& connection);
+  struct Patience {
+    Time until{};
+    std::optional<std::chrono::milliseconds> silence{};  // of a node, before it counts as lost; none: any
+  };
+  Result<Answer> ask_patiently(Operation operation, BytesView body, Repeat repeat,
+                               const std::optional<NodeId>& node, const Patience& patience,
+                               const std::stop_token& stop);
   Result<Response> ask_soon(Connection& connection, Operation operation, BytesView body, Time until,
                             const std::stop_token& stop) const;
   Status learn_endpoints(Connection& connection, Time until, const std::stop_token& stop);
