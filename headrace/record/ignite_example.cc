@@ -111,7 +111,7 @@ struct ValuesOf {
 class Flattener {
  public:
   /// `formless` gets the names of fields without a form; null: they are errors.
-  Flattener(const std::vector<std::string>& columns, std::vector<std::string>* formless)
+  explicit Flattener(const std::vector<std::string>& columns, std::vector<std::string>* formless = nullptr)
       : columns_(columns), formless_(formless) {}
 
   Status add(const std::string& name, const ignite::Value& value) {
@@ -213,7 +213,7 @@ class Flattener {
 
 Status append_ignite_example(const ignite::Value& key, const ignite::Value& value,
                              const std::vector<std::string>& columns, Bytes& out) {
-  Flattener flattener(columns, nullptr);
+  Flattener flattener(columns);
   HEADRACE_CHECK(flattener.add("key", key));
   HEADRACE_CHECK(flattener.add("val", value));
   flattener.append_to(out);
