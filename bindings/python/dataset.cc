@@ -123,13 +123,12 @@ void bind_dataset(nb::module_& module) {
             return description_of(self).order(kOrderVersion).validation_range(share).first;
           },
           nb::arg("share"))
-      .def_prop_ro("url",
-                   [](const OpenedDataset& self) { return description_of(self).location().url.text(); })
+      .def_prop_ro("url", [](const OpenedDataset& self) { return description_of(self).url(); })
       .def_prop_ro("version", [](const OpenedDataset& self) { return description_of(self).version(); })
       .def_prop_ro("digest", [](const OpenedDataset& self) { return description_of(self).digest(); })
       .def_prop_ro("split", [](const OpenedDataset& self) { return description_of(self).split(); })
       .def_prop_ro("is_published",
-                   [](const OpenedDataset& self) { return description_of(self).attributes().has_value(); })
+                   [](const OpenedDataset& self) { return description_of(self).version() != 0; })
       .def_prop_ro("labels",
                    [](const OpenedDataset& self) {
                      const auto& attributes = description_of(self).attributes();

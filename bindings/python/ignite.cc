@@ -1,6 +1,9 @@
 #include "bindings/python/ignite.h"
 
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,8 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/python/batch.h"
+#include "bindings/python/choices.h"
+#include "bindings/python/columns.h"
+#include "bindings/python/dataset.h"
 #include "bindings/python/errors.h"
 #include "bindings/python/ignite_values.h"
+#include "bindings/python/images.h"
 #include "bindings/python/process.h"
 #include "headrace/base/text.h"
 #include "headrace/net/ignite/cluster_types.h"
@@ -21,6 +29,10 @@
 #include "headrace/net/ignite/scan.h"
 #include "headrace/net/ignite/sql.h"
 #include "headrace/record/ignite_example.h"
+#include "headrace/store/layers/stoppable.h"
+#include "headrace/stream/ignite/cache_dataset.h"
+#include "headrace/stream/ignite/partition_rows.h"
+#include "headrace/stream/ignite/streamed_rows.h"
 
 namespace headrace::python {
 
@@ -166,6 +178,28 @@ class IgniteRows {
   OfProcess<std::unique_ptr<Rows>> rows_;
 };
 
+/// Batches of a scan. One call at a time.
+class IgniteStream {
+ public:
+  IgniteStream(std::unique_ptr<ignite::StreamedRows> stream, std::vector<ColumnView> views)
+      : converter_(std::move(views)), stream_("this stream of Ignite's rows", std::move(stream)) {}
+
+  /// A dict of arrays; None after the last row.
+  nb::object next() {
+    ignite::StreamedRows& stream = *stream_.here();
+    std::optional<Batch> batch =
+        value_of(run_interruptibly([&stream](const std::stop_token& stop) { return stream.next(stop); }));
+    if (!batch) return nb::none();
+    const std::uint64_t rows = batch->rows;
+    return converter_.convert(*std::move(batch), rows, nb::none());
+  }
+  std::vector<std::string> new_remarks() { return stream_.here()->take_remarks(); }
+
+ private:
+  const BatchConverter converter_;
+  OfProcess<std::unique_ptr<ignite::StreamedRows>> stream_;
+};
+
 class IgniteCluster {
  public:
   explicit IgniteCluster(ignite::ClusterOptions options)
@@ -178,6 +212,44 @@ class IgniteCluster {
     }));
     return std::make_unique<IgniteRows>(std::make_unique<ScannedRows>(cluster, std::move(scan)),
                                         std::vector<std::string>{"key", "val"});
+  }
+
+  /// \error as ignite::partitions_of_first_node, raised
+  std::vector<std::int32_t> local_partitions(const std::string& cache) {
+    const std::shared_ptr<ignite::Cluster>& cluster = held_.here();
+    return value_of(run_interruptibly([&](const std::stop_token& stop) {
+      return ignite::partitions_of_first_node(ignite::Cache(cluster, cache), stop);
+    }));
+  }
+
+  /// \error as ignite::open_cache_dataset, raised
+  OpenedDataset snapshot(const std::string& cache, const std::vector<std::int32_t>& partitions,
+                         const std::optional<std::string>& url, std::uint64_t memory_limit_bytes,
+                         bool take_changed) {
+    const auto rows = std::make_shared<const ignite::CacheRows>(held_.here(), cache);
+    ignite::CacheDatasetOptions options{
+        .partitions = partitions, .memory_limit_bytes = memory_limit_bytes, .take_changed = take_changed};
+    if (url) options.snapshot = open_location(*url);
+    auto opened = run_interruptibly([&](const std::stop_token& stop) {
+      if (options.snapshot) options.snapshot = make_stoppable(*std::move(options.snapshot), stop);
+      return ignite::open_cache_dataset(rows, options, {.stop = stop});
+    });
+    return {OfProcess<std::shared_ptr<const Dataset>>("this dataset", value_of(std::move(opened)))};
+  }
+
+  /// \error as ignite::StreamedRows::open, raised
+  std::unique_ptr<IgniteStream> stream(const std::string& cache, const std::vector<std::int32_t>& partitions,
+                                       const std::vector<ColumnTuple>& columns,
+                                       const std::vector<ImageTuple>& images,
+                                       const std::vector<AugmentationTuple>& augment, LoaderOptions options) {
+    const auto rows = std::make_shared<const ignite::CacheRows>(held_.here(), cache);
+    options.images = images_of(images, augment);
+    for (const ColumnTuple& column : columns) options.columns.push_back(column_of(column));
+    std::vector<ColumnView> views = views_of(columns, options.images);
+    auto stream = value_of(run_interruptibly([&](const std::stop_token& stop) {
+      return ignite::StreamedRows::open(rows, partitions, std::move(options), stop);
+    }));
+    return std::make_unique<IgniteStream>(std::move(stream), std::move(views));
   }
 
   std::unique_ptr<IgniteRows> query(const std::string& text, const nb::iterable& arguments,
@@ -224,6 +296,9 @@ ignite::ClusterOptions options_of(const std::vector<std::string>& addresses, con
 }  // namespace
 
 void bind_ignite(nb::module_& module) {
+  nb::class_<IgniteStream>(module, "IgniteStream")
+      .def("next", &IgniteStream::next)
+      .def("new_remarks", &IgniteStream::new_remarks);
   nb::class_<IgniteRows>(module, "IgniteRows")
       .def_prop_ro("columns", &IgniteRows::columns)
       .def("next_page", &IgniteRows::next_page)
@@ -241,6 +316,26 @@ void bind_ignite(nb::module_& module) {
           nb::arg("addresses"), nb::arg("user"), nb::arg("password"), nb::arg("tls"), nb::arg("ca_file"),
           nb::arg("certificate_file"), nb::arg("key_file"), nb::arg("key_password"), nb::arg("discover"))
       .def("scan", &IgniteCluster::scan, nb::arg("cache"), nb::arg("partitions"))
+      .def("local_partitions", &IgniteCluster::local_partitions, nb::arg("cache"))
+      .def("snapshot", &IgniteCluster::snapshot, nb::arg("cache"), nb::arg("partitions"),
+           nb::arg("url").none(), nb::arg("memory_limit_bytes"), nb::arg("take_changed"))
+      .def(
+          "stream",
+          [](IgniteCluster& self, const std::string& cache, const std::vector<std::int32_t>& partitions,
+             const std::vector<ColumnTuple>& columns, const std::vector<ImageTuple>& images,
+             const std::vector<AugmentationTuple>& augment, std::uint64_t batch_size, std::uint64_t seed,
+             bool drop_remainder, const std::string& on_corrupt, std::uint64_t memory_budget_bytes) {
+            LoaderOptions options;
+            options.batch_size = batch_size;
+            options.seed = seed;
+            options.drop_remainder = drop_remainder;
+            options.on_corrupt = policy_of(on_corrupt);
+            options.memory_budget_bytes = memory_budget_bytes;
+            return self.stream(cache, partitions, columns, images, augment, std::move(options));
+          },
+          nb::arg("cache"), nb::arg("partitions"), nb::arg("columns"), nb::arg("images"), nb::arg("augment"),
+          nb::arg("batch_size"), nb::arg("seed"), nb::arg("drop_remainder"), nb::arg("on_corrupt"),
+          nb::arg("memory_budget_bytes"))
       .def("query", &IgniteCluster::query, nb::arg("text"), nb::arg("arguments"), nb::arg("schema"),
            nb::arg("page_rows"));
 }

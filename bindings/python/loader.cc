@@ -11,6 +11,7 @@
 
 #include "bindings/python/batch.h"
 #include "bindings/python/choices.h"
+#include "bindings/python/columns.h"
 #include "bindings/python/dataset.h"
 #include "bindings/python/images.h"
 #include "headrace/base/text.h"
@@ -26,10 +27,6 @@ namespace nb = nanobind;
 
 namespace {
 
-/// Name, element type, shape of a row (none: ragged), what fills an absent feature (None: that is an error;
-/// an empty tuple: an empty row), what to do about one (ends that error).
-using ColumnTuple =
-    std::tuple<std::string, std::string, std::optional<std::vector<std::uint32_t>>, nb::object, std::string>;
 using RangeTuple = std::tuple<std::uint64_t, std::uint64_t>;  // begin, end
 /// "balance" or "bucket", and the feature that it goes by: name, element type, number of values (none:
 /// ragged).
@@ -63,50 +60,6 @@ struct Arguments {
   bool headspace = false;
   bool trace = false;
 };
-
-DefaultValue default_of(DataType type, const nb::object& fill) {
-  if (fill.is_none() || nb::isinstance<nb::tuple>(fill)) return {};
-  if (type == DataType::kFloat32) return nb::cast<float>(fill);
-  if (type == DataType::kInt64) return nb::cast<std::int64_t>(fill);
-  const auto bytes = nb::cast<nb::bytes>(fill);
-  return std::string(bytes.c_str(), bytes.size());
-}
-
-Column column_of(const ColumnTuple& tuple) {
-  const auto& [name, type, shape, fill, advice] = tuple;
-  Column column{.name = name,
-                .type = data_type_of(type),
-                .required = fill.is_none(),
-                .default_value = default_of(data_type_of(type), fill),
-                .advice = advice};
-  if (shape) {
-    column.length = 1;
-    for (const std::uint32_t size : *shape) *column.length *= size;
-  }
-  return column;
-}
-
-ColumnView view_of(const ColumnTuple& tuple, const ImageOptions& images) {
-  const auto& [name, type, shape, fill, advice] = tuple;
-  PyObject* interned = nb::str(name.data(), name.size()).release().ptr();
-  PyUnicode_InternInPlace(&interned);
-  ColumnView view{.name = nb::steal<nb::str>(interned),
-                  .type = batch_columns({column_of(tuple)}, images).front().type};
-  if (const auto image = images.columns.find(name); image != images.columns.end()) {
-    const ImageSize size = size_in_batch(image->second, images.augmentations);
-    view.row_shape = {size.height, size.width, image->second.channels};
-  } else if (shape) {
-    view.row_shape.emplace(shape->begin(), shape->end());
-  }
-  return view;
-}
-
-std::vector<ColumnView> views_of(const Arguments& arguments) {
-  const ImageOptions images = images_of(arguments.images, arguments.augment);
-  std::vector<ColumnView> views;
-  for (const ColumnTuple& column : arguments.columns) views.push_back(view_of(column, images));
-  return views;
-}
 
 std::vector<LoaderSource> sources_of(const std::vector<SourceTuple>& tuples) {
   std::vector<LoaderSource> sources;
@@ -204,7 +157,7 @@ class Loader {
   Loader(const Arguments& arguments, const std::optional<nb::bytes>& state,
          const std::optional<Position>& position)
       : engine_("this loader", sources_of(arguments.sources), options_of(arguments)),
-        converter_(views_of(arguments)) {
+        converter_(views_of(arguments.columns, images_of(arguments.images, arguments.augment))) {
     if (position) position_ = *position;
     if (state) position_ = position_of(*state);
     Engine& engine = engine_.here();

@@ -73,8 +73,8 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   /// All points so far survive a kill of this process.
   /// \error of the disk, or why points were dropped; told once
   Status flush();
-  /// All points are in the store, and the log says that it is whole; the journal is gone. Many segments become
-  /// one. May be repeated after an error.
+  /// All points are in the store, and the log says that it is whole; the journal is gone. Many segments
+  /// become one. May be repeated after an error.
   /// \error kDeadlineExceeded  not within that time: they are in the journal, for `recover_metrics`
   Status close(std::chrono::milliseconds within);
 

@@ -110,7 +110,9 @@ struct ValuesOf {
 /// Collects the features of a row.
 class Flattener {
  public:
-  explicit Flattener(const std::vector<std::string>& columns) : columns_(columns) {}
+  /// `formless` gets the names of fields without a form; null: they are errors.
+  explicit Flattener(const std::vector<std::string>& columns, std::vector<std::string>* formless = nullptr)
+      : columns_(columns), formless_(formless) {}
 
   Status add(const std::string& name, const ignite::Value& value) {
     if (++fields_ > kIgniteFieldLimit) {
@@ -123,14 +125,28 @@ class Flattener {
     if (!is_selected(name)) return {};
     std::optional<Values> values = std::visit(ValuesOf(), value);
     if (!values) {
-      return Error{Code::kInvalidArgument,
-                   concat("the Ignite field '", printable_line(name, 200),
-                          "' has no form as a feature (Ignite's type ",
-                          static_cast<int>(ignite::type_code(value)), "); leave it out of the columns")};
+      return refuse(name,
+                    concat("the Ignite field '", printable_line(name, 200),
+                           "' has no form as a feature (Ignite's type ",
+                           static_cast<int>(ignite::type_code(value)), "); leave it out of the columns"));
     }
     if (std::holds_alternative<std::monostate>(*values)) return {};
     features_.push_back({name, *std::move(values)});
     return {};
+  }
+
+  std::vector<IgniteFeature> described() const {
+    std::vector<IgniteFeature> all;
+    for (const auto& [name, values] : features_) {
+      if (const auto* const integers = std::get_if<Int64s>(&values))
+        all.push_back({name, DataType::kInt64, integers->size()});
+      if (const auto* const floats = std::get_if<Floats>(&values))
+        all.push_back({name, DataType::kFloat32, floats->size()});
+      if (std::holds_alternative<BytesView>(values)) all.push_back({name, DataType::kBytes, 1});
+      if (const auto* const texts = std::get_if<Texts>(&values))
+        all.push_back({name, DataType::kBytes, texts->size()});
+    }
+    return all;
   }
 
   void append_to(Bytes& out) const {
@@ -163,9 +179,13 @@ class Flattener {
       HEADRACE_CHECK(add(below, field.value));
     }
     if (!object.has_raw_data || !is_selected(name + ".#raw")) return {};
-    return Error{Code::kInvalidArgument,
-                 concat("the raw data of the Ignite object '", printable_line(name, 200),
-                        "' has no form as a feature; select columns without it")};
+    return refuse(name + ".#raw", concat("the raw data of the Ignite object '", printable_line(name, 200),
+                                         "' has no form as a feature; select columns without it"));
+  }
+  Status refuse(const std::string& name, std::string why) {
+    if (formless_ == nullptr) return Error{Code::kInvalidArgument, std::move(why)};
+    formless_->push_back(name);
+    return {};
   }
 
   static bool lies_below(std::string_view name, std::string_view above) {
@@ -184,6 +204,7 @@ class Flattener {
   }
 
   const std::vector<std::string>& columns_;
+  std::vector<std::string>* const formless_;
   std::vector<Feature> features_;
   std::size_t fields_ = 0;
 };
@@ -196,6 +217,18 @@ Status append_ignite_example(const ignite::Value& key, const ignite::Value& valu
   HEADRACE_CHECK(flattener.add("key", key));
   HEADRACE_CHECK(flattener.add("val", value));
   flattener.append_to(out);
+  return {};
+}
+
+Status append_formed_ignite_example(const ignite::Value& key, const ignite::Value& value,
+                                    const std::vector<std::string>& columns, Bytes& out,
+                                    IgniteFeatures* found) {
+  std::vector<std::string> formless;
+  Flattener flattener(columns, &formless);
+  HEADRACE_CHECK(flattener.add("key", key));
+  HEADRACE_CHECK(flattener.add("val", value));
+  flattener.append_to(out);
+  if (found != nullptr) *found = {flattener.described(), std::move(formless)};
   return {};
 }
 

@@ -15,10 +15,12 @@
 /// A map, a list of objects or of mixed kinds, a list with a null, raw data, what only Java can read, and an
 /// object that contains itself have no form.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "headrace/base/bytes.h"
+#include "headrace/base/data_type.h"
 #include "headrace/base/result.h"
 #include "headrace/net/ignite/value.h"
 
@@ -34,5 +36,24 @@ inline constexpr std::size_t kIgniteFieldLimit = 10'000;
 ///                          than kIgniteFieldLimit
 Status append_ignite_example(const ignite::Value& key, const ignite::Value& value,
                              const std::vector<std::string>& columns, Bytes& out);
+
+/// A feature of a row: how many values of which type.
+struct IgniteFeature {
+  std::string name;
+  DataType type = DataType::kInt64;
+  std::uint64_t value_count = 0;
+};
+/// All that a row has.
+struct IgniteFeatures {
+  std::vector<IgniteFeature> features;
+  std::vector<std::string> formless;  // fields that have no form
+};
+
+/// The same, but fields without a form are left out, as if the row lacked them. `found`, unless it is null,
+/// gets what the row has.
+/// \error kInvalidArgument  more than kIgniteFieldLimit fields
+Status append_formed_ignite_example(const ignite::Value& key, const ignite::Value& value,
+                                    const std::vector<std::string>& columns, Bytes& out,
+                                    IgniteFeatures* found);
 
 }  // namespace headrace

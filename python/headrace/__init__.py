@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from headrace import summary as summary
     from headrace import tensorflow as tensorflow
     from headrace import tfrecorder as tfrecorder
-    from headrace._src.columns import Column, bytes_, float32, int64, ragged
+    from headrace._src.columns import Column, bytes_, float32, int64, ragged, string
     from headrace._src.dataset import Dataset, Shard, mix
     from headrace._src.dataset import open as open
     from headrace._src.images import brightness, contrast, crop, flip, image
@@ -59,6 +59,7 @@ _HOMES = {
     "float32": "_src.columns",
     "int64": "_src.columns",
     "ragged": "_src.columns",
+    "string": "_src.columns",
     "Dataset": "_src.dataset",
     "Shard": "_src.dataset",
     "mix": "_src.dataset",
@@ -129,6 +130,7 @@ __all__ = [
     "query",
     "ragged",
     "store",
+    "string",
 ]
 
 

@@ -195,6 +195,11 @@ class IgniteRows:
     def next_examples(self, columns: Sequence[str]) -> list[bytes] | None:
         """Serialized tf.Examples of a scan's rows; None after the last page."""
 
+class IgniteStream:
+    def next(self) -> dict[str, Any] | None:
+        """The next batch; None after the last row."""
+    def new_remarks(self) -> list[str]: ...
+
 class IgniteCluster:
     def __init__(
         self,
@@ -209,6 +214,29 @@ class IgniteCluster:
         discover: bool,
     ) -> None: ...
     def scan(self, cache: str, partitions: Sequence[int]) -> IgniteRows: ...
+    def local_partitions(self, cache: str) -> list[int]:
+        """Those that the node at the first address owns."""
+    def snapshot(
+        self,
+        cache: str,
+        partitions: Sequence[int],
+        url: str | None,
+        memory_limit_bytes: int,
+        take_changed: bool,
+    ) -> Dataset: ...
+    def stream(
+        self,
+        cache: str,
+        partitions: Sequence[int],
+        columns: Sequence[tuple],
+        images: Sequence[tuple],
+        augment: Sequence[tuple],
+        batch_size: int,
+        seed: int,
+        drop_remainder: bool,
+        on_corrupt: str,
+        memory_budget_bytes: int,
+    ) -> IgniteStream: ...
     def query(self, text: str, arguments: Iterable[object], schema: str, page_rows: int) -> IgniteRows: ...
 
 class Run:

@@ -14,13 +14,15 @@ in UTC; an enum is its ordinal.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from headrace import _headrace
+from headrace._src.ignite_cache import Cache
 from headrace.errors import InvalidArgumentError
 
-__all__ = ["dataset", "examples", "query"]
+__all__ = ["Cache", "dataset", "examples", "query"]
 
 _Row = TypeVar("_Row")
 _TLS_KEYS = ("cafile", "certfile", "keyfile", "password")
@@ -30,26 +32,32 @@ def dataset(
     cache: str,
     addresses: str | Iterable[str] = "localhost:10800",
     *,
-    partitions: Iterable[int] = (),
+    partitions: Iterable[int] | str = (),
     username: str = "",
     password: str = "",
     tls: bool | Mapping[str, str] = False,
     discover: bool = True,
-) -> Iterator[dict[str, Any]]:
-    """Every row of a cache once, as `{"key": …, "val": …}`. An object is a dict by the names of its fields.
+) -> Cache:
+    """A cache, to be read. `for row in …` gives every row once, as `{"key": …, "val": …}`; an object is a
+    dict by the names of its fields. `.loader(batch_size=…)` gives batches for training, `.snapshot()` a
+    Dataset.
 
     `addresses` are some of the cluster's nodes ("host:port"); each partition is read from the node that owns
-    it. `partitions` restricts the scan to those numbers; partitions come in no fixed order. If a node is
-    lost, its backups go on. `tls` encrypts connections: True, or a dict with the paths of PEM files:
-    "cafile" (of the authority), "certfile" and "keyfile" (this client's), and the "password" of the key.
-    `discover=False` uses the given addresses alone, for nodes behind a proxy, in containers or the like.
+    it. `partitions` restricts reading to those numbers, or to "local": those that the node at the first
+    address owns; partitions come in no fixed order. If a node is lost, its backups go on. The variables
+    IGNITE_DATASET_HOST and IGNITE_DATASET_PORT take the place of `addresses`, and IGNITE_DATASET_PART
+    ("local", "7", "0-255,300") leaves those of the partitions: so one script reads on each worker what lies
+    on its node. `tls` encrypts connections: True, or a dict with the paths of
+    PEM files: "cafile" (of the authority), "certfile" and "keyfile" (this client's), and the "password" of
+    the key. `discover=False` uses the given addresses alone, for nodes behind a proxy, in containers or the
+    like.
 
     Raises an error of `headrace.errors`: `NotFoundError` if there is no such cache, `UnavailableError` if no
-    node answers, `UnauthenticatedError` if the user is refused. Memory: some 20 MB of pages that are read
-    ahead, and the rows at hand.
+    node answers, `UnauthenticatedError` if the user is refused. Iterating takes some 20 MB of pages that are
+    read ahead, and the rows at hand.
     """
-    cluster = _connect(addresses, username, password, tls, discover)
-    return _all(cluster.scan(cache, list(partitions)).next_page)
+    cluster = _connect(_addresses_of_worker(addresses), username, password, tls, discover)
+    return Cache(cluster, cache, _chosen(cluster, cache, partitions))
 
 
 def examples(
@@ -57,7 +65,7 @@ def examples(
     addresses: str | Iterable[str] = "localhost:10800",
     *,
     columns: Iterable[str] = (),
-    partitions: Iterable[int] = (),
+    partitions: Iterable[int] | str = (),
     username: str = "",
     password: str = "",
     tls: bool | Mapping[str, str] = False,
@@ -73,8 +81,8 @@ def examples(
     Raises what `dataset` raises; and `InvalidArgumentError`, which names the field, if one that is selected
     has no such form: a map, a list of objects.
     """
-    cluster = _connect(addresses, username, password, tls, discover)
-    rows = cluster.scan(cache, list(partitions))
+    cluster = _connect(_addresses_of_worker(addresses), username, password, tls, discover)
+    rows = cluster.scan(cache, _chosen(cluster, cache, partitions))
     wanted = list(columns)
     return _all(lambda: rows.next_examples(wanted))
 
@@ -103,6 +111,38 @@ def query(
     """
     cluster = _connect(addresses, username, password, tls, discover)
     return _all(cluster.query(sql, arguments, schema, page_rows).next_page)
+
+
+def _addresses_of_worker(addresses: str | Iterable[str]) -> str | Iterable[str]:
+    host, port = os.environ.get("IGNITE_DATASET_HOST"), os.environ.get("IGNITE_DATASET_PORT")
+    return f"{host or 'localhost'}:{port or 10800}" if host or port else addresses
+
+
+def _chosen(cluster: _headrace.IgniteCluster, cache: str, partitions: Iterable[int] | str) -> list[int]:
+    """The numbers of the partitions that this worker reads; none: all."""
+    chosen = _own(cluster, cache, partitions) if isinstance(partitions, str) else list(partitions)
+    part = os.environ.get("IGNITE_DATASET_PART")
+    if not part:
+        return chosen
+    own = _own(cluster, cache, part)
+    kept = [number for number in own if number in set(chosen)] if chosen else own
+    if not kept:
+        raise InvalidArgumentError(f"IGNITE_DATASET_PART is {part!r}: none of the wanted partitions")
+    return kept
+
+
+def _own(cluster: _headrace.IgniteCluster, cache: str, text: str) -> list[int]:
+    if text.strip() == "local":
+        return cluster.local_partitions(cache)
+    return [number for numbers in text.split(",") for number in _numbers(numbers)]
+
+
+def _numbers(text: str) -> range:
+    """The numbers that "7" or "0-255" names."""
+    first, dash, last = text.strip().partition("-")
+    if not first.isdecimal() or (dash and not last.isdecimal()):
+        raise InvalidArgumentError(f"partitions are {text!r}; they are 'local', or numbers like 0-255,300")
+    return range(int(first), int(last if dash else first) + 1)
 
 
 def _connect(

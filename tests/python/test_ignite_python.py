@@ -101,7 +101,7 @@ def test_reads_pages_of_any_number_of_rows(address, kittens):
 
 
 def test_is_refused_after_a_fork(address, kittens):
-    rows = hr.ignite.dataset("KITTENS", address)
+    rows = iter(hr.ignite.dataset("KITTENS", address))
     next(rows)  # the others lie in other partitions, so on other pages
     child = os.fork()
     if child == 0:

@@ -56,13 +56,9 @@ Bytes Cache::begin_body() const {
 
 Result<Response> Cache::call(Operation operation, BytesView body, Repeat repeat, std::optional<BytesView> key,
                              const std::stop_token& stop) {
-  std::optional<NodeId> owner;
-  if (key) {
-    const Result<std::shared_ptr<const PartitionMap>> map = cluster_->partitions(id_, stop);
-    // Without a map any node will do; the request itself tells what is wrong.
-    if (map) owner = (*map)->owner_of_key(*key);
-  }
-  Result<Response> response = cluster_->call(operation, body, repeat, owner, stop);
+  const auto find = [&](const PartitionMap& map) { return map.owner_of_key(*key); };
+  Result<Response> response = key ? cluster_->call_owner(operation, body, repeat, id_, find, stop)
+                                  : cluster_->call(operation, body, repeat, {}, stop);
   if (!response) return std::move(response).error().in(concat("cache \"", printable_line(name_, 200), '"'));
   return response;
 }

@@ -63,7 +63,8 @@ Result<std::shared_ptr<Cluster>> Cluster::connect(ClusterOptions options, const 
     HEADRACE_CHECK(cluster->identify_all(first->address(), stop));
   }
   if (tells_nodes) {
-    HEADRACE_CHECK(cluster->learn_endpoints(*first, stop));
+    const Time until = steady_clock::now() + cluster->options_.call_timeout;
+    HEADRACE_CHECK(cluster->learn_endpoints(*first, until, stop));
   }
   return cluster;
 }
@@ -78,11 +79,20 @@ Status Cluster::identify_all(const Address& connected, const std::stop_token& st
   return {};
 }
 
-Status Cluster::learn_endpoints(Connection& connection, const std::stop_token& stop) {
-  const Time until = steady_clock::now() + options_.call_timeout;
-  HEADRACE_TRY(const std::int64_t request,
-               connection.send(Operation::kClusterGetEndpoints, encode_endpoints_request(), until, stop));
-  HEADRACE_TRY(const Response response, connection.receive(request, until, stop));
+// A request that nodes answer at once: one that sends nothing meanwhile has stalled.
+Result<Response> Cluster::ask_soon(Connection& connection, Operation operation, BytesView body, Time until,
+                                   const std::stop_token& stop) const {
+  HEADRACE_TRY(const std::int64_t request, connection.send(operation, body, until, stop));
+  if (Status awaited = connection.await_or_lose(request, until, options_.call_timeout / 3, stop); !awaited) {
+    connection.abandon(request);
+    return std::move(awaited).error();
+  }
+  return connection.receive(request, until, stop);
+}
+
+Status Cluster::learn_endpoints(Connection& connection, Time until, const std::stop_token& stop) {
+  HEADRACE_TRY(const Response response, ask_soon(connection, Operation::kClusterGetEndpoints,
+                                                 encode_endpoints_request(), until, stop));
   HEADRACE_TRY(const std::vector<NodeEndpoint> endpoints, parse_endpoints(response.body()));
   const std::scoped_lock lock(mutex_);
   std::map<NodeId, Node> nodes;
@@ -115,6 +125,13 @@ std::vector<NodeId> Cluster::nodes() const {
   std::vector<NodeId> ids;
   for (const auto& [id, node] : nodes_) ids.push_back(id);
   return ids;
+}
+
+std::optional<NodeId> Cluster::node_at(const Address& address) const {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [id, node] : nodes_)
+    if (node.worked == address) return id;
+  return std::nullopt;
 }
 
 // The wanted node's connection; without a wanted node, anyone's.
@@ -221,15 +238,39 @@ Error Cluster::outcome_of(Error error, Repeat repeat) const {
 }
 
 Result<Response> Cluster::call(Operation operation, BytesView body, Repeat repeat,
-                               const std::optional<NodeId>& node, const std::stop_token& stop) {
-  HEADRACE_TRY(Answer answer, ask(operation, body, repeat, node, stop));
+                               const std::optional<NodeId>& node, const std::stop_token& stop,
+                               std::optional<std::chrono::milliseconds> timeout) {
+  HEADRACE_TRY(Answer answer, ask(operation, body, repeat, node, stop, timeout));
+  return std::move(answer.response);
+}
+
+Result<Response> Cluster::call_owner(Operation operation, BytesView body, Repeat repeat,
+                                     std::int32_t cache_id,
+                                     const std::function<std::optional<NodeId>(const PartitionMap&)>& find,
+                                     const std::stop_token& stop,
+                                     std::optional<std::chrono::milliseconds> timeout) {
+  const std::chrono::milliseconds time = timeout.value_or(options_.call_timeout);
+  Patience patience{.until = steady_clock::now() + time};
+  if (repeat == Repeat::kSafe) patience.silence = time / 3;
+  const Result<std::shared_ptr<const PartitionMap>> map = partitions(cache_id, stop);
+  // Without a map any node will do; the request itself tells what is wrong.
+  const std::optional<NodeId> owner = map ? find(**map) : std::nullopt;
+  HEADRACE_TRY(Answer answer, ask_patiently(operation, body, repeat, owner, patience, stop));
   return std::move(answer.response);
 }
 
 Result<Answer> Cluster::ask(Operation operation, BytesView body, Repeat repeat,
-                            const std::optional<NodeId>& node, const std::stop_token& stop) {
+                            const std::optional<NodeId>& node, const std::stop_token& stop,
+                            std::optional<std::chrono::milliseconds> timeout) {
+  const Time until = steady_clock::now() + timeout.value_or(options_.call_timeout);
+  return ask_patiently(operation, body, repeat, node, {.until = until}, stop);
+}
+
+Result<Answer> Cluster::ask_patiently(Operation operation, BytesView body, Repeat repeat,
+                                      const std::optional<NodeId>& node, const Patience& patience,
+                                      const std::stop_token& stop) {
   const Time begun = steady_clock::now();
-  const Time until = begun + options_.call_timeout;
+  const Time until = patience.until;
   Backoff backoff(options_.backoff, options_.seed);
   Error last;
   while (true) {
@@ -237,6 +278,9 @@ Result<Answer> Cluster::ask(Operation operation, BytesView body, Repeat repeat,
     if (opened) {
       Connection& connection = **opened;
       const Result<std::int64_t> request = connection.send(operation, body, until, stop);
+      // A node that has stalled loses its connection, which is what `receive` then says.
+      if (request && patience.silence)
+        (void)connection.await_or_lose(*request, until, *patience.silence, stop);
       Result<Response> response =
           request ? connection.receive(*request, until, stop) : Result<Response>(request.error());
       if (response) return Answer{*std::move(response), *std::move(opened)};
@@ -271,26 +315,35 @@ std::shared_ptr<const PartitionMap> Cluster::fresh_map(std::int32_t cache_id) co
   return known->second.map;
 }
 
+// The nodes come after the owners: an owner that is lost in between is missing among them.
+Result<PartitionMap> Cluster::read_map(Connection& connection, std::int32_t cache_id,
+                                       const std::stop_token& stop) {
+  const Time until = steady_clock::now() + options_.call_timeout;
+  const Agreement& agreement = connection.agreement();
+  HEADRACE_TRY(const Response response,
+               ask_soon(connection, Operation::kCachePartitions,
+                        encode_partitions_request(agreement, cache_id), until, stop));
+  HEADRACE_TRY(PartitionMap map, parse_partitions(response.body(), agreement, cache_id));
+  if (agreement.has(ProtocolFeature::kEndpoints)) {
+    HEADRACE_CHECK(learn_endpoints(connection, until, stop));
+    map.nodes = nodes();
+  } else {
+    map.nodes = map.owners_of({});
+  }
+  return map;
+}
+
 Result<std::shared_ptr<const PartitionMap>> Cluster::partitions(std::int32_t cache_id,
                                                                 const std::stop_token& stop) {
   if (std::shared_ptr<const PartitionMap> known = fresh_map(cache_id)) return known;
   HEADRACE_TRY(const std::shared_ptr<Connection> asked, connection({}, stop));
-  const Agreement& agreement = asked->agreement();
-  if (agreement.version < kFlagsVersion) return std::make_shared<const PartitionMap>();
+  if (asked->agreement().version < kFlagsVersion) return std::make_shared<const PartitionMap>();
   std::uint64_t losses = 0;
   {
     const std::scoped_lock lock(mutex_);
     losses = losses_;
   }
-  const Time until = steady_clock::now() + options_.call_timeout;
-  if (agreement.has(ProtocolFeature::kEndpoints)) {
-    HEADRACE_CHECK(learn_endpoints(*asked, stop));
-  }
-  HEADRACE_TRY(
-      const std::int64_t request,
-      asked->send(Operation::kCachePartitions, encode_partitions_request(agreement, cache_id), until, stop));
-  HEADRACE_TRY(const Response response, asked->receive(request, until, stop));
-  HEADRACE_TRY(PartitionMap map, parse_partitions(response.body(), agreement, cache_id));
+  HEADRACE_TRY(PartitionMap map, read_map(*asked, cache_id, stop));
   const auto shared = std::make_shared<const PartitionMap>(std::move(map));
   const std::scoped_lock lock(mutex_);
   maps_.insert_or_assign(cache_id, KnownMap{shared, losses});

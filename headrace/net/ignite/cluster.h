@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,14 +61,23 @@ class Cluster {
   static Result<std::shared_ptr<Cluster>> connect(ClusterOptions options, const std::stop_token& stop = {});
 
   /// Sends a request and waits for the response: to `node` if it is given and can be reached, otherwise to
-  /// any. Repeats a safe one elsewhere after the loss of a connection, until `call_timeout`.
+  /// any. Repeats a safe one elsewhere after the loss of a connection, until `timeout`, else `call_timeout`.
   /// \error kUnknown  an unsafe request's connection was lost: the message says that the outcome is unknown
   /// \error others    as Connection::receive
   Result<Response> call(Operation operation, BytesView body, Repeat repeat,
-                        const std::optional<NodeId>& node = {}, const std::stop_token& stop = {});
+                        const std::optional<NodeId>& node = {}, const std::stop_token& stop = {},
+                        std::optional<std::chrono::milliseconds> timeout = {});
   /// The same, for a request that opens something at the node that answers.
   Result<Answer> ask(Operation operation, BytesView body, Repeat repeat,
-                     const std::optional<NodeId>& node = {}, const std::stop_token& stop = {});
+                     const std::optional<NodeId>& node = {}, const std::stop_token& stop = {},
+                     std::optional<std::chrono::milliseconds> timeout = {});
+  /// The same as `call`, to the owner that `find` finds in a cache's map of partitions; without a map, to any
+  /// node. The time covers reading the map, too. For requests that nodes answer at once: a node that sends
+  /// nothing for a third of the time has stalled, and a safe request goes elsewhere.
+  Result<Response> call_owner(Operation operation, BytesView body, Repeat repeat, std::int32_t cache_id,
+                              const std::function<std::optional<NodeId>(const PartitionMap&)>& find,
+                              const std::stop_token& stop = {},
+                              std::optional<std::chrono::milliseconds> timeout = {});
 
   /// The owners of a cache's partitions; asks again only once the nodes have changed.
   Result<std::shared_ptr<const PartitionMap>> partitions(std::int32_t cache_id,
@@ -80,6 +90,8 @@ class Cluster {
   const ClusterOptions& options() const { return options_; }
   /// The nodes that the cluster told of.
   std::vector<NodeId> nodes() const;
+  /// The node that answered at this address last; none: none has.
+  std::optional<NodeId> node_at(const Address& address) const;
 
  private:
   struct Node {
@@ -102,7 +114,17 @@ class Cluster {
                                            const std::optional<NodeId>& node, const std::stop_token& stop);
   bool is_given(const Address& address) const;
   void keep(const std::shared_ptr<Connection>& connection);
-  Status learn_endpoints(Connection& connection, const std::stop_token& stop);
+  struct Patience {
+    Time until{};
+    std::optional<std::chrono::milliseconds> silence{};  // of a node, before it counts as lost; none: any
+  };
+  Result<Answer> ask_patiently(Operation operation, BytesView body, Repeat repeat,
+                               const std::optional<NodeId>& node, const Patience& patience,
+                               const std::stop_token& stop);
+  Result<Response> ask_soon(Connection& connection, Operation operation, BytesView body, Time until,
+                            const std::stop_token& stop) const;
+  Status learn_endpoints(Connection& connection, Time until, const std::stop_token& stop);
+  Result<PartitionMap> read_map(Connection& connection, std::int32_t cache_id, const std::stop_token& stop);
   Status identify_all(const Address& connected, const std::stop_token& stop);
   TopologyVersion newest_topology() const;
   std::shared_ptr<const PartitionMap> fresh_map(std::int32_t cache_id) const;

@@ -152,5 +152,49 @@ TEST(IgniteCluster, AnAddressThatRefusesIsAnErrorOnlyIfNoneWorks) {
   EXPECT_TRUE(cluster.has_value()) << cluster.error().message;
 }
 
+// A request that waited for the whole time would end with kDeadlineExceeded, and keep the connection.
+TEST(IgniteCluster, ANodeThatDoesNotTellOwnersHasStalled) {
+  ScriptedNode node({[](Peer& peer) {
+                       peer.accept_handshake();
+                       EXPECT_EQ(peer.next_request().operation, Operation::kCachePartitions);
+                       EXPECT_TRUE(peer.read_message().empty());
+                     },
+                     [](Peer& peer) {
+                       peer.accept_handshake();
+                       peer.answer(peer.read_request(), {});
+                       peer.read_message();
+                     }});
+  ClusterOptions options = options_for(node);
+  options.call_timeout = milliseconds(600);
+  const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options);
+  ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
+  EXPECT_EQ((*cluster)->partitions(1).error().code, Code::kUnavailable);
+  EXPECT_TRUE((*cluster)->call(Operation::kCacheClear, {}, Repeat::kUnsafe).has_value());
+}
+
+// Without that rule, the request would end with kDeadlineExceeded.
+TEST(IgniteCluster, AReadOfANodeThatHasStalledGoesElsewhere) {
+  const auto answer_but_reads = [](Peer& peer) {
+    peer.accept_handshake();
+    for (ScriptedRequest request = peer.next_request(); request.number != 0; request = peer.next_request())
+      if (request.operation == Operation::kCachePartitions) peer.answer(request.number, Bytes(16));
+  };
+  ScriptedNode node({answer_but_reads, [](Peer& peer) {
+                       peer.accept_handshake();
+                       for (ScriptedRequest request = peer.next_request(); request.number != 0;
+                            request = peer.next_request())
+                         peer.answer(request.number, request.operation == Operation::kCachePartitions
+                                                         ? Bytes(16)
+                                                         : encode_string("film"));
+                     }});
+  ClusterOptions options = options_for(node);
+  options.call_timeout = milliseconds(3000);
+  const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options);
+  ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
+  const auto film = Cache(*cluster, "films").get(encode_long(7));
+  ASSERT_TRUE(film.has_value()) << film.error().message;
+  EXPECT_TRUE(film->has_value());
+}
+
 }  // namespace
 }  // namespace headrace::ignite

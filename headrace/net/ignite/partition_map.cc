@@ -1,5 +1,7 @@
 #include "headrace/net/ignite/partition_map.h"
 
+#include <algorithm>
+
 #include "headrace/net/ignite/affinity.h"
 
 namespace headrace::ignite {
@@ -85,6 +87,17 @@ std::optional<NodeId> PartitionMap::owner_of(std::int32_t partition) const {
   const NodeId owner = owners[static_cast<std::size_t>(partition)];
   if (owner == NodeId()) return std::nullopt;
   return owner;
+}
+
+std::vector<NodeId> PartitionMap::owners_of(const std::vector<std::int32_t>& chosen) const {
+  std::vector<NodeId> found;
+  if (chosen.empty()) found = owners;
+  for (const std::int32_t partition : chosen)
+    if (const std::optional<NodeId> owner = owner_of(partition)) found.push_back(*owner);
+  std::ranges::sort(found);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::erase(found, NodeId());
+  return found;
 }
 
 std::optional<NodeId> PartitionMap::owner_of_key(BytesView key) const {

@@ -17,9 +17,14 @@ struct PartitionMap {
   /// The primary owner of each partition; empty: the cache is replicated, or the node tells no owners, and
   /// only the cache as a whole can be read.
   std::vector<NodeId> owners{};
+  /// The nodes that were in the cluster once the owners were known; of a cluster that does not tell, the
+  /// owners. In any order.
+  std::vector<NodeId> nodes{};
   /// A key's partition is a function of its hash, as `partition_of_hash` says.
   bool is_hashed = false;
 
+  /// The owners of these partitions, each once; empty: of all.
+  std::vector<NodeId> owners_of(const std::vector<std::int32_t>& chosen) const;
   std::int32_t partitions() const { return static_cast<std::int32_t>(owners.size()); }
   /// The owner of an encoded key, if that can be told.
   std::optional<NodeId> owner_of_key(BytesView key) const;

@@ -57,8 +57,10 @@ Status Scan::begin(const std::stop_token& stop) {
   Result<std::shared_ptr<const PartitionMap>> map = cache_.cluster().partitions(cache_.id(), stop);
   if (!map) return described(std::move(map).error());
   map_ = *std::move(map);
-  nodes_at_start_ = cache_.cluster().nodes();
+  owners_at_start_ = map_->owners_of(options_.partitions);
   std::vector<std::int32_t> partitions = options_.partitions;
+  std::ranges::sort(partitions);
+  partitions.erase(std::unique(partitions.begin(), partitions.end()), partitions.end());
   if (map_->owners.empty() && !partitions.empty())
     return described({Code::kInvalidArgument, "it is replicated, so it cannot be read by partitions"});
   if (map_->owners.empty()) partitions = {kWholeCache};
@@ -135,6 +137,9 @@ Status Scan::fill(const std::stop_token& stop) {
 
 Status Scan::request_first_page(std::unique_ptr<Part> part, const std::stop_token& stop) {
   if (Status checked = check_nodes(stop); !checked) return handle(std::move(part), checked.error(), stop);
+  const std::optional<NodeId> owner = map_->owner_of(part->partition);
+  if (!owner && part->partition != kWholeCache)
+    return handle(std::move(part), {Code::kUnavailable, "no node owns it at the moment"}, stop);
   part->page_rows = std::min(rows_of_page(), part->page_rows_limit);
   Bytes body;
   append_little_endian(body, cache_.id());
@@ -143,8 +148,7 @@ Status Scan::request_first_page(std::unique_ptr<Part> part, const std::stop_toke
   append_little_endian(body, part->page_rows);
   append_little_endian(body, part->partition);
   append_little_endian(body, std::uint8_t{0});  // of the cluster, not of the node alone
-  Result<std::shared_ptr<Connection>> connection =
-      cache_.cluster().connection(map_->owner_of(part->partition), stop);
+  Result<std::shared_ptr<Connection>> connection = cache_.cluster().connection(owner, stop);
   if (!connection) return handle(std::move(part), connection.error(), stop);
   const Result<std::int64_t> request = (*connection)->send(Operation::kQueryScan, body, deadline(), stop);
   if (!request) return handle(std::move(part), request.error(), stop);
@@ -189,7 +193,8 @@ Error Scan::fail(std::unique_ptr<Part> part, Error error) {
 }
 
 std::string Scan::described(const Part& part) const {
-  return concat("scan of cache \"", printable_line(cache_.name(), 200), "\", partition ", part.partition);
+  const std::string where = part.partition == kWholeCache ? "" : concat(", partition ", part.partition);
+  return concat("scan of cache \"", printable_line(cache_.name(), 200), '"', where);
 }
 
 Status Scan::start_again(std::unique_ptr<Part> part, Error why, const std::stop_token& stop) {
@@ -222,9 +227,9 @@ void Scan::begin_again(std::unique_ptr<Part> part) {
 Status Scan::check_nodes(const std::stop_token& stop) {
   HEADRACE_TRY(std::shared_ptr<const PartitionMap> map, cache_.cluster().partitions(cache_.id(), stop));
   if (map == map_) return {};
-  const std::vector<NodeId> nodes = cache_.cluster().nodes();
-  const auto lost = std::ranges::count_if(
-      nodes_at_start_, [&](const NodeId& node) { return std::ranges::find(nodes, node) == nodes.end(); });
+  const auto lost = std::ranges::count_if(owners_at_start_, [&](const NodeId& node) {
+    return std::ranges::find(map->nodes, node) == map->nodes.end();
+  });
   if (lost > backups_)
     return Error{Code::kDataLoss,
                  concat(lost, " node(s) left the cluster during the scan of cache \"",
@@ -283,7 +288,7 @@ Status Scan::await(const Part& part, const std::stop_token& stop) {
 
 Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response response,
                                             const std::stop_token& stop) {
-  Page page{.response = {}, .partition = part->partition, .rows = {}};
+  Page page{.response = {}, .partition = part->partition};
   bool has_more = false;
   if (Status parsed = parse(response, *part, page, has_more); !parsed)
     return fail(std::move(part), std::move(parsed).error());
@@ -299,8 +304,9 @@ Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response
     HEADRACE_CHECK(fill(stop));
   } else {
     forget(*part);
+    page.ends_partition = true;
   }
-  if (page.rows.empty()) return std::optional<Page>();
+  if (page.rows.empty() && !page.ends_partition) return std::optional<Page>();
   page.response = std::move(response);
   return std::optional<Page>(std::move(page));
 }

@@ -24,7 +24,8 @@
 namespace headrace::ignite {
 
 struct ScanOptions {
-  /// The partitions to read, each once; empty: all. Numbers beyond the last partition are refused.
+  /// The partitions to read, each once, however often it is named; empty: all. Numbers beyond the last
+  /// partition are refused.
   std::vector<std::int32_t> partitions{};
   /// Pages that were asked for and not given yet take about so much memory, judged by the pages before them.
   std::size_t budget_bytes = 20'000'000;
@@ -40,7 +41,8 @@ struct ScanOptions {
 /// Rows inside the response that brought them.
 struct Page {
   Response response;
-  std::int32_t partition = 0;  // -1: the cache as a whole
+  std::int32_t partition = 0;   // -1: the cache as a whole
+  bool ends_partition = false;  // all its rows were given
   std::vector<Entry> rows;
 };
 
@@ -61,11 +63,12 @@ class Scan {
   /// Closes its cursors; waits up to two seconds for those that a node is just opening.
   ~Scan();
 
-  /// The next page, never empty; none: all rows were given. After an error the scan gives
-  /// that error again.
-  /// \error kUnavailable       a node was lost, and no other could go on within the cluster's call_timeout
+  /// The next page, which may be empty only if it ends its partition; none: all rows were given. After an
+  /// error the scan gives that error again.
+  /// \error kUnavailable       a node was lost, and no other could go on within the cluster's call_timeout;
+  ///                           or no node owns a partition
   /// \error kDeadlineExceeded  a page did not arrive within the cluster's call_timeout
-  /// \error kDataLoss          more nodes left than the cache has backups, so rows may be missing; or a page
+  /// \error kDataLoss          more owners left than the cache has backups, so rows may be missing; or a page
   ///                           that cannot be read
   /// \error kCancelled, or as the node refuses
   Result<std::optional<Page>> next_page(const std::stop_token& stop = {});
@@ -100,7 +103,7 @@ class Scan {
   Cache cache_;
   ScanOptions options_;
   std::int32_t backups_ = 0;
-  std::vector<NodeId> nodes_at_start_{};
+  std::vector<NodeId> owners_at_start_{};
   std::shared_ptr<const PartitionMap> map_{};  // checked
   std::deque<std::unique_ptr<Part>> to_open_{};
   std::deque<std::unique_ptr<Part>> waiting_{};  // for a page that was asked for; in the order of asking

@@ -18,21 +18,26 @@ using std::chrono::milliseconds;
 constexpr NodeId kScannedNode{.high = 1, .low = 1};
 constexpr std::int64_t kRowsOfPartition = 1000;
 
-Bytes map_of(std::int32_t cache, std::int32_t partitions) {
+// How many partitions each node owns; they are numbered through the nodes.
+using Owners = std::vector<std::pair<NodeId, std::int32_t>>;
+
+Bytes map_of(std::int32_t cache, const Owners& owners, std::int64_t version = 1, std::int32_t first = 0) {
   Bytes body;
-  append_little_endian(body, std::int64_t{1});
+  append_little_endian(body, version);
   append_little_endian(body, std::int32_t{0});
   append_little_endian(body, std::int32_t{1});  // one group
   append_little_endian(body, std::uint8_t{1});
   append_little_endian(body, std::int32_t{1});  // of one cache
   append_little_endian(body, cache);
   append_little_endian(body, std::int32_t{0});
-  append_little_endian(body, std::int32_t{1});  // at one node
-  append_little_endian(body, TypeCode::kUuid);
-  append_little_endian(body, kScannedNode.high);
-  append_little_endian(body, kScannedNode.low);
-  append_little_endian(body, partitions);
-  for (std::int32_t i = 0; i < partitions; ++i) append_little_endian(body, i);
+  append_little_endian(body, static_cast<std::int32_t>(owners.size()));
+  for (const auto& [node, partitions] : owners) {
+    append_little_endian(body, TypeCode::kUuid);
+    append_little_endian(body, node.high);
+    append_little_endian(body, node.low);
+    append_little_endian(body, partitions);
+    for (std::int32_t i = 0; i < partitions; ++i) append_little_endian(body, first++);
+  }
   return body;
 }
 
@@ -56,7 +61,8 @@ class ScannedCache {
   std::size_t open_cursors() const { return cursors_.size(); }
   Bytes answer_to(const ScriptedRequest& request) {
     if (request.operation == Operation::kCacheGetConfiguration) return Bytes(12);
-    if (request.operation == Operation::kCachePartitions) return map_of(java_hash("films"), partitions_);
+    if (request.operation == Operation::kCachePartitions)
+      return map_of(java_hash("films"), {{kScannedNode, partitions_}});
     if (request.operation == Operation::kResourceClose) {
       cursors_.erase(load_little_endian<std::int64_t>(request.body.data()));
       return {};
@@ -214,6 +220,85 @@ TEST(IgniteScan, ANodeThatRefusesACursorKeepsTheConnection) {
     EXPECT_TRUE(scan->next_page().has_value());  // then partition 1 is asked for, and the scan is dropped
   }
   EXPECT_TRUE(Cache(cluster, "films").backups().has_value());
+}
+
+constexpr NodeId kOtherNode{.high = 2, .low = 2};
+
+// The body of an answer that tells of these nodes, without addresses.
+Bytes endpoints_of(const std::vector<NodeId>& nodes) {
+  Bytes body;
+  append_little_endian(body, std::int64_t{1});
+  append_little_endian(body, static_cast<std::int32_t>(nodes.size()));
+  for (const NodeId& node : nodes) {
+    append_little_endian(body, node.high);
+    append_little_endian(body, node.low);
+    append_little_endian(body, std::int32_t{10800});
+    append_little_endian(body, std::int32_t{0});
+  }
+  return body;
+}
+
+struct Leaving {
+  Owners before{};         // of partitions
+  Bytes features{};        // of the node that stays
+  std::int32_t first = 0;  // partition
+};
+
+// Scans a cache without backups in two nodes, of which the other one leaves after the first page.
+Result<int> scan_while_the_other_node_leaves(const Leaving& leaving) {
+  ScannedCache cache(2);
+  bool has_left = false;
+  ScriptedNode node({[&](Peer& peer) {
+    peer.accept_handshake(kScannedNode, leaving.features);
+    for (ScriptedRequest request = peer.next_request(); request.number != 0; request = peer.next_request()) {
+      if (request.operation == Operation::kClusterGetEndpoints) {
+        peer.answer(request.number, endpoints_of(has_left ? std::vector{kScannedNode}
+                                                          : std::vector{kScannedNode, kOtherNode}));
+      } else if (request.operation == Operation::kCachePartitions) {
+        peer.answer(request.number, has_left
+                                        ? map_of(java_hash("films"), {{kScannedNode, 2}}, 2, leaving.first)
+                                        : map_of(java_hash("films"), leaving.before, 1, leaving.first));
+      } else if (request.operation == Operation::kQueryScan) {
+        has_left = true;
+        peer.answer_of_version(2, request.number, cache.answer_to(request));
+      } else {
+        peer.answer(request.number, cache.answer_to(request));
+      }
+    }
+  }});
+  ClusterOptions options{.call_timeout = milliseconds(600), .backoff = {milliseconds(1), milliseconds(20)}};
+  const auto cluster = connected_to(node, options);
+  HEADRACE_TRY(const std::unique_ptr<Scan> scan,
+               Scan::open(Cache(cluster, "films"), {.page_rows = 1000, .open_cursors = 1}));
+  int rows = 0;
+  while (true) {
+    HEADRACE_TRY(const std::optional<Page> page, scan->next_page());
+    if (!page) return rows;
+    rows += static_cast<int>(page->rows.size());
+  }
+}
+
+TEST(IgniteScan, ANodeThatOwnsNothingMayLeave) {
+  const Result<int> rows =
+      scan_while_the_other_node_leaves({.before = {{kScannedNode, 2}}, .features = kTellsEndpoints});
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(*rows, 2000);
+}
+
+TEST(IgniteScan, AnOwnerThatLeavesIsAnErrorAlsoIfNodesDoNotTellWhoIsThere) {
+  for (const Bytes& features : {kTellsEndpoints, Bytes()}) {
+    const Result<int> rows = scan_while_the_other_node_leaves(
+        {.before = {{kScannedNode, 1}, {kOtherNode, 1}}, .features = features});
+    ASSERT_FALSE(rows) << *rows;
+    EXPECT_EQ(rows.error().code, Code::kDataLoss) << rows.error().message;
+  }
+}
+
+TEST(IgniteScan, APartitionThatNobodyOwnsIsAnError) {
+  const Result<int> rows = scan_while_the_other_node_leaves({.before = {{kScannedNode, 2}}, .first = 1});
+  ASSERT_FALSE(rows) << *rows;
+  EXPECT_EQ(rows.error().code, Code::kUnavailable);
+  EXPECT_THAT(rows.error().message, testing::HasSubstr("partition 0: no node could go on: no node owns it"));
 }
 
 }  // namespace

@@ -82,6 +82,16 @@ class Peer {
     append(response, body);
     send_message(response);
   }
+  // The same, and tells that the nodes have changed.
+  void answer_of_version(std::int64_t version, std::int64_t request, BytesView body) {
+    Bytes response;
+    append_little_endian(response, request);
+    append_little_endian(response, std::int16_t{2});
+    append_little_endian(response, version);
+    append_little_endian(response, std::int32_t{0});
+    append(response, body);
+    send_message(response);
+  }
   // Number 0: the client closed.
   ScriptedRequest next_request() {
     const Bytes message = read_message();

@@ -162,6 +162,7 @@ def _checked_shape(shape: Any) -> tuple[int, ...] | None:
 float32 = Column("float32")
 int64 = Column("int64")
 bytes_ = Column("bytes")
+string = bytes_
 
 
 def optional(column: Column) -> Column:

@@ -144,8 +144,20 @@ class Dataset:
     def __init__(
         self, urls: tuple[str, ...], split: str, on_corrupt: str, cache: str | None, version: int | None
     ):
-        self._native = _headrace.Dataset.open(urls, split, on_corrupt, cache, version)
-        self._arguments = (urls, split, on_corrupt, cache, self.version)
+        native = _headrace.Dataset.open(urls, split, on_corrupt, cache, version)
+        self._take(native, on_corrupt, (urls, split, on_corrupt, cache, native.version or None))
+
+    @classmethod
+    def _of(cls, native: _headrace.Dataset, on_corrupt: str) -> Dataset:
+        """A dataset that something else has opened, and that only this process has."""
+        data = object.__new__(cls)
+        data._take(native, on_corrupt, None)
+        return data
+
+    def _take(self, native: _headrace.Dataset, on_corrupt: str, arguments: tuple | None) -> None:
+        self._native = native
+        self._on_corrupt = on_corrupt
+        self._arguments = arguments
         for remark in self.remarks:
             logger.warning("%s", remark)
         self._range: tuple[int, int] | None = None
@@ -179,7 +191,7 @@ class Dataset:
     @property
     def on_corrupt(self) -> str:
         """The policy that the dataset was opened with: "fail", "skip-record" or "skip-shard"."""
-        return self._arguments[2]
+        return self._on_corrupt
 
     @property
     def remarks(self) -> list[str]:
@@ -326,6 +338,11 @@ class Dataset:
         return _make_loader([(self, 1.0)], columns, batch_size, options)
 
     def __reduce__(self):
+        if self._arguments is None:
+            raise FailedPreconditionError(
+                f"the dataset of {self.url} cannot be copied or pickled, for it has connections: open it in "
+                "the other process"
+            )
         return _open_part, (self._arguments, self._range)
 
     def __repr__(self) -> str:

@@ -108,7 +108,7 @@ def make_loader(
     on_corrupt = checked.choice("on_corrupt", on_corrupt, POLICIES)
     if not isinstance(weights, str) or not weights:
         raise InvalidArgumentError(f"weights is {weights!r}; it is the name of the rows' weights in a batch")
-    _check_columns(columns)
+    check_columns(columns)
     augment = checked_augmentations(augment)
     may_weigh_nothing = drop_remainder == "pad"
     if may_weigh_nothing and weights in columns:
@@ -119,12 +119,9 @@ def make_loader(
     if order is None:
         order = _headrace.ORDER_VERSION if state is None else _headrace.order_version_of(state)
     epochs = None if epochs is None else checked.integer("epochs", epochs, least=1, most=_ENDLESS)
-    stored = {name: column.stored for name, column in columns.items()}
     arguments = {
         "sources": sources,
-        "columns": [(name, c.dtype, c.shape, c.fill, columns[name].advice) for name, c in stored.items()],
-        "images": [c.native(name) for name, c in columns.items() if isinstance(c, ImageColumn)],
-        "augment": [(augmentation.kind, augmentation.numbers) for augmentation in augment],
+        **native_columns(columns, augment),
         "batch_size": checked.integer("batch_size", batch_size, least=1),
         "shuffle": _SHUFFLE_MODES[checked.choice("shuffle", shuffle, tuple(_SHUFFLE_MODES))],
         "arrangement": arrangement,
@@ -148,7 +145,17 @@ def make_loader(
     return loader
 
 
-def _check_columns(columns: dict[str, Column]) -> None:
+def native_columns(columns: dict[str, Column], augment: Sequence[Augmentation]) -> dict[str, Any]:
+    """Columns and augmentations as the native module takes them."""
+    stored = {name: column.stored for name, column in columns.items()}
+    return {
+        "columns": [(name, c.dtype, c.shape, c.fill, columns[name].advice) for name, c in stored.items()],
+        "images": [c.native(name) for name, c in columns.items() if isinstance(c, ImageColumn)],
+        "augment": [(augmentation.kind, augmentation.numbers) for augmentation in augment],
+    }
+
+
+def check_columns(columns: dict[str, Column]) -> None:
     if not columns:
         raise InvalidArgumentError("no column was asked for; name at least one")
     for name, column in columns.items():

@@ -31,7 +31,7 @@ class Source(Protocol):
     @property
     def has_equal_batches(self) -> bool: ...
     @property
-    def batches_per_epoch(self) -> int: ...
+    def batches_per_epoch(self) -> int | None: ...
     def pass_batches(self) -> Iterator[dict[str, Any]]: ...
     def close(self) -> None: ...
 
@@ -114,11 +114,14 @@ def dataset_of(loader: Source, features: str | Sequence[str] | None, labels: str
         except FailedPreconditionError:
             if not _producers.have_ended:
                 raise
-        ended_early = count < length
+        ended_early = length is not None and count < length
 
+    def passes() -> Iterator[Any]:
+        return _producers.follow(loader, elements())
+
+    if length is None:
+        return tf.data.Dataset.from_generator(passes, output_signature=choice.of(specs))
     # tf.data is told the length, for Keras counts epochs by it; yet the rest of an epoch, which is a shorter
     # pass, may end without an error: `repeat` ends when a repetition is empty.
-    dataset = tf.data.Dataset.from_generator(
-        lambda: _producers.follow(loader, elements()), output_signature=choice.of(specs)
-    )
+    dataset = tf.data.Dataset.from_generator(passes, output_signature=choice.of(specs))
     return dataset.repeat().take(length)

@@ -1,0 +1,72 @@
+#pragma once
+
+/// \file Batches of the rows that a cache has as it is read: each row once, as the nodes deliver them.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headrace/net/ignite/scan.h"
+#include "headrace/stream/batch_maker.h"
+#include "headrace/stream/ignite/cache_rows.h"
+
+namespace headrace::ignite {
+
+/// Not thread-safe. It has no positions: the order of rows is that of their arrival, so nothing can be
+/// resumed. Pages are asked for ahead, as Scan does.
+class StreamedRows {
+ public:
+  /// Uses these options: columns, images, seed, batch size, drop_remainder, memory budget, and the policy for
+  /// rows that cannot be decoded; the others are ignored. `partitions`: those to read; empty: all.
+  /// \error kNotFound         there is no such cache
+  /// \error kInvalidArgument  a partition that the cache has not, or what BatchMaker and check_images refuse
+  static Result<std::unique_ptr<StreamedRows>> open(std::shared_ptr<const CacheRows> rows,
+                                                    std::vector<std::int32_t> partitions,
+                                                    LoaderOptions options, const std::stop_token& stop);
+
+  /// The next batch, without rows of weight 0; none after the last row.
+  /// \error kDataLoss, kInvalidArgument  a row cannot be decoded, under CorruptionPolicy::kFail
+  /// \error kResourceExhausted           the rows of a batch need more than the memory budget
+  /// \error                              of Scan::next_page
+  Result<std::optional<Batch>> next(const std::stop_token& stop);
+
+  /// Remarks about rows that were left out since the last call, the first hundred of each batch.
+  std::vector<std::string> take_remarks() { return maker_.take_remarks(); }
+
+ private:
+  // A row of the batch that is being made.
+  struct Row {
+    std::int32_t partition = 0;
+    Bytes key{};
+    std::size_t begin = 0;  // of its tf.Example, in examples_
+    std::size_t end = 0;
+    std::optional<Error> hole{};
+  };
+  StreamedRows(std::shared_ptr<const CacheRows> rows, LoaderOptions options, std::unique_ptr<Scan> scan,
+               BatchMaker maker, std::unique_ptr<PictureMemory> pictures);
+  Status gather(const std::stop_token& stop);
+  Status add(const Entry& entry);
+  Status append_example(const Entry& entry);
+  Result<Batch> make(const std::stop_token& stop);
+  std::string describe(const Row& row) const;
+
+  const std::shared_ptr<const CacheRows> rows_;
+  const LoaderOptions options_;
+  const std::shared_ptr<BatchPool> pool_;
+  std::vector<std::string> columns_{};  // names
+  std::unique_ptr<Scan> scan_;
+  std::unique_ptr<PictureMemory> pictures_;
+  BatchMaker maker_;
+  std::optional<Page> page_{};
+  std::size_t next_in_page_ = 0;
+  std::deque<Row> batch_{};
+  Bytes examples_{};
+  std::uint64_t batches_ = 0;
+};
+
+}  // namespace headrace::ignite
