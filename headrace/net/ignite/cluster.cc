@@ -221,15 +221,17 @@ Error Cluster::outcome_of(Error error, Repeat repeat) const {
 }
 
 Result<Response> Cluster::call(Operation operation, BytesView body, Repeat repeat,
-                               const std::optional<NodeId>& node, const std::stop_token& stop) {
-  HEADRACE_TRY(Answer answer, ask(operation, body, repeat, node, stop));
+                               const std::optional<NodeId>& node, const std::stop_token& stop,
+                               std::optional<std::chrono::milliseconds> timeout) {
+  HEADRACE_TRY(Answer answer, ask(operation, body, repeat, node, stop, timeout));
   return std::move(answer.response);
 }
 
 Result<Answer> Cluster::ask(Operation operation, BytesView body, Repeat repeat,
-                            const std::optional<NodeId>& node, const std::stop_token& stop) {
+                            const std::optional<NodeId>& node, const std::stop_token& stop,
+                            std::optional<std::chrono::milliseconds> timeout) {
   const Time begun = steady_clock::now();
-  const Time until = begun + options_.call_timeout;
+  const Time until = begun + timeout.value_or(options_.call_timeout);
   Backoff backoff(options_.backoff, options_.seed);
   Error last;
   while (true) {

@@ -60,14 +60,16 @@ class Cluster {
   static Result<std::shared_ptr<Cluster>> connect(ClusterOptions options, const std::stop_token& stop = {});
 
   /// Sends a request and waits for the response: to `node` if it is given and can be reached, otherwise to
-  /// any. Repeats a safe one elsewhere after the loss of a connection, until `call_timeout`.
+  /// any. Repeats a safe one elsewhere after the loss of a connection, until `timeout`, else `call_timeout`.
   /// \error kUnknown  an unsafe request's connection was lost: the message says that the outcome is unknown
   /// \error others    as Connection::receive
   Result<Response> call(Operation operation, BytesView body, Repeat repeat,
-                        const std::optional<NodeId>& node = {}, const std::stop_token& stop = {});
+                        const std::optional<NodeId>& node = {}, const std::stop_token& stop = {},
+                        std::optional<std::chrono::milliseconds> timeout = {});
   /// The same, for a request that opens something at the node that answers.
   Result<Answer> ask(Operation operation, BytesView body, Repeat repeat,
-                     const std::optional<NodeId>& node = {}, const std::stop_token& stop = {});
+                     const std::optional<NodeId>& node = {}, const std::stop_token& stop = {},
+                     std::optional<std::chrono::milliseconds> timeout = {});
 
   /// The owners of a cache's partitions; asks again only once the nodes have changed.
   Result<std::shared_ptr<const PartitionMap>> partitions(std::int32_t cache_id,
