@@ -141,6 +141,7 @@ std::string FileSystem::clean(std::string_view path) {
     out += '/';
     out += segment;
   }
+  if (out.ends_with("://")) out += '/';  // the root, where no bucket or host is named
   return out;
 }
 

@@ -54,6 +54,8 @@ TEST_F(FileSystemTest, PathsAreCleaned) {
   EXPECT_EQ(FileSystem::clean("s3://b"), "s3://b");
   EXPECT_EQ(FileSystem::clean("s3://b/"), "s3://b");
   EXPECT_EQ(FileSystem::clean("file:///a//b"), "file:///a/b");
+  EXPECT_EQ(FileSystem::clean("igfs:///"), "igfs:///");
+  EXPECT_EQ(FileSystem::clean("igfs://a/"), "igfs://a");
 }
 
 TEST_F(FileSystemTest, AFileIsThereOnceItIsClosed) {

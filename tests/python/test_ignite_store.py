@@ -1,7 +1,6 @@
 """Objects in the memory of an Apache Ignite cluster: by commands, in Python, fsspec and TensorFlow."""
 
 import contextlib
-import http.server
 import importlib
 import json
 import os
@@ -62,6 +61,10 @@ def test_python_and_fsspec_read_and_write_it(ignite_node, ignite_url):
     with fsspec.open(f"{root}/c.txt", "w") as file:
         file.write("text")
     assert files.cat(f"{root}/c.txt") == b"text"
+    with pytest.raises(hr.errors.UnimplementedError, match="host/name/key"):
+        files.ls(f"hr+ignite://{ignite_node}")
+    with pytest.raises(hr.errors.InvalidArgumentError, match="set it by the environment"):
+        fsspec.filesystem("hr+igfs").ls(f"hr+igfs://{ignite_node}/a")
     host, _, prefix = ignite_url.removeprefix("ignite://").partition("/")
     assert not hr.store(f"igfs://{host}/{prefix}").exists("a/b")  # a store of another name
 
@@ -122,19 +125,31 @@ def test_a_writer_that_was_stalled_too_long_fails_and_damages_nothing(headrace, 
     assert json.loads(headrace("gc", "--json", "--older-than", "0s", ignite_url).stdout)["removed"] == 0
 
 
+def answer_all(server: socket.socket, answer: bytes) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            client = server.accept()[0]
+            client.recv(1 << 10)
+            client.sendall(answer)
+            client.close()
+
+
 def test_other_servers_on_the_port_are_named(headrace):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     refused = headrace("ls", f"ignite://127.0.0.1:{port}/store", check=False)
     assert refused.returncode == 1
     assert f"127.0.0.1:{port}" in refused.stderr
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"ignite://127.0.0.1:{server.server_port}/store"
-    foreign = headrace("doctor", url, check=False)
-    server.shutdown()
-    assert foreign.returncode == 1
-    assert "10800" in foreign.stdout
+    for answer, told in (
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server answers here"),
+        (b"IGNI\x00\x00\x00\x00", "Ignite 3 answers here"),
+    ):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            threading.Thread(target=answer_all, args=(server, answer), daemon=True).start()
+            port = server.getsockname()[1]
+            foreign = headrace("doctor", f"ignite://127.0.0.1:{port}/store", check=False)
+            assert foreign.returncode == 1
+            assert told in foreign.stdout
     assert "a name is missing" in headrace("ls", "ignite://127.0.0.1", check=False).stderr
 
 
