@@ -238,3 +238,32 @@ def test_prepare_train_and_evaluate_with_everything_in_the_cluster(
     assert any("tfevents" in key for key in keys)
     lineage = headrace("lineage", run).stdout
     assert f"{ignite_url}/reviews.tar.gz" in lineage
+
+
+@pytest.mark.exhaustive
+def test_objects_outlive_a_node(root, headrace, tmp_path):
+    script = root / "tools/servers/ignite.sh"
+    started = subprocess.run(
+        [script, "start", tmp_path / "nodes", "--nodes", "2"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=600,
+    )
+    settings = dict(word.split("=", 1) for word in shlex.split(started.stdout) if "=" in word)
+    try:
+        store = hr.store(f"ignite://{settings['HEADRACE_IGNITE_ADDRESSES']}/kept")
+        contents = {f"folder/{number}": os.urandom(number * 300_000) for number in range(12)}
+        for key, content in contents.items():
+            store.write(key, content)
+        os.kill(int(settings["HEADRACE_IGNITE_PIDS"].split()[0]), signal.SIGKILL)
+        assert {key: store.read(key) for key in contents} == contents
+        assert [info.key for info in store.list()] == sorted(contents)
+        store.write("folder/3", b"replaced")
+        store.remove("folder/4")
+        assert store.read("folder/3") == b"replaced"
+        assert not store.exists("folder/4")
+        examined = headrace("doctor", store.url, "--size", "1MiB", check=False)
+        assert examined.returncode == 0, examined.stdout
+    finally:
+        subprocess.run([script, "stop", tmp_path / "nodes"], check=True, timeout=60)

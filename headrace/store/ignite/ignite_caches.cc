@@ -60,6 +60,11 @@ Result<IgniteCaches> IgniteClient::for_writing(const CallOptions& call) {
   return caches;
 }
 
+void IgniteClient::forget_caches() {
+  const std::scoped_lock lock(mutex_);
+  is_created_ = false;
+}
+
 bool is_missing(const Error& error) { return error.code == Code::kNotFound; }
 
 }  // namespace headrace

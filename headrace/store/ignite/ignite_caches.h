@@ -33,6 +33,9 @@ class IgniteClient {
   /// For writing: creates the caches if they are missing.
   Result<IgniteCaches> for_writing(const CallOptions& call);
 
+  /// The caches are gone, as after a restart of a cluster without persistence: the next write creates them.
+  void forget_caches();
+
   std::string describe(std::string_view key) const;
   const IgniteOptions& options() const { return options_; }
   /// Milliseconds since 1970.

@@ -18,7 +18,7 @@ constexpr std::size_t kReadTogether = 256;
 
 class IgniteUpload final : public Upload {
  public:
-  IgniteUpload(const IgniteClient& client, std::unique_ptr<IgniteWrite> write, std::string key)
+  IgniteUpload(IgniteClient& client, std::unique_ptr<IgniteWrite> write, std::string key)
       : client_(client), write_(std::move(write)), key_(std::move(key)) {}
 
   Status append(BytesView data) override {
@@ -42,18 +42,22 @@ class IgniteUpload final : public Upload {
     const bool is_inline = !has_chunks_ && buffer_.size() <= kIgniteInlineBytes;
     if (!is_inline && !buffer_.empty()) HEADRACE_CHECK(put(buffer_));
     Result<ObjectInfo> written = write_->commit(is_inline ? BytesView(buffer_) : BytesView());
-    if (!written) return std::move(written).error().in(client_.describe(key_));
+    if (!written) return failed(std::move(written).error());
     return written;
   }
 
  private:
   Status put(BytesView chunk) {
     has_chunks_ = true;
-    const Status sent = write_->put_chunk(chunk);
-    return sent ? sent : sent.error().in(client_.describe(key_));
+    Status sent = write_->put_chunk(chunk);
+    return sent ? sent : failed(std::move(sent).error());
+  }
+  Error failed(Error error) {
+    if (is_missing(error)) client_.forget_caches();
+    return std::move(error).in(client_.describe(key_));
   }
 
-  const IgniteClient& client_;
+  IgniteClient& client_;
   const std::unique_ptr<IgniteWrite> write_;
   const std::string key_;
   Bytes buffer_{};

@@ -275,6 +275,28 @@ TEST(IgniteStoreOnServer, AMissingChunkAndADamagedOneAreDataLoss) {
   EXPECT_THAT(missing.error().message, testing::HasSubstr("ignite://test/headrace-test/key"));
 }
 
+TEST(IgniteStoreOnServer, CachesThatAreGoneAreCreatedAgain) {
+  const IgniteOptions options = test_cluster_options();
+  const auto store = open_ignite_store("ignite://test/headrace-test-gone", "headrace-test-gone", options);
+  IgniteClient client("ignite://test/headrace-test-gone", "headrace-test-gone", options);
+  for (const Bytes& content : {content_of(kSmall, 0), content_of(kLarge, 0)}) {
+    ASSERT_OK(store->write("key", content, {}));
+    const auto caches = client.for_reading({});
+    ASSERT_OK(caches);
+    ASSERT_TRUE(caches->heads.destroy().has_value());
+    ASSERT_TRUE(caches->chunks.destroy().has_value());
+    EXPECT_EQ(store->stat("key", {}).error().code, Code::kNotFound);
+    EXPECT_THAT(*list_all(*store, ""), testing::IsEmpty());
+    ASSERT_OK(remove_object(*store, "key"));
+    EXPECT_EQ(store->write("key", content, {}).error().code, Code::kNotFound);
+    ASSERT_OK(store->write("key", content, {}));
+    EXPECT_EQ(store->stat("key", {})->size_bytes, content.size());
+  }
+  const auto caches = client.for_reading({});
+  ASSERT_TRUE(caches->heads.destroy().has_value());
+  ASSERT_TRUE(caches->chunks.destroy().has_value());
+}
+
 TEST(IgniteStoreOnServer, EntriesOfAnotherProgramAreNotTouched) {
   const auto store = open_empty_ignite_store();
   const IgniteCaches caches = test_caches();
