@@ -24,7 +24,7 @@ void check_url(std::string_view text, const UrlForm& form) {
   if (!url->query.empty() && (url->scheme == "file" || !form.takes_query)) std::abort();
   if (has_control_characters(url->authority) || has_control_characters(url->query)) std::abort();
   if (url->path.starts_with('/') || url->path.ends_with('/')) std::abort();
-  if (url->authority.find('@') != std::string::npos) std::abort();
+  if (url->authority.substr(0, url->authority.find('/')).find('@') != std::string::npos) std::abort();
   const auto again = parse_url(url->text(), "/elsewhere", form);
   if (!again || !(*again == *url)) std::abort();
 }
@@ -66,6 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   check_url(text, {.may_lack_authority = true});
   check_url(text, {.takes_query = true});
   check_url(text, {.may_lack_authority = true, .takes_query = true});
+  check_url(text, {.has_bucket_in_path = true});
+  check_url(text, {.may_lack_authority = true, .has_bucket_in_path = true, .takes_query = true});
   check_endpoint(text);
   check_proxies(text);
   check_pattern(text);

@@ -50,6 +50,7 @@ nb::list drivers() {
     one["example"] = std::string(driver->example);
     one["summary"] = std::string(driver->summary);
     one["may_lack_authority"] = driver->url_form.may_lack_authority;
+    one["has_bucket_in_path"] = driver->url_form.has_bucket_in_path;
     one["options"] = options;
     all.append(one);
   }

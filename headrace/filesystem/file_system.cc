@@ -20,6 +20,18 @@ std::string_view root_of(std::string_view path) {
   return path.substr(0, path.find('/', colon + 3));
 }
 
+// The part of a cleaned path that names the store; some have a name after the host (UrlForm).
+std::string_view store_root(std::string_view path, const Url& url) {
+  const std::size_t slash = std::min(url.authority.find('/'), url.authority.size());
+  return path.substr(0, root_of(path).size() + url.authority.size() - slash);
+}
+
+// The beginning of all URLs below one; that of a root without a host ends in a slash already.
+std::string text_below(const Url& url) {
+  const std::string text = url.text();
+  return text.ends_with('/') ? text : concat(text, "/");
+}
+
 Error refused(Code code, const Location& at, std::string_view why) {
   return {code, concat(at.describe(), ": ", why)};
 }
@@ -141,6 +153,7 @@ std::string FileSystem::clean(std::string_view path) {
     out += '/';
     out += segment;
   }
+  if (out.ends_with("://")) out += '/';  // the root, where no bucket or host is named
   return out;
 }
 
@@ -218,7 +231,7 @@ Result<std::vector<std::string>> FileSystem::children(std::string_view folder) {
     if (!name.empty()) names.insert(std::move(name));  // "a//b", which others may have written
     return true;
   }));
-  const std::string path = concat(at.url.text(), "/");
+  const std::string path = text_below(at.url);
   const std::scoped_lock lock(mutex_);
   for (auto next = created_.lower_bound(path); next != created_.end() && next->starts_with(path); ++next)
     names.insert(next->substr(path.size(), next->find('/', path.size()) - path.size()));
@@ -227,7 +240,8 @@ Result<std::vector<std::string>> FileSystem::children(std::string_view folder) {
 
 Result<std::vector<std::string>> FileSystem::matches(std::string_view pattern) {
   const std::string cleaned = clean(pattern);
-  const std::string_view root = root_of(cleaned);
+  HEADRACE_TRY(const Location named, locate(cleaned));
+  const std::string_view root = store_root(cleaned, named.url);
   HEADRACE_TRY(const Location at, locate(root));
   const std::string_view keys = std::string_view(cleaned).substr(std::min(root.size() + 1, cleaned.size()));
   std::set<std::string> found;
@@ -236,7 +250,7 @@ Result<std::vector<std::string>> FileSystem::matches(std::string_view pattern) {
     add(entry.is_folder() ? std::string_view(entry.key).substr(0, entry.key.size() - 1) : entry.key);
     return true;
   }));
-  const std::string prefix = concat(at.url.text(), "/");
+  const std::string prefix = text_below(at.url);
   const std::scoped_lock lock(mutex_);
   for (const std::string& folder : created_) {
     if (!folder.starts_with(prefix)) continue;

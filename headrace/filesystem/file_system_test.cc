@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/store/memory/memory_store.h"
 #include "headrace/store/registry.h"
 
 namespace headrace {
@@ -54,6 +55,22 @@ TEST_F(FileSystemTest, PathsAreCleaned) {
   EXPECT_EQ(FileSystem::clean("s3://b"), "s3://b");
   EXPECT_EQ(FileSystem::clean("s3://b/"), "s3://b");
   EXPECT_EQ(FileSystem::clean("file:///a//b"), "file:///a/b");
+  EXPECT_EQ(FileSystem::clean("igfs:///"), "igfs:///");
+  EXPECT_EQ(FileSystem::clean("igfs://a/"), "igfs://a");
+}
+
+TEST_F(FileSystemTest, StoresWithoutAHostAndThoseWithANameHaveARoot) {
+  for (const Url& root : {Url{"igfs", "", ""}, Url{"ignite", "host:1/name", ""}}) {
+    stores.put(root, make_memory_store("shared"));
+    const std::string text = root.text(), below = text.ends_with('/') ? text : text + "/";
+    ASSERT_TRUE(files.create_folder(below + "made"));
+    ASSERT_TRUE(write(below + "a/b", "text"));
+    EXPECT_TRUE(is_folder(text)) << text;
+    EXPECT_THAT(*files.children(text), ElementsAre("a", "made"));
+    EXPECT_THAT(*files.matches(below + "*"), ElementsAre(below + "a", below + "made"));
+    EXPECT_THAT(*files.matches(below + "*/b"), ElementsAre(below + "a/b"));
+  }
+  EXPECT_EQ(code(files.stat("ignite://host:1")), "INVALID_ARGUMENT");
 }
 
 TEST_F(FileSystemTest, AFileIsThereOnceItIsClosed) {

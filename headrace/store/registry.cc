@@ -7,6 +7,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/store/file/file_driver.h"
+#include "headrace/store/ignite/ignite_driver.h"
 #include "headrace/store/memory/memory_driver.h"
 #include "headrace/store/outside_drivers.h"
 #include "headrace/store/s3/s3_driver.h"
@@ -16,9 +17,7 @@ namespace {
 
 // The only list of drivers.
 constexpr const StoreDriver* kDrivers[] = {
-    &kFileDriver,
-    &kMemoryDriver,
-    &kS3Driver,
+    &kFileDriver, &kMemoryDriver, &kS3Driver, &kIgniteDriver, &kIgfsDriver,
 };
 
 }  // namespace

@@ -111,6 +111,13 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder, co
       return refuse("file:// takes an absolute path: file:///folder");
     return file_url("/" + url.path);
   }
+  if (form.has_bucket_in_path && !url.authority.empty()) {
+    if (url.path.empty()) return refuse(concat("a name is missing after the host: ", scheme, "://host/name"));
+    const std::size_t end = std::min(url.path.find('/'), url.path.size());
+    url.authority = concat(url.authority, "/", url.path.substr(0, end));
+    url.path = std::string(without_slashes(std::string_view(url.path).substr(end)));
+    if (has_control_characters(url.authority)) return refuse("a control character is in its name");
+  }
   if (url.authority.empty() && !(form.may_lack_authority && slash == 0))
     return refuse("it names no bucket or host");
   return url;

@@ -16,13 +16,15 @@ namespace headrace {
 struct UrlForm {
   /// A URL may have no bucket or host: "mem:///a".
   bool may_lack_authority = false;
+  /// The first segment of the path belongs to the authority: "db://host:10800/bucket/key".
+  bool has_bucket_in_path = false;
   /// The text after a '?' is a query, which the driver gets as it is. Otherwise '?' is part of the key.
   bool takes_query = false;
 };
 
 struct Url {
   std::string scheme;     // "s3", "file", …
-  std::string authority;  // bucket or host; empty for file, and where the form allows it
+  std::string authority;  // bucket, host, or "host/bucket"; empty for file, and where the form allows it
   std::string path;       // key within the store, without leading or trailing slash; may be empty
   std::string query{};    // without the '?'; only where the form takes one
 

@@ -125,6 +125,19 @@ TEST(Url, ControlCharactersAreInKeysAlone) {
   EXPECT_EQ(*parse_url("s3://bucket/a\tb", "/"), (Url{"s3", "bucket", "a\tb"}));
 }
 
+TEST(Url, TheNameOfAStoreIsPartOfItsPlaceWhereASchemeSaysSo) {
+  const UrlForm form{.has_bucket_in_path = true};
+  EXPECT_EQ(*parse_url("db://host:1/name/a/b", "/", form), (Url{"db", "host:1/name", "a/b"}));
+  EXPECT_EQ(*parse_url("db://host//name//a/", "/", form), (Url{"db", "host/name", "a"}));
+  EXPECT_EQ(*parse_url("db://host/name", "/", form), (Url{"db", "host/name", ""}));
+  EXPECT_EQ(parse_url("db://host/name/a", "/", form)->text(), "db://host/name/a");
+  const auto nameless = parse_url("db://host/", "/", form);
+  ASSERT_FALSE(nameless);
+  EXPECT_EQ(nameless.error().message,
+            "\"db://host/\" is not a store URL: a name is missing after the host: db://host/name");
+  EXPECT_FALSE(parse_url("db://host/na\nme/a", "/", form));
+}
+
 TEST(Url, KeepsWhatItsSchemeAllowsAndNoSlashAtTheEnds) {
   EXPECT_EQ(*parse_url("file://localhost/a", "/"), (Url{"file", "", "a"}));
   EXPECT_EQ(*parse_url("file:///a/../b//c/", "/"), (Url{"file", "", "b/c"}));

@@ -53,6 +53,7 @@ class StoreDriver(TypedDict):
     example: str
     summary: str
     may_lack_authority: bool
+    has_bucket_in_path: bool
     options: list[tuple[str, bool, str]]
 
 class Store:

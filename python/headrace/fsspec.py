@@ -34,6 +34,7 @@ def _register(driver: _headrace.StoreDriver) -> None:
         "scheme": scheme,
         "protocol": f"hr+{scheme}",
         "root_marker": "/" if driver["may_lack_authority"] else "",
+        "bucket_segments": 2 if driver["has_bucket_in_path"] else 1,
     }
     globals()[name] = type(name, (HeadraceFileSystem,), facts)
     __all__.append(name)

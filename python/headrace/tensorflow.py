@@ -22,7 +22,7 @@ __all__ = ["schemes"]
 
 
 def schemes() -> list[str]:
-    """Returns the schemes that this module added to TensorFlow: ["hrfile", "memory", "s3"]."""
+    """Returns the schemes that this module added to TensorFlow: ["hrfile", "memory", …]."""
     return _headrace.tensorflow_schemes()
 
 

@@ -150,17 +150,40 @@ def s3_url(build):
     subprocess.run(command, env=environment, capture_output=True, timeout=60, check=False)
 
 
+@pytest.fixture(scope="session")
+def ignite_node(root, tmp_path_factory) -> str:
+    """host:port of one node of Apache Ignite, for all tests that need no more."""
+    folder = tmp_path_factory.mktemp("ignite")
+    script = root / "tools" / "servers" / "ignite.sh"
+    started = subprocess.run(
+        [script, "start", folder], capture_output=True, text=True, check=True, timeout=600
+    )
+    settings = dict(word.split("=", 1) for word in started.stdout.split() if "=" in word)
+    yield settings["HEADRACE_IGNITE_ADDRESSES"]
+    subprocess.run([script, "stop", folder], check=True, timeout=60)
+
+
+@pytest.fixture
+def ignite_url(build, ignite_node) -> str:
+    """A prefix of its own in a store of that node; it is emptied after the test."""
+    url = f"ignite://{ignite_node}/headrace-test/{uuid.uuid4().hex}"
+    yield url
+    command = [build / "bin" / "headrace", "rm", "--recursive", "--yes", "--forget", url]
+    subprocess.run(command, capture_output=True, timeout=60, check=False)
+
+
 @pytest.fixture(
     params=[
         pytest.param("s3", marks=pytest.mark.slow),
         pytest.param("hrfile", marks=pytest.mark.slow),
+        pytest.param("ignite", marks=pytest.mark.exhaustive),
         "memory",
     ]
 )
 def remote(request, tmp_path) -> str:
     """A folder of a store, which is not there yet."""
-    if request.param == "s3":
-        return request.getfixturevalue("s3_url")
+    if request.param in ("s3", "ignite"):
+        return request.getfixturevalue(f"{request.param}_url")
     return f"hrfile://{tmp_path}/store" if request.param == "hrfile" else f"memory://{uuid.uuid4().hex}/a"
 
 

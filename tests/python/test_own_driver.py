@@ -46,7 +46,7 @@ def test_the_help_and_the_reference_name_it(run):
     assert "HEADRACE_SQLITE_FOLDER" in text
     assert "busy_timeout" in text
     schemes = [driver["scheme"] for driver in json.loads(run("stores", "--json").stdout)]
-    assert schemes == ["file", "memory", "s3", "sqlite"]
+    assert schemes == ["file", "memory", "s3", "ignite", "igfs", "sqlite"]
 
 
 def test_the_doctor_examines_it(run, tmp_path):

@@ -417,6 +417,20 @@ def test_it_is_as_on_a_local_disk(scenario, remote, tmp_path):
     assert told(scenario, remote) == told(scenario, str(tmp_path / "local"))
 
 
+# With everything else, in `./dev test --all`, too.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "scenario",
+    [reads_and_positions, appending, folders, renaming, copying, checkpoints],
+    ids=lambda one: one.__name__,
+)
+@pytest.mark.parametrize("scheme", ["ignite", "igfs"])
+def test_an_ignite_cluster_is_as_a_local_disk(scenario, scheme, ignite_url, tmp_path):
+    name, _, prefix = ignite_url.removeprefix("ignite://").partition("/")
+    url = ignite_url if scheme == "ignite" else f"igfs://{name}/{prefix}"
+    assert told(scenario, url) == told(scenario, str(tmp_path / "local"))
+
+
 # ---- What a local disk has not ------------------------------------------------------------------
 
 
@@ -543,7 +557,7 @@ def test_thirty_two_threads_read_one_file(remote):
 
 
 def test_the_schemes_are_those_of_the_drivers():
-    assert paths.schemes() == ["hrfile", "memory", "s3"]
+    assert paths.schemes() == ["hrfile", "memory", "s3", "ignite", "igfs"]
     importlib.reload(paths)  # which does not register it twice
 
 

@@ -125,13 +125,19 @@ start_node() {
   echo $! >>"$dir/pids"
 }
 
+# Whether no node that was started has ended. On a busy machine, one may not have become Java yet.
+all_live() {
+  local pid
+  for pid in $(cat "$dir/pids"); do kill -0 "$pid" 2>/dev/null || return 1; done
+}
+
 # Two minutes at most: a busy machine takes 45 s for three.
 wait_until_ready() {
   local i
   for ((try = 0; try < 1200; ++try)); do
     for ((i = 0; i < nodes; ++i)); do
       if [[ ! -f $dir/node$i/ready ]]; then
-        [[ $(running_pids "$dir" | wc -l) == "$nodes" ]] || return 1
+        all_live || return 1
         sleep 0.1
         continue 2
       fi

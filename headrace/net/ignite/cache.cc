@@ -47,6 +47,18 @@ Result<bool> read_answer(const Response& response) {
 Cache::Cache(std::shared_ptr<Cluster> cluster, std::string name)
     : cluster_(std::move(cluster)), name_(std::move(name)), id_(java_hash(name_)) {}
 
+Cache Cache::within(std::chrono::milliseconds timeout) const {
+  Cache copy = *this;
+  copy.timeout_ = timeout;
+  return copy;
+}
+
+std::optional<NodeId> Cache::owner_of(BytesView key, const std::stop_token& stop) const {
+  const Result<std::shared_ptr<const PartitionMap>> map = cluster_->partitions(id_, stop);
+  // Without a map any node will do; the request itself tells what is wrong.
+  return map ? (*map)->owner_of_key(key) : std::nullopt;
+}
+
 Bytes Cache::begin_body() const {
   Bytes body;
   append_little_endian(body, id_);
@@ -55,16 +67,16 @@ Bytes Cache::begin_body() const {
 }
 
 Result<Response> Cache::call(Operation operation, BytesView body, Repeat repeat, std::optional<BytesView> key,
-                             const std::stop_token& stop) {
+                             const std::stop_token& stop) const {
   const auto find = [&](const PartitionMap& map) { return map.owner_of_key(*key); };
-  Result<Response> response = key ? cluster_->call_owner(operation, body, repeat, id_, find, stop)
-                                  : cluster_->call(operation, body, repeat, {}, stop);
+  Result<Response> response = key ? cluster_->call_owner(operation, body, repeat, id_, find, stop, timeout_)
+                                  : cluster_->call(operation, body, repeat, {}, stop, timeout_);
   if (!response) return std::move(response).error().in(concat("cache \"", printable_line(name_, 200), '"'));
   return response;
 }
 
 Result<bool> Cache::ask(Operation operation, const std::vector<BytesView>& objects,
-                        const std::stop_token& stop) {
+                        const std::stop_token& stop) const {
   Bytes body = begin_body();
   for (const BytesView object : objects) append(body, object);
   HEADRACE_TRY(const Response response, call(operation, body, Repeat::kUnsafe, objects.front(), stop));
@@ -85,13 +97,13 @@ Result<std::vector<std::string>> Cache::names(Cluster& cluster, const std::stop_
   return names;
 }
 
-Status Cache::get_or_create(const NewCacheOptions& options, const std::stop_token& stop) {
+Status Cache::get_or_create(const NewCacheOptions& options, const std::stop_token& stop) const {
   HEADRACE_CHECK(call(Operation::kCacheGetOrCreateWithConfiguration, encode_configuration(name_, options),
                       Repeat::kSafe, {}, stop));
   return {};
 }
 
-Result<std::int32_t> Cache::backups(const std::stop_token& stop) {
+Result<std::int32_t> Cache::backups(const std::stop_token& stop) const {
   HEADRACE_TRY(const Response response,
                call(Operation::kCacheGetConfiguration, begin_body(), Repeat::kSafe, {}, stop));
   ObjectCursor cursor(response.body());
@@ -101,7 +113,7 @@ Result<std::int32_t> Cache::backups(const std::stop_token& stop) {
   return backups;
 }
 
-Status Cache::destroy(const std::stop_token& stop) {
+Status Cache::destroy(const std::stop_token& stop) const {
   Bytes body;
   append_little_endian(body, id_);
   HEADRACE_CHECK(call(Operation::kCacheDestroy, body, Repeat::kUnsafe, {}, stop));
@@ -115,32 +127,14 @@ Result<std::optional<StoredObject>> Cache::object_of(Response response) const {
   return std::optional<StoredObject>(StoredObject{std::move(response), object});
 }
 
-Result<std::optional<StoredObject>> Cache::get(BytesView key, const std::stop_token& stop) {
+Result<std::optional<StoredObject>> Cache::get(BytesView key, const std::stop_token& stop) const {
   Bytes body = begin_body();
   append(body, key);
   HEADRACE_TRY(Response response, call(Operation::kCacheGet, body, Repeat::kSafe, key, stop));
   return object_of(std::move(response));
 }
 
-Result<StoredEntries> Cache::get_all(const std::vector<BytesView>& keys, const std::stop_token& stop) {
-  Bytes body = begin_body();
-  append_little_endian(body, static_cast<std::int32_t>(keys.size()));
-  for (const BytesView key : keys) append(body, key);
-  HEADRACE_TRY(Response response, call(Operation::kCacheGetAll, body, Repeat::kSafe, {}, stop));
-  ObjectCursor cursor(response.body());
-  std::size_t count = 0;
-  if (!cursor.read_count(2, count)) return malformed("the number of entries");
-  StoredEntries stored;
-  for (std::size_t i = 0; i < count; ++i) {
-    HEADRACE_TRY(const BytesView key, take_object(cursor));
-    HEADRACE_TRY(const BytesView value, take_object(cursor));
-    if (value.front() != static_cast<std::byte>(TypeCode::kNull)) stored.entries.push_back({key, value});
-  }
-  stored.response = std::move(response);
-  return stored;
-}
-
-Status Cache::put(BytesView key, BytesView value, const std::stop_token& stop) {
+Status Cache::put(BytesView key, BytesView value, const std::stop_token& stop) const {
   Bytes body = begin_body();
   append(body, key);
   append(body, value);
@@ -148,36 +142,25 @@ Status Cache::put(BytesView key, BytesView value, const std::stop_token& stop) {
   return {};
 }
 
-Status Cache::put_all(const std::vector<Entry>& entries, const std::stop_token& stop) {
-  Bytes body = begin_body();
-  append_little_endian(body, static_cast<std::int32_t>(entries.size()));
-  for (const Entry& entry : entries) {
-    append(body, entry.key);
-    append(body, entry.value);
-  }
-  HEADRACE_CHECK(call(Operation::kCachePutAll, body, Repeat::kSafe, {}, stop));
-  return {};
-}
-
-Result<bool> Cache::put_if_absent(BytesView key, BytesView value, const std::stop_token& stop) {
+Result<bool> Cache::put_if_absent(BytesView key, BytesView value, const std::stop_token& stop) const {
   return ask(Operation::kCachePutIfAbsent, {key, value}, stop);
 }
 
 Result<bool> Cache::replace_if_equals(BytesView key, BytesView expected, BytesView value,
-                                      const std::stop_token& stop) {
+                                      const std::stop_token& stop) const {
   return ask(Operation::kCacheReplaceIfEquals, {key, expected, value}, stop);
 }
 
-Result<bool> Cache::remove_key(BytesView key, const std::stop_token& stop) {
+Result<bool> Cache::remove_key(BytesView key, const std::stop_token& stop) const {
   return ask(Operation::kCacheRemoveKey, {key}, stop);
 }
 
-Result<bool> Cache::remove_if_equals(BytesView key, BytesView expected, const std::stop_token& stop) {
+Result<bool> Cache::remove_if_equals(BytesView key, BytesView expected, const std::stop_token& stop) const {
   return ask(Operation::kCacheRemoveIfEquals, {key, expected}, stop);
 }
 
 Result<std::optional<StoredObject>> Cache::get_and_put(BytesView key, BytesView value,
-                                                       const std::stop_token& stop) {
+                                                       const std::stop_token& stop) const {
   Bytes body = begin_body();
   append(body, key);
   append(body, value);
@@ -185,7 +168,7 @@ Result<std::optional<StoredObject>> Cache::get_and_put(BytesView key, BytesView 
   return object_of(std::move(response));
 }
 
-Result<std::int64_t> Cache::size(const std::stop_token& stop) {
+Result<std::int64_t> Cache::size(const std::stop_token& stop) const {
   Bytes body = begin_body();
   append_little_endian(body, std::int32_t{0});  // primary copies
   HEADRACE_TRY(const Response response, call(Operation::kCacheGetSize, body, Repeat::kSafe, {}, stop));
@@ -195,7 +178,7 @@ Result<std::int64_t> Cache::size(const std::stop_token& stop) {
   return size;
 }
 
-Status Cache::clear(const std::stop_token& stop) {
+Status Cache::clear(const std::stop_token& stop) const {
   HEADRACE_CHECK(call(Operation::kCacheClear, begin_body(), Repeat::kUnsafe, {}, stop));
   return {};
 }

@@ -2,6 +2,7 @@
 
 /// \file One cache of a cluster: a map from keys to values, both encoded objects (object_size.h).
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -24,11 +25,15 @@ struct Entry {
   BytesView value;
 };
 
-/// Entries inside the response that brought them.
+/// Entries inside the responses that brought them.
 struct StoredEntries {
-  Response response;
+  std::vector<Response> responses;
   std::vector<Entry> entries;
 };
+
+/// Bounds of the requests of get_all, put_all and remove_keys; one entry may be larger.
+inline constexpr std::size_t kKeysPerRequest = 1'000;
+inline constexpr std::size_t kBytesPerRequest = std::size_t{1} << 20;
 
 /// How a cache that is not there yet is created; the rest is Ignite's default.
 struct NewCacheOptions {
@@ -37,57 +42,69 @@ struct NewCacheOptions {
   std::int32_t backups = 0;
 };
 
-/// Thread-safe. Each function sends one request, of which the errors are Cluster::call's, with the cache's
-/// name; kNotFound: there is no such cache. Those marked "unsafe" are not repeated after a lost connection.
+/// Thread-safe. Each function sends one request, those for many keys a few (cache_pipeline.h). Errors are
+/// Cluster::call's, with the cache's name; kNotFound: there is no such cache. Requests marked "unsafe" are
+/// not repeated after a lost connection.
 class Cache {
  public:
   Cache(std::shared_ptr<Cluster> cluster, std::string name);
+  /// The same cache, whose requests take `timeout` at most, each with its repetitions.
+  Cache within(std::chrono::milliseconds timeout) const;
 
   /// The names of all caches.
   static Result<std::vector<std::string>> names(Cluster& cluster, const std::stop_token& stop = {});
   /// Does nothing if the cache is there, with whatever options.
-  Status get_or_create(const NewCacheOptions& options, const std::stop_token& stop = {});
+  Status get_or_create(const NewCacheOptions& options, const std::stop_token& stop = {}) const;
   /// How many copies of a partition there are besides the primary one; of a replicated cache, a large number.
-  Result<std::int32_t> backups(const std::stop_token& stop = {});
+  Result<std::int32_t> backups(const std::stop_token& stop = {}) const;
   /// Unsafe.
-  Status destroy(const std::stop_token& stop = {});
+  Status destroy(const std::stop_token& stop = {}) const;
 
-  Result<std::optional<StoredObject>> get(BytesView key, const std::stop_token& stop = {});
-  /// Those of the keys that are there, in any order.
-  Result<StoredEntries> get_all(const std::vector<BytesView>& keys, const std::stop_token& stop = {});
-  Status put(BytesView key, BytesView value, const std::stop_token& stop = {});
-  Status put_all(const std::vector<Entry>& entries, const std::stop_token& stop = {});
+  Result<std::optional<StoredObject>> get(BytesView key, const std::stop_token& stop = {}) const;
+  /// Those of the keys that are there, in any order. Each key is asked for at the node that owns it, up to
+  /// kKeysPerRequest in a request. All values together have to fit into memory.
+  Result<StoredEntries> get_all(const std::vector<BytesView>& keys, const std::stop_token& stop = {}) const;
+  Status put(BytesView key, BytesView value, const std::stop_token& stop = {}) const;
+  /// Not atomic: after an error, any of the entries may be there. Each goes to the node that owns it, in
+  /// requests of up to kKeysPerRequest entries or kBytesPerRequest.
+  Status put_all(const std::vector<Entry>& entries, const std::stop_token& stop = {}) const;
   /// True: it was absent, and is there now. Unsafe.
-  Result<bool> put_if_absent(BytesView key, BytesView value, const std::stop_token& stop = {});
+  Result<bool> put_if_absent(BytesView key, BytesView value, const std::stop_token& stop = {}) const;
   /// True: the value was `expected`, and is `value` now. Unsafe.
   Result<bool> replace_if_equals(BytesView key, BytesView expected, BytesView value,
-                                 const std::stop_token& stop = {});
+                                 const std::stop_token& stop = {}) const;
   /// True: it was there. Unsafe.
-  Result<bool> remove_key(BytesView key, const std::stop_token& stop = {});
+  Result<bool> remove_key(BytesView key, const std::stop_token& stop = {}) const;
+  /// Missing keys are not errors. Not atomic, and sent as `get_all` sends.
+  Status remove_keys(const std::vector<BytesView>& keys, const std::stop_token& stop = {}) const;
   /// True: the value was `expected`, and the key is gone. Unsafe.
-  Result<bool> remove_if_equals(BytesView key, BytesView expected, const std::stop_token& stop = {});
+  Result<bool> remove_if_equals(BytesView key, BytesView expected, const std::stop_token& stop = {}) const;
   /// The value before. Unsafe.
   Result<std::optional<StoredObject>> get_and_put(BytesView key, BytesView value,
-                                                  const std::stop_token& stop = {});
+                                                  const std::stop_token& stop = {}) const;
   /// The number of entries, each counted once.
-  Result<std::int64_t> size(const std::stop_token& stop = {});
+  Result<std::int64_t> size(const std::stop_token& stop = {}) const;
   /// Removes all entries, also those that others put meanwhile. Unsafe.
-  Status clear(const std::stop_token& stop = {});
+  Status clear(const std::stop_token& stop = {}) const;
 
   const std::string& name() const { return name_; }
   std::int32_t id() const { return id_; }
   Cluster& cluster() const { return *cluster_; }
 
  private:
+  friend class CachePipeline;
   Bytes begin_body() const;
+  std::optional<NodeId> owner_of(BytesView key, const std::stop_token& stop) const;
   Result<Response> call(Operation operation, BytesView body, Repeat repeat, std::optional<BytesView> key,
-                        const std::stop_token& stop);
-  Result<bool> ask(Operation operation, const std::vector<BytesView>& objects, const std::stop_token& stop);
+                        const std::stop_token& stop) const;
+  Result<bool> ask(Operation operation, const std::vector<BytesView>& objects,
+                   const std::stop_token& stop) const;
   Result<std::optional<StoredObject>> object_of(Response response) const;
 
-  const std::shared_ptr<Cluster> cluster_;
-  const std::string name_;
-  const std::int32_t id_;
+  std::shared_ptr<Cluster> cluster_;
+  std::string name_;
+  std::int32_t id_;
+  std::optional<std::chrono::milliseconds> timeout_{};
 };
 
 }  // namespace headrace::ignite

@@ -14,6 +14,7 @@
 #include "headrace/base/text.h"
 #include "headrace/net/ignite/affinity.h"
 #include "headrace/net/ignite/cache.h"
+#include "headrace/net/ignite/cache_pipeline.h"
 #include "headrace/net/ignite/cluster_types.h"
 #include "headrace/net/ignite/object_decoder.h"
 #include "headrace/net/ignite/object_encoder.h"
@@ -134,6 +135,47 @@ TEST(IgniteServer, CacheOperationsDoWhatTheySay) {
   EXPECT_TRUE(cache.clear().has_value());
   EXPECT_EQ(*cache.size(), 0);
   EXPECT_THAT(*Cache::names(cache.cluster()), testing::Contains("operations"));
+}
+
+TEST(IgniteServer, ManyKeysAreAskedForAtTheirOwners) {
+  TemporaryCache temporary(connected(), "many_keys", {.backups = 0});
+  fill(temporary.cache, 3'000, 2'000);
+  std::vector<Bytes> keys;
+  for (std::int64_t i = -10; i < 3'000; ++i) keys.push_back(encode_long(i));
+  const std::vector<BytesView> all(keys.begin(), keys.end());
+  const Result<StoredEntries> stored = temporary.cache.get_all(all);
+  ASSERT_TRUE(stored.has_value()) << stored.error().message;
+  EXPECT_GT(stored->responses.size(), 3U);  // 1,000 keys in a request
+  std::map<std::int64_t, int> times;
+  for (const Entry& entry : stored->entries) {
+    const auto key = load_little_endian<std::int64_t>(entry.key.data() + 1);
+    EXPECT_TRUE(std::ranges::equal(entry.value, value_of(key, 2'000)));
+    ++times[key];
+  }
+  expect_each_once(times, 3'000);
+  ASSERT_TRUE(temporary.cache.remove_keys({all.begin(), all.begin() + 1'510}).has_value());
+  EXPECT_EQ(*temporary.cache.size(), 1'500);
+}
+
+TEST(IgniteServer, APipelineGivesResponsesInTheOrderOfRequests) {
+  TemporaryCache temporary(connected(), "pipeline");
+  CachePipeline pipeline(temporary.cache);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const Bytes value = value_of(i, 30'000);
+    const BytesView view(value);
+    ASSERT_TRUE(pipeline.put(encode_long(i), {view.first(7), view.subspan(7)}, {}).has_value());
+  }
+  while (pipeline.in_flight() > 0) ASSERT_TRUE(pipeline.receive({}).has_value());
+  for (std::int64_t i = 0; i < 41; ++i) ASSERT_TRUE(pipeline.get(encode_long(i), {}).has_value());
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const Result<std::optional<StoredObject>> object = pipeline.receive_object({});
+    ASSERT_TRUE(object.has_value() && object->has_value()) << i;
+    EXPECT_TRUE(std::ranges::equal((*object)->bytes, value_of(i, 30'000))) << i;
+  }
+  EXPECT_FALSE(pipeline.receive_object({})->has_value());
+  CachePipeline nowhere(Cache(connected(), "nowhere"));
+  ASSERT_TRUE(nowhere.get(encode_long(1), {}).has_value());
+  EXPECT_EQ(nowhere.receive({}).error().code, Code::kNotFound);
 }
 
 TEST(IgniteServer, ALargeValueComesBackWhole) {

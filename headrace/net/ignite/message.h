@@ -28,6 +28,7 @@ enum class Operation : std::int16_t {
   kCacheClear = 1013,
   kCacheRemoveKey = 1016,
   kCacheRemoveIfEquals = 1017,
+  kCacheRemoveKeys = 1018,
   kCacheGetSize = 1020,
   kCacheGetNames = 1050,
   kCacheGetOrCreateWithConfiguration = 1054,

@@ -97,7 +97,7 @@ struct ComplexObject {
   bool user_type = true;
   std::vector<Field> fields;  // in the order of the schema
   bool has_raw_data = false;
-  BytesView raw_data;  // what a class wrote without names; only the class can read it
+  BytesView raw_data;              // what a class wrote without names; only the class can read it
   bool raw_refers_before = false;  // as Opaque::refers_before
 };
 

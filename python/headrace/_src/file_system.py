@@ -43,6 +43,7 @@ class HeadraceFileSystem(AbstractFileSystem):
     """
 
     scheme: ClassVar[str]
+    bucket_segments: ClassVar[int] = 1  # of a path; of "host/name/key", two
     blocksize = 8 << 20
 
     def __init__(self, **options: Any):
@@ -59,15 +60,25 @@ class HeadraceFileSystem(AbstractFileSystem):
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
         stripped = super()._strip_protocol(path)
-        if cls.root_marker == "/" and isinstance(stripped, str):
+        if cls.root_marker != "/" or not isinstance(stripped, str):
+            return stripped
+        if cls.scheme == "file":
             return os.path.abspath(stripped)
-        return stripped
+        if "://" in str(path) and not stripped.startswith("/") and stripped:
+            raise InvalidArgumentError(f"{path}: no host can be given here; set it by the environment")
+        return os.path.normpath(f"/{stripped.lstrip('/')}")
 
     def _store_of(self, path: str) -> tuple[Store, str]:
         """The store that a path lies in, and its key there: "" for the root."""
-        bucket, _, key = ("", "", path.lstrip("/")) if self.root_marker else path.partition("/")
-        if not bucket and not self.root_marker:
-            raise UnimplementedError(f"{self.protocol}:// does not list buckets; name one: bucket/key")
+        if self.root_marker:
+            bucket, key = "", path.lstrip("/")
+        else:
+            segments = path.split("/", self.bucket_segments)
+            named, rest = segments[: self.bucket_segments], segments[self.bucket_segments :]
+            if len(named) < self.bucket_segments or not all(named):
+                form = "host/name/key" if self.bucket_segments == 2 else "bucket/key"
+                raise UnimplementedError(f"{self.protocol}:// does not list buckets; name one: {form}")
+            bucket, key = "/".join(named), "".join(rest)
         if bucket not in self._stores:
             url = f"{self.scheme}://{bucket}{self.root_marker}"
             self._stores[bucket] = open_store(url, **self._options)

@@ -23,6 +23,12 @@ class StoreOptions(TypedDict, total=False):
     client_certificate: str
     client_key: str
     client_key_password: str
+    username: str
+    password: str
+    tls: bool
+    ca_file: str
+    backups: int
+    discover: bool
 
 
 DEFAULT_TIMEOUT = 30.0  # seconds

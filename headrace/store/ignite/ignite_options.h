@@ -1,0 +1,39 @@
+#pragma once
+
+/// \file How to reach the cluster of a store.
+
+#include <chrono>
+#include <functional>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/result.h"
+#include "headrace/net/ignite/cluster.h"
+#include "headrace/store/url.h"
+
+namespace headrace {
+
+struct IgniteOptions {
+  ignite::ClusterOptions cluster{};
+  /// Copies of each chunk besides the first one, in caches that the driver creates.
+  std::int32_t backups = 1;
+  /// Memory of the names that a listing keeps at once.
+  std::size_t listing_bytes = std::size_t{32} << 20;
+  /// For removing what a failed write has sent; what is left then is for gc.
+  std::chrono::milliseconds cleaning_time{5'000};
+  /// Wall clock, for the times of objects.
+  std::function<std::chrono::system_clock::time_point()> now = Environment{}.now;
+};
+
+/// A store in a cluster: where it is, and its name there.
+struct IgnitePlace {
+  IgniteOptions options;
+  std::string name;
+};
+
+/// The place of ignite://host:port/name or igfs://host:port/. Reads HEADRACE_IGNITE_USER, _PASSWORD, _TLS,
+/// _CA_FILE, _VERIFY_TLS, _CERTIFICATE_FILE, _KEY_FILE, _KEY_PASSWORD, _BACKUPS and _DISCOVER; for igfs also
+/// IGNITE_HOST or IGFS_HOST, IGNITE_PORT and IGFS_FS_NAME.
+/// \error kInvalidArgument  no address, or a variable that cannot be understood; names it, never a secret
+Result<IgnitePlace> ignite_place_from(const Url& url, const Environment& environment);
+
+}  // namespace headrace
