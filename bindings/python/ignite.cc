@@ -98,8 +98,8 @@ class QueriedRows : public Rows {
     HEADRACE_TRY(std::optional<ignite::SqlPage> page, result_->next_page(stop));
     if (!page) return std::optional<DecodedPage>();
     DecodedPage out;
-    for (const std::vector<BytesView>& objects : page->rows) HEADRACE_CHECK(add_row(objects, out));
-    out.response = std::move(page->response);
+    for (std::vector<BytesView> objects; page->next(objects);) HEADRACE_CHECK(add_row(objects, out));
+    out.response = page->take_response();
     return std::optional<DecodedPage>(std::move(out));
   }
 

@@ -270,8 +270,9 @@ TEST(IgniteServer, SqlCreatesFillsAndReadsATable) {
   for (std::int64_t i = 0; i < 25; ++i) {
     const auto changed = run({.text = "INSERT INTO films (id, title) VALUES (?, ?)",
                               .arguments = {encode_long(i), encode_string(concat("film ", i))}});
-    const Result<std::optional<SqlPage>> page = changed->next_page();
-    EXPECT_TRUE(std::ranges::equal((*page)->rows.at(0).at(0), encode_long(1)));
+    Result<std::optional<SqlPage>> page = changed->next_page();
+    std::vector<BytesView> row;
+    EXPECT_TRUE((*page)->next(row) && std::ranges::equal(row.at(0), encode_long(1)));
   }
   const auto films = run({.text = "SELECT id, title FROM films WHERE id >= ? ORDER BY id",
                           .arguments = {encode_long(5)},
@@ -280,10 +281,10 @@ TEST(IgniteServer, SqlCreatesFillsAndReadsATable) {
   EXPECT_THAT(films->columns(), testing::ElementsAre("ID", "TITLE"));
   std::int64_t id = 5;
   while (true) {
-    const Result<std::optional<SqlPage>> page = films->next_page();
+    Result<std::optional<SqlPage>> page = films->next_page();
     ASSERT_TRUE(page.has_value()) << page.error().message;
     if (!*page) break;
-    for (const std::vector<BytesView>& row : (*page)->rows) {
+    for (std::vector<BytesView> row; (*page)->next(row);) {
       EXPECT_TRUE(std::ranges::equal(row.at(0), encode_long(id)));
       EXPECT_TRUE(std::ranges::equal(row.at(1), encode_string(concat("film ", id))));
       ++id;
