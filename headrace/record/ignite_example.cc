@@ -110,7 +110,7 @@ struct ValuesOf {
 /// Collects the features of a row.
 class Flattener {
  public:
-  explicit Flattener(const std::vector<std::string>& columns) : columns_(columns) {}
+  explicit Flattener(std::vector<std::string> columns) : columns_(std::move(columns)) {}
 
   Status add(const std::string& name, const ignite::Value& value) {
     if (++fields_ > kIgniteFieldLimit) {
@@ -183,12 +183,21 @@ class Flattener {
                        [name](const std::string& column) { return lies_below(column, name); });
   }
 
-  const std::vector<std::string>& columns_;
+  const std::vector<std::string> columns_;
   std::vector<Feature> features_;
   std::size_t fields_ = 0;
 };
 
 }  // namespace
+
+Status append_ignite_row(std::span<const std::string> names, std::span<const ignite::Value> values,
+                         Bytes& out) {
+  Flattener flattener({});
+  for (std::size_t i = 0; i < names.size() && i < values.size(); ++i)
+    HEADRACE_CHECK(flattener.add(names[i], values[i]));
+  flattener.append_to(out);
+  return {};
+}
 
 Status append_ignite_example(const ignite::Value& key, const ignite::Value& value,
                              const std::vector<std::string>& columns, Bytes& out) {

@@ -15,6 +15,7 @@
 /// A map, a list of objects or of mixed kinds, a list with a null, raw data, what only Java can read, and an
 /// object that contains itself have no form.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,5 +35,11 @@ inline constexpr std::size_t kIgniteFieldLimit = 10'000;
 ///                          than kIgniteFieldLimit
 Status append_ignite_example(const ignite::Value& key, const ignite::Value& value,
                              const std::vector<std::string>& columns, Bytes& out);
+
+/// Appends the tf.Example of a row of SQL, likewise: a column of a simple type is a feature of that name, and
+/// a field of an object in it "COLUMN.NAME". REQUIRES: as many names as values
+/// \error kInvalidArgument  as append_ignite_example
+Status append_ignite_row(std::span<const std::string> names, std::span<const ignite::Value> values,
+                         Bytes& out);
 
 }  // namespace headrace

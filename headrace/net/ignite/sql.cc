@@ -90,9 +90,9 @@ Result<SqlPage> SqlPage::read(Response response, ObjectCursor& cursor, std::size
 }
 
 bool SqlPage::next(std::vector<BytesView>& row) {
-  row.clear();
   if (taken_ == row_count_) return false;
   ++taken_;
+  row.clear();
   ObjectCursor cursor(response_.body(), position_);
   for (std::size_t i = 0; i < columns_; ++i) row.push_back(*take_object(cursor));  // read() checked it
   position_ = cursor.position();

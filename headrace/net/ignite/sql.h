@@ -32,7 +32,8 @@ struct SqlQuery {
   std::chrono::milliseconds timeout{0};
 };
 
-/// The most columns of a result: far more than Ignite makes, and each takes 32 bytes here for one in a message.
+/// The most columns of a result: far more than statements have. A name may take 32 bytes here for one in a
+/// message.
 inline constexpr std::size_t kSqlColumnLimit = 16'384;
 
 /// Rows inside the response that brought them, taken one after another: a page takes no memory besides its
@@ -45,7 +46,7 @@ class SqlPage {
 
   std::size_t row_count() const { return row_count_; }
   /// Puts the objects of the next row, one for each column, into `row`; they lie in the page, which must
-  /// outlive them. False: all rows were taken.
+  /// outlive them. False: all rows were taken, and `row` is as it was.
   bool next(std::vector<BytesView>& row);
   /// The bytes that the rows lie in; no row can be taken after it.
   Response take_response();
