@@ -1,15 +1,18 @@
 #include "headrace/prepare/ignite/query_url.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
 
-constexpr std::string_view kParameters = "query, order_by, schema and page_rows";
+constexpr std::array<std::string_view, 4> kQueryParameters = {"schema", "query", "order_by", "page_rows"};
+constexpr std::span<const std::string_view> kTableParameters = std::span(kQueryParameters).first(1);
 
 Error wrong(const Url& url, std::string_view what) {
   return {Code::kInvalidArgument, concat("the URL ", url.scheme, "://", url.authority, " ", what)};
@@ -40,15 +43,15 @@ std::optional<std::string> unescaped(std::string_view text) {
 
 using Parameters = std::map<std::string, std::string, std::less<>>;
 
-Result<Parameters> parse_parameters(const Url& url) {
+Result<Parameters> parse_parameters(const Url& url, std::span<const std::string_view> known) {
   Parameters parameters;
   if (url.query.empty()) return parameters;
   for (const std::string& part : split(url.query, '&')) {
     const std::size_t equals = part.find('=');
     const std::string name = part.substr(0, equals);
-    const bool is_known = name == "query" || name == "order_by" || name == "schema" || name == "page_rows";
-    if (!is_known || equals == part.npos) {
-      return wrong(url, concat("has a parameter \"", printable_line(name, 40), "\"; there are ", kParameters,
+    if (std::ranges::find(known, name) == known.end() || equals == part.npos) {
+      return wrong(url, concat("has a parameter \"", printable_line(name, 40), "\"; there are ",
+                               join({known.begin(), known.end()}, ", "),
                                " (write & within a value as %26; users and passwords come from the "
                                "environment, as HEADRACE_IGNITE_USER)"));
     }
@@ -98,7 +101,7 @@ Result<std::string> parse_identifier(std::string_view text) {
 }
 
 Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url) {
-  HEADRACE_TRY(Parameters parameters, parse_parameters(url));
+  HEADRACE_TRY(Parameters parameters, parse_parameters(url, kQueryParameters));
   IgniteQueryUrl out{.hosts = url.authority};
   out.statement = without_end(parameters["query"]);
   if (out.statement.empty() == url.path.empty()) {
@@ -123,6 +126,16 @@ Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url) {
     if (!number || *number < 1) return wrong(url, "has page_rows that is no number from 1");
     out.page_rows = *number;
   }
+  return out;
+}
+
+Result<IgniteTableUrl> parse_ignite_table_url(std::string_view text) {
+  HEADRACE_TRY(const Url url, parse_url(text, "", {.takes_query = true}));
+  HEADRACE_TRY(const Parameters parameters, parse_parameters(url, kTableParameters));
+  if (url.path.empty()) return wrong(url, "names no table: write ignite-table://host:10800/PREDICTIONS");
+  IgniteTableUrl out{.hosts = url.authority};
+  HEADRACE_TRY(out.table, parse_identifier(url.path));
+  if (const auto schema = parameters.find("schema"); schema != parameters.end()) out.schema = schema->second;
   return out;
 }
 

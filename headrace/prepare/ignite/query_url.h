@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The URL of an input ignite-sql://. Its grammar: docs/formats/ignite-input.md.
+/// \file URLs ignite-sql:// and ignite-table://. Their grammar: docs/formats/ignite-input.md.
 
 #include <cstdint>
 #include <string>
@@ -24,6 +24,16 @@ struct IgniteQueryUrl {
 /// \error kInvalidArgument  neither a table nor a query, or both; an unknown or repeated parameter; a wrong
 ///                          escape or number; no UTF-8
 Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url);
+
+struct IgniteTableUrl {
+  std::string hosts;
+  std::string table;  // as SYS.TABLES has it
+  std::string schema = "PUBLIC";
+};
+
+/// Parses ignite-table://HOST[:PORT]/TABLE[?schema=NAME].
+/// \error kInvalidArgument  no table; otherwise as parse_ignite_query_url
+Result<IgniteTableUrl> parse_ignite_table_url(std::string_view text);
 
 /// The name as SQL writes it, in double quotes.
 std::string quoted_identifier(std::string_view name);
