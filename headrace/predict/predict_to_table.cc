@@ -42,7 +42,7 @@ Result<PredictResult> predict_to_table(const ExportedModel& model, const Predict
       result.records += rows;
       on_rows(result.records, input.records());
     };
-    HEADRACE_CHECK(predict_piece(model, *reader, table, count, stop));
+    if (const Status done = predict_piece(model, *reader, table, count, stop); !done) return done;
     const std::lock_guard lock(mutex);
     result.left_out += reader->left_out();
     for (std::string& remark : reader->remarks()) add_remark(result.remarks, std::move(remark));
