@@ -110,7 +110,7 @@ struct ValuesOf {
 /// Collects the features of a row.
 class Flattener {
  public:
-  explicit Flattener(std::vector<std::string> columns) : columns_(std::move(columns)) {}
+  explicit Flattener(const std::vector<std::string>& columns) : columns_(columns) {}
 
   Status add(const std::string& name, const ignite::Value& value) {
     if (++fields_ > kIgniteFieldLimit) {
@@ -183,7 +183,7 @@ class Flattener {
                        [name](const std::string& column) { return lies_below(column, name); });
   }
 
-  const std::vector<std::string> columns_;
+  const std::vector<std::string>& columns_;
   std::vector<Feature> features_;
   std::size_t fields_ = 0;
 };
@@ -192,7 +192,8 @@ class Flattener {
 
 Status append_ignite_row(std::span<const std::string> names, std::span<const ignite::Value> values,
                          Bytes& out) {
-  Flattener flattener({});
+  const std::vector<std::string> all;
+  Flattener flattener(all);
   for (std::size_t i = 0; i < names.size() && i < values.size(); ++i)
     HEADRACE_CHECK(flattener.add(names[i], values[i]));
   flattener.append_to(out);
