@@ -22,7 +22,7 @@ namespace headrace::python {
 nanobind::object python_of(const ignite::Value& value);
 
 /// Encodes objects of Python: None, bool, int (a long), float (a double), str, bytes, uuid.UUID; a list (an
-/// ArrayList), an array of numpy's of one dimension, a dict (a complex object). Not thread-safe. REQUIRES: the
+/// ArrayList), an array of numpy of one dimension, a dict (a complex object). Not thread-safe. REQUIRES: the
 /// GIL
 class ValueMaker {
  public:
