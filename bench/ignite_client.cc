@@ -7,8 +7,8 @@
 ///
 /// `null` is the limit of any client on one connection: it sends the requests of a scan, as many at once as
 /// ours has under way, and receives the answers into one buffer that it never looks at, but for the cursor
-/// and whether there is more. ADDRESSES: host:port, several with commas. `scan` and `null` write JSON: "records",
-/// "bytes" (of messages), and CPU and wall seconds of each repeat, after one that is not counted.
+/// and whether there is more. ADDRESSES: host:port, several with commas. `scan` and `null` write JSON:
+/// "records", "bytes" (of messages), and CPU and wall seconds of each repeat, after one that is not counted.
 /// bench/ignite.py runs the peers beside it.
 
 #include <arpa/inet.h>

@@ -9,6 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import prepared_support
 import pytest
 import tensorflow as tf
+from relay_support import FaultyRelay
 
 import headrace as hr
 
@@ -85,6 +86,36 @@ def test_several_processes_share_one_plan(build, headrace, reviews, tmp_path):
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
     assert shards(tmp_path / "alone") == shards(tmp_path / "shared")
+
+
+@pytest.mark.parametrize("key", ["ID", ""], ids=["key", "no key"])
+def test_lost_connections_cost_no_row(headrace, reviews, tmp_path, key):
+    """Each of some runs gives the same dataset, or says that the node was lost."""
+    query = f"?query=SELECT * FROM REVIEWS&page_rows=50&order_by={key}".removesuffix("&order_by=")
+    headrace("prepare", f"ignite-sql://{reviews}/{query}", tmp_path / "sound", "--slice-size", "20kB")
+    relay = FaultyRelay(reviews, seed=44, kinds=["cut"])
+    address = relay.url.removeprefix("http://")
+    done = [
+        headrace(
+            *("prepare", f"ignite-sql://{address}/{query}", tmp_path / f"{run}", "--slice-size", "20kB"),
+            env={"HEADRACE_IGNITE_DISCOVER": "off"},
+            check=False,
+        )
+        for run in range(3)
+    ]
+    relay.close()
+    assert relay.made["cut"] > 0
+    assert any(each.returncode == 0 for each in done)
+    for run, each in enumerate(done):
+        if each.returncode == 0:
+            assert shards_by_content(tmp_path / f"{run}") == shards_by_content(tmp_path / "sound")
+        else:
+            assert "Ignite" in each.stderr or "connection" in each.stderr
+
+
+def shards_by_content(folder):
+    """Their names have the digest of a plan, in which the address stands."""
+    return sorted(path.read_bytes() for path in folder.glob("*.tfrecord*"))
 
 
 @pytest.mark.parametrize("order", ["&order_by=id", ""], ids=["key", "no key"])

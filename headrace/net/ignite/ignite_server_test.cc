@@ -438,7 +438,9 @@ TEST(IgniteFaults, GiveAllRowsOrAClearError) {
   options.call_timeout = std::chrono::milliseconds(1000);
   options.connection.connect_timeout = std::chrono::milliseconds(1000);
   int survived = 0;
-  for (int round = 0; round < 20; ++round) {
+  const int rounds =
+      static_cast<int>(parse_number<unsigned>(variable("HEADRACE_IGNITE_ROUNDS")).value_or(20));
+  for (int round = 0; round < rounds; ++round) {
     options.seed = static_cast<std::uint64_t>(round);
     survived += scan_survives(options);
   }
