@@ -59,8 +59,17 @@ def test_three_nodes_of_which_two_are_lost(start_nodes, run_tests):
     run_tests(start_nodes("--nodes", "3"), "IgniteServer.*:IgniteLoss.*")
 
 
-def test_tls_and_users(start_nodes, run_tests):
-    run_tests(start_nodes("--secure"), "IgniteSecure.*:IgniteServer.CacheOperations*:IgniteServer.Sql*")
+def test_tls_and_users(start_nodes, run_tests, headrace, tmp_path):
+    environment = start_nodes("--secure")
+    run_tests(environment, "IgniteSecure.*:IgniteServer.CacheOperations*:IgniteServer.Sql*")
+
+    address = environment["HEADRACE_IGNITE_ADDRESSES"]
+    query = f"ignite-sql://{address}/?query=SELECT X AS ID FROM SYSTEM_RANGE(1, 50)"
+    assert "50 in, 50 written" in headrace("prepare", query, tmp_path / "out", env=environment).stdout
+    environment["HEADRACE_IGNITE_PASSWORD"] = "not-the-one"
+    refused = headrace("prepare", query, tmp_path / "refused", env=environment, check=False)
+    assert refused.returncode != 0
+    assert "user" in refused.stderr and "not-the-one" not in refused.stderr
 
 
 @pytest.mark.slow

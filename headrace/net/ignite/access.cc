@@ -18,6 +18,7 @@ Result<ClusterOptions> cluster_options(std::string_view hosts, const Environment
   options.tls.certificate_file = variable("CERTIFICATE_FILE");
   options.tls.key_file = variable("KEY_FILE");
   options.tls.key_password = variable("KEY_PASSWORD");
+  HEADRACE_TRY(options.tls.verify, environment.is_on("HEADRACE_IGNITE_VERIFY_TLS", true));
   const bool has_files = !options.tls.ca_file.empty() || !options.tls.certificate_file.empty();
   HEADRACE_TRY(options.connection.tls, environment.is_on("HEADRACE_IGNITE_TLS", has_files));
   HEADRACE_TRY(options.discover, environment.is_on("HEADRACE_IGNITE_DISCOVER", true));

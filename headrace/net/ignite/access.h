@@ -18,6 +18,7 @@ namespace headrace::ignite {
 ///   HEADRACE_IGNITE_CA_FILE                          PEM file of the authority; also turns TLS on
 ///   HEADRACE_IGNITE_CERTIFICATE_FILE, HEADRACE_IGNITE_KEY_FILE, HEADRACE_IGNITE_KEY_PASSWORD
 ///                                                    what this client shows to nodes; also turns TLS on
+///   HEADRACE_IGNITE_VERIFY_TLS                       off: certificates of nodes are not checked
 ///   HEADRACE_IGNITE_DISCOVER                         off: only the given addresses are used
 ///
 /// \error kInvalidArgument  no address, or a variable that cannot be understood

@@ -25,6 +25,7 @@ TEST(IgniteAccess, UserAndTlsComeFromTheEnvironment) {
                                                   {"HEADRACE_IGNITE_PASSWORD", "secret"},
                                                   {"HEADRACE_IGNITE_CA_FILE", "ca.pem"},
                                                   {"HEADRACE_IGNITE_KEY_PASSWORD", "key"},
+                                                  {"HEADRACE_IGNITE_VERIFY_TLS", "0"},
                                                   {"HEADRACE_IGNITE_DISCOVER", "no"}}));
   ASSERT_TRUE(options) << options.error().message;
   EXPECT_EQ(options->connection.credentials.user, "ann");
@@ -33,6 +34,8 @@ TEST(IgniteAccess, UserAndTlsComeFromTheEnvironment) {
   EXPECT_EQ(options->tls.key_password, "key");
   EXPECT_TRUE(options->connection.tls);
   EXPECT_FALSE(options->discover);
+  EXPECT_FALSE(options->tls.verify);
+  EXPECT_TRUE(cluster_options("a", with({}))->tls.verify);
   EXPECT_TRUE(cluster_options("a", with({{"HEADRACE_IGNITE_TLS", "1"}}))->connection.tls);
   EXPECT_EQ(cluster_options("a", with({{"HEADRACE_IGNITE_TLS", "perhaps"}})).error().code,
             Code::kInvalidArgument);
