@@ -102,8 +102,11 @@ Result<PredictionTable> PredictionTable::open(std::shared_ptr<ignite::Cluster> c
 }
 
 Status PredictionTable::write(const Rows& rows, const std::stop_token& stop) const {
-  ignite::SqlQuery query{
-      .text = merge_of(table_, columns_, rows.size()), .schema = schema_, .is_repeatable = true};
+  // A node puts as many rows at once as a page has.
+  ignite::SqlQuery query{.text = merge_of(table_, columns_, rows.size()),
+                         .schema = schema_,
+                         .page_rows = static_cast<std::int32_t>(rows.size()),
+                         .is_repeatable = true};
   for (const auto& [id, cells] : rows) {
     query.arguments.push_back(ignite::encode_string(id));
     for (std::size_t i = 0; i < cells.size(); ++i) {

@@ -185,7 +185,7 @@ def _merge(
     marks = ", ".join(["(" + ", ".join("?" * len(columns)) + ")"] * len(rows))
     values = [row[column] for row in rows for column in columns]
     statement = f"MERGE INTO {_identifier(table)} ({names}) VALUES {marks}"
-    cluster.query(statement, values, schema, 1, True)
+    cluster.query(statement, values, schema, len(rows), True)  # a node puts a page of rows at once
 
 
 def _identifier(name: str) -> str:

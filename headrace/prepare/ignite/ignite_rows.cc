@@ -44,7 +44,7 @@ class IgniteRows final : public RowSource {
     return {Code::kFailedPrecondition,
             concat(listed_.name, ": the rows have changed since they were listed, or come in another order",
                    rows_.key_columns().empty() ? ", for which order_by in the URL is good" : "",
-                   "; prepare again")};
+                   "; prepare again with --overwrite")};
   }
 
   Result<std::optional<SourceRow>> row_of(const std::vector<BytesView>& objects) {
