@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstdlib>
 
 #include "headrace/net/ignite/affinity.h"
 #include "headrace/net/ignite/object_size.h"
 #include "headrace/net/ignite/partition_map.h"
+#include "headrace/net/ignite/sql.h"
 
 namespace headrace::ignite {
 namespace {
@@ -31,6 +33,25 @@ void check_key(BytesView input) {
   }
 }
 
+/// A page of SQL gives as many rows as it says, which lie in it.
+void check_sql_page(BytesView input) {
+  static const std::shared_ptr<BufferPool> pool = BufferPool::create();
+  for (const std::size_t columns : {0U, 1U, 3U}) {
+    Response response{.buffer = pool->take(input.size())};
+    std::ranges::copy(input, response.buffer.bytes().begin());
+    ObjectCursor cursor(response.body());
+    Result<SqlPage> page = SqlPage::read(std::move(response), cursor, columns);
+    if (!page) continue;
+    std::size_t rows = 0;
+    std::size_t bytes = sizeof(std::int32_t);
+    for (std::vector<BytesView> row; page->next(row); ++rows) {
+      if (row.size() != columns) std::abort();
+      for (const BytesView object : row) bytes += object.size();
+    }
+    if (rows != page->row_count() || bytes != cursor.position()) std::abort();
+  }
+}
+
 }  // namespace
 }  // namespace headrace::ignite
 
@@ -39,6 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const BytesView input = std::as_bytes(std::span(data, size));
   ignite::check_replies(input);
   ignite::check_key(input);
+  ignite::check_sql_page(input);
   (void)ignite::describe_other_protocol(input);
   return 0;
 }

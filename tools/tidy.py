@@ -49,6 +49,7 @@ INNER_ORDER = {
         "row",
         "schema",
         "table",
+        "ignite",
         "archive",
         "source",
         "map",

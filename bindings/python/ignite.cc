@@ -110,8 +110,8 @@ class QueriedRows : public Rows {
     HEADRACE_TRY(std::optional<ignite::SqlPage> page, result_->next_page(stop));
     if (!page) return std::optional<DecodedPage>();
     DecodedPage out;
-    for (const std::vector<BytesView>& objects : page->rows) HEADRACE_CHECK(add_row(objects, out));
-    out.response = std::move(page->response);
+    for (std::vector<BytesView> objects; page->next(objects);) HEADRACE_CHECK(add_row(objects, out));
+    out.response = page->take_response();
     return std::optional<DecodedPage>(std::move(out));
   }
 
@@ -200,6 +200,44 @@ class IgniteStream {
   OfProcess<std::unique_ptr<ignite::StreamedRows>> stream_;
 };
 
+/// Entries that are put with one request.
+class EntryBatch {
+ public:
+  explicit EntryBatch(ignite::Cache& cache) : cache_(cache) {}
+
+  /// Registers the types that were not registered before; puts a batch that is full.
+  void add(Bytes key, Bytes value, const std::vector<std::shared_ptr<const ignite::BinaryType>>& types) {
+    for (const std::shared_ptr<const ignite::BinaryType>& type : types) {
+      const std::int32_t schema = type->schemas.empty() ? 0 : type->schemas.front().id;
+      if (!registered_.insert({type->id, schema}).second) continue;
+      check(run_interruptibly(
+          [&](const std::stop_token& stop) { return ignite::register_type(cache_.cluster(), *type, stop); }));
+    }
+    bytes_ += key.size() + value.size();
+    objects_.push_back(std::move(key));
+    objects_.push_back(std::move(value));
+    if (bytes_ >= kBatchBytes || objects_.size() >= 2 * kBatchEntries) put();
+  }
+
+  void put() {
+    if (objects_.empty()) return;
+    std::vector<ignite::Entry> entries;
+    for (std::size_t i = 0; i < objects_.size(); i += 2) entries.push_back({objects_[i], objects_[i + 1]});
+    check(run_interruptibly([&](const std::stop_token& stop) { return cache_.put_all(entries, stop); }));
+    objects_.clear();
+    bytes_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kBatchBytes = 1 << 20;
+  static constexpr std::size_t kBatchEntries = 1000;
+
+  ignite::Cache& cache_;
+  std::vector<Bytes> objects_;
+  std::size_t bytes_ = 0;
+  std::set<std::pair<std::int32_t, std::int32_t>> registered_;  // type and schema
+};
+
 class IgniteCluster {
  public:
   explicit IgniteCluster(ignite::ClusterOptions options)
@@ -253,9 +291,10 @@ class IgniteCluster {
   }
 
   std::unique_ptr<IgniteRows> query(const std::string& text, const nb::iterable& arguments,
-                                    const std::string& schema, std::int32_t page_rows) {
+                                    const std::string& schema, std::int32_t page_rows, bool is_repeatable) {
     const std::shared_ptr<ignite::Cluster>& cluster = held_.here();
-    ignite::SqlQuery query{.text = text, .schema = schema, .page_rows = page_rows};
+    ignite::SqlQuery query{
+        .text = text, .schema = schema, .page_rows = page_rows, .is_repeatable = is_repeatable};
     for (const nb::handle argument : arguments) query.arguments.push_back(encoded_argument(argument));
     auto result = value_of(run_interruptibly(
         [&](const std::stop_token& stop) { return ignite::SqlResult::run(cluster, query, stop); }));
@@ -263,6 +302,27 @@ class IgniteCluster {
     check_columns(columns);
     return std::make_unique<IgniteRows>(std::make_unique<QueriedRows>(cluster, std::move(result)),
                                         std::move(columns));
+  }
+
+  /// Puts pairs of key and value, so many at once as make about 1 MiB; returns how many.
+  std::uint64_t put_all(const std::string& cache_name, const nb::iterable& entries,
+                        const std::string& value_type, bool create) {
+    ignite::Cache cache(held_.here(), cache_name);
+    if (create)
+      check(run_interruptibly([&](const std::stop_token& stop) { return cache.get_or_create({}, stop); }));
+    EntryBatch batch(cache);
+    ValueMaker values;
+    std::uint64_t count = 0;
+    for (const nb::handle pair : entries) {
+      const nb::tuple entry(pair);
+      if (entry.size() != 2) raise({Code::kInvalidArgument, "an entry is a pair of key and value"});
+      Bytes key = values.encoded(entry[0], "");
+      Bytes value = values.encoded(entry[1], value_type);
+      batch.add(std::move(key), std::move(value), values.take_types());
+      ++count;
+    }
+    batch.put();
+    return count;
   }
 
  private:
@@ -337,7 +397,9 @@ void bind_ignite(nb::module_& module) {
           nb::arg("batch_size"), nb::arg("seed"), nb::arg("drop_remainder"), nb::arg("on_corrupt"),
           nb::arg("memory_budget_bytes"))
       .def("query", &IgniteCluster::query, nb::arg("text"), nb::arg("arguments"), nb::arg("schema"),
-           nb::arg("page_rows"));
+           nb::arg("page_rows"), nb::arg("is_repeatable"))
+      .def("put_all", &IgniteCluster::put_all, nb::arg("cache"), nb::arg("entries"), nb::arg("value_type"),
+           nb::arg("create"));
 }
 
 }  // namespace headrace::python

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "bindings/python/errors.h"
 #include "headrace/base/text.h"
@@ -14,9 +15,10 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-namespace {
-
 using ignite::TypeCode;
+using ignite::Value;
+
+namespace {
 
 nb::object text_of(std::string_view text) {
   const std::string valid = replace_invalid_utf8(text).text;
@@ -141,33 +143,97 @@ std::optional<ignite::Uuid> uuid_of(nb::handle argument) {
 
 nb::object python_of(const ignite::Value& value) { return PythonMaker().make(value); }
 
-Bytes encoded_argument(nb::handle argument) {
-  ignite::Value value;
-  std::string text;
+bool ValueMaker::make_scalar(nb::handle object, Value& value) {
   std::int64_t number = 0;
-  if (nb::isinstance<nb::bool_>(argument)) {
-    value = nb::cast<bool>(argument);
-  } else if (nb::isinstance<nb::int_>(argument) && nb::try_cast(argument, number)) {
+  if (nb::isinstance<nb::bool_>(object)) {
+    value = nb::cast<bool>(object);
+  } else if (nb::isinstance<nb::int_>(object) && nb::try_cast(object, number)) {
     value = number;
-  } else if (nb::isinstance<nb::float_>(argument)) {
-    value = nb::cast<double>(argument);
-  } else if (nb::isinstance<nb::str>(argument)) {
-    text = nb::cast<std::string>(argument);
-    value = std::string_view(text);
-  } else if (nb::isinstance<nb::bytes>(argument)) {
-    const nb::bytes bytes = nb::cast<nb::bytes>(argument);
-    text.assign(bytes.c_str(), bytes.size());
-    value = ignite::PrimitiveArray{TypeCode::kByteArray, as_bytes(text)};
-  } else if (const std::optional<ignite::Uuid> uuid = uuid_of(argument)) {
+  } else if (nb::isinstance<nb::float_>(object)) {
+    value = nb::cast<double>(object);
+  } else if (nb::isinstance<nb::str>(object)) {
+    value = std::string_view(texts_.emplace_back(nb::cast<std::string>(object)));
+  } else if (nb::isinstance<nb::bytes>(object)) {
+    const nb::bytes bytes = nb::cast<nb::bytes>(object);
+    value = ignite::PrimitiveArray{TypeCode::kByteArray,
+                                   as_bytes(texts_.emplace_back(bytes.c_str(), bytes.size()))};
+  } else if (const std::optional<ignite::Uuid> uuid = uuid_of(object)) {
     value = *uuid;
-  } else if (!argument.is_none()) {
-    raise({Code::kInvalidArgument,
-           concat("an argument of a query is ", nb::repr(nb::handle(argument.type())).c_str(),
-                  "; give None, bool, int of 64 bits, float, str, bytes or uuid.UUID")});
+  } else {
+    return object.is_none();
   }
+  return true;
+}
+
+Value ValueMaker::make_array(nb::handle array) {
+  static constexpr std::pair<const char*, TypeCode> kTypes[] = {
+      {"|b1", TypeCode::kBoolArray},  {"|i1", TypeCode::kByteArray},  {"|u1", TypeCode::kByteArray},
+      {"<i2", TypeCode::kShortArray}, {"<i4", TypeCode::kIntArray},   {"<i8", TypeCode::kLongArray},
+      {"<f4", TypeCode::kFloatArray}, {"<f8", TypeCode::kDoubleArray}};
+  const std::string type = nb::cast<std::string>(array.attr("dtype").attr("str"));
+  for (const auto& [name, code] : kTypes) {
+    if (type != name || nb::cast<int>(array.attr("ndim")) != 1) continue;
+    const nb::bytes bytes = nb::cast<nb::bytes>(array.attr("tobytes")());
+    return ignite::PrimitiveArray{code, as_bytes(texts_.emplace_back(bytes.c_str(), bytes.size()))};
+  }
+  raise({Code::kInvalidArgument, concat("an array of ", type,
+                                        " has no form in Ignite; give one of one dimension of bool, int8, "
+                                        "uint8, int16, int32, int64, float32 or float64")});
+}
+
+Value ValueMaker::make_object(nb::handle fields, const std::string& type_name) {
+  if (type_name.empty())
+    raise({Code::kInvalidArgument, "a dict becomes an object of Ignite, whose type value_type names"});
+  std::vector<std::pair<std::string_view, Value>> made;
+  for (const auto& [name, field] : nb::cast<nb::dict>(fields)) {
+    if (!nb::isinstance<nb::str>(name))
+      raise({Code::kInvalidArgument, "a field of an object is named by a str"});
+    const std::string& text = texts_.emplace_back(nb::cast<std::string>(name));
+    made.emplace_back(text, make(field, concat(type_name, ".", text)));
+  }
+  auto object = value_of(ignite::make_object(type_name, std::move(made)));
+  if (object->type) types_.push_back(object->type);
+  return object;
+}
+
+Value ValueMaker::make(nb::handle object, const std::string& type_name) {
+  Value value;
+  if (make_scalar(object, value)) return value;
+  if (++depth_ > ignite::kObjectDepthLimit)
+    raise({Code::kInvalidArgument, "a value for Ignite nests too deep, or contains itself"});
+  if (nb::isinstance<nb::dict>(object)) {
+    value = make_object(object, type_name);
+  } else if (nb::isinstance<nb::list>(object)) {
+    auto group = std::make_shared<ignite::Group>();
+    for (const nb::handle element : nb::cast<nb::list>(object))
+      group->values.push_back(make(element, type_name));
+    value = std::shared_ptr<const ignite::Group>(std::move(group));
+  } else if (nb::hasattr(object, "dtype") && nb::hasattr(object, "tobytes")) {
+    value = make_array(object);
+  } else {
+    raise({Code::kInvalidArgument,
+           concat(
+               "a value for Ignite is ", nb::repr(nb::handle(object.type())).c_str(),
+               "; give None, bool, int of 64 bits, float, str, bytes, uuid.UUID, an array of numpy's, a list "
+               "or a dict")});
+  }
+  --depth_;
+  return value;
+}
+
+Bytes ValueMaker::encoded(nb::handle object, const std::string& type_name) {
+  texts_.clear();
+  depth_ = 0;
+  const Value value = make(object, type_name);
   Bytes out;
   check(ignite::append_object(value, {}, out));
   return out;
 }
+
+std::vector<std::shared_ptr<const ignite::BinaryType>> ValueMaker::take_types() {
+  return std::exchange(types_, {});
+}
+
+Bytes encoded_argument(nb::handle argument) { return ValueMaker().encoded(argument, ""); }
 
 }  // namespace headrace::python

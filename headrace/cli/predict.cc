@@ -16,14 +16,20 @@
 #include "headrace/cli/tensorflow_engine.h"
 #include "headrace/cli/worker_count.h"
 #include "headrace/coordinate/versions.h"
+#include "headrace/net/ignite/access.h"
 #include "headrace/predict/dataset_input.h"
+#include "headrace/predict/predict_to_table.h"
 #include "headrace/predict/raw_input.h"
+#include "headrace/prepare/ignite/query_url.h"
+#include "headrace/prepare/source/input_kind.h"
 #include "headrace/store/layers/stoppable.h"
+#include "headrace/track/redact.h"
 
 namespace headrace {
 namespace {
 
 constexpr const char* kParquetProgram = "predictions_parquet.py";
+constexpr std::string_view kTableScheme = "ignite-table";
 
 constexpr Positional kPredictPositionals[] = {
     {.name = "RUN",
@@ -51,7 +57,10 @@ constexpr Option kPredictOptions[] = {
          "With --data: format of raw rows, as headrace prepare names it. Default: by the names of "
          "files, and for TFRecords and WebDatasets by their first record; from standard input jsonl."},
     kDelimiterOption,
-    {.name = "to", .unit = "URL", .sentence = "With --data: folder for the predictions."},
+    {.name = "to",
+     .unit = "URL",
+     .sentence = "With --data: folder for the predictions, or a table of Apache Ignite as "
+                 "ignite-table://HOST:10800/TABLE, where each prediction is a row."},
     {.name = "format",
      .default_value = "jsonl",
      .sentence =
@@ -110,12 +119,13 @@ Status check_uses(const OptionValues& values, std::initializer_list<std::string_
   return {};
 }
 
+// `format`: of what lies in stores. `output`: the place whose owner made the rows, if a program staged them.
 Result<std::unique_ptr<PredictInput>> open_rows(CommandContext& context, const ExportedModel& model,
-                                                const Location& data, InputFormat format,
+                                                const InputPlace& data, std::optional<InputFormat> format,
                                                 const Location& output, const OptionValues& values) {
   HEADRACE_CHECK(check_uses(values, {"data-version", "split", "memory"},
                             concat(data.describe(), " is no dataset; all of its rows are answered")));
-  HEADRACE_TRY(Input input, find_input(data, format));
+  HEADRACE_TRY(Input input, find_input(data, {.format = format, .stop = context.stop}));
   HEADRACE_TRY(input.delimiter, delimiter_from(values));
   HEADRACE_CHECK(check_staged_rows(input, output));
   HEADRACE_TRY(TextEncoders encoders, encoders_of(context, model, values));
@@ -141,12 +151,14 @@ Result<std::unique_ptr<PredictInput>> open_records(CommandContext& context, cons
 
 // A published dataset is read as such, TFRecords and WebDatasets as they are, everything else as rows.
 Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const ExportedModel& model,
-                                                 const Location& data, const Location& output,
+                                                 const InputPlace& place, const Location& output,
                                                  const OptionValues& values) {
   if (values.has("layout")) {
     HEADRACE_TRY(const InputFormat format, parse_input_format(values.text("layout")));
-    return open_rows(context, model, data, format, output, values);
+    return open_rows(context, model, place, format, output, values);
   }
+  if (!place.location) return open_rows(context, model, place, {}, output, values);
+  const Location& data = *place.location;
   HEADRACE_TRY(const std::optional<NumberedObject> manifest, read_current_manifest(data));
   if (manifest) return open_dataset(model, data, values, true, context.stop);
   HEADRACE_TRY(const InputFormat format, guess_input_format(data, false));
@@ -155,10 +167,14 @@ Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const 
                      : open_rows(context, model, data, format, output, values);
 }
 
-void show_predictions(Console& console, const Location& output, const PredictResult& result, double seconds) {
+void show_left_out(Console& console, const PredictResult& result) {
   for (const std::string& remark : result.remarks) console.warn(remark);
   if (result.left_out > 0)
     console.warn(concat(result.left_out, " records or rows could not be read and were left out"));
+}
+
+void show_predictions(Console& console, const Location& output, const PredictResult& result, double seconds) {
+  show_left_out(console, result);
   if (console.json()) {
     console.result(Json{
         {"url", output.url.text()},
@@ -184,14 +200,35 @@ std::string column_types(const ExportedModel& model, const PredictInput& input) 
   return Json(types).dump();
 }
 
-Status predict_recorded(CommandContext& context, const Location& run, const Location& data,
-                        const Location& output, const OptionValues& values, RunRecorder& recorder,
-                        RunEnd& end) {
+Status add_data_input(RunRecorder& recorder, const InputPlace& data, const OptionValues& values) {
+  if (data.location) return recorder.add_input("data", *data.location, data_version(values));
+  return recorder.add_input(
+      {.url = redact_secrets(data.url.text()), .kind = std::string(data.kind->name()), .name = "data"});
+}
+
+// Where predictions come from.
+struct PredictSources {
+  Location run;
+  InputPlace data;
+};
+
+Result<PredictSources> open_sources(CommandContext& context, const std::string& run,
+                                    const OptionValues& values) {
+  HEADRACE_TRY(Location opened, context.stores.open(run));
+  HEADRACE_TRY(InputPlace data, open_input_place(values.text("data"), context.stores));
+  if (data.location) data.location = make_stoppable(*std::move(data.location), context.stop);
+  return PredictSources{make_stoppable(std::move(opened), context.stop), std::move(data)};
+}
+
+Status predict_recorded(CommandContext& context, const PredictSources& sources, const Location& output,
+                        const OptionValues& values, RunRecorder& recorder, RunEnd& end) {
+  const auto& [run, data] = sources;
   HEADRACE_TRY(const PredictionFormat format, parse_prediction_format(values.text("format")));
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
-  HEADRACE_TRY(const ExportedModel model, open_model(context, run, data, values, *engine.engine, false));
+  HEADRACE_TRY(const ExportedModel model,
+               open_model(context, run, data.location, values, *engine.engine, false));
   HEADRACE_CHECK(add_model_input(recorder, model));
-  HEADRACE_CHECK(recorder.add_input("data", data, data_version(values)));
+  HEADRACE_CHECK(add_data_input(recorder, data, values));
   HEADRACE_TRY(const std::unique_ptr<PredictInput> input, open_input(context, model, data, output, values));
   HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder(context.environment)));
   const std::string types = concat(staged.path(), "/types.json");
@@ -223,6 +260,50 @@ Status predict_recorded(CommandContext& context, const Location& run, const Loca
   return {};
 }
 
+void show_table(Console& console, const std::string& url, const PredictResult& result, double seconds) {
+  show_left_out(console, result);
+  if (console.json()) {
+    return console.result(Json{
+        {"url", url},
+        {"records", result.records},
+        {"left_out", result.left_out},
+        {"seconds", seconds}}.dump());
+  }
+  console.result(concat(url, " has the predictions of ", result.records, " rows"));
+}
+
+Status predict_into_table(CommandContext& context, const PredictSources& sources,
+                          const IgniteTableUrl& target, const OptionValues& values, RunRecorder& recorder,
+                          RunEnd& end) {
+  HEADRACE_TRY(const OpenEngine engine, open_engine(context));
+  HEADRACE_TRY(const ExportedModel model,
+               open_model(context, sources.run, sources.data.location, values, *engine.engine, false));
+  HEADRACE_CHECK(add_model_input(recorder, model));
+  HEADRACE_CHECK(add_data_input(recorder, sources.data, values));
+  HEADRACE_TRY(const std::unique_ptr<PredictInput> input,
+               open_input(context, model, sources.data, sources.run, values));
+  HEADRACE_TRY(ignite::ClusterOptions cluster_options,
+               ignite::cluster_options(target.hosts, context.environment));
+  HEADRACE_TRY(auto cluster, ignite::Cluster::connect(std::move(cluster_options), context.stop));
+  HEADRACE_TRY(const PredictionTable table,
+               PredictionTable::open(std::move(cluster), target.schema, target.table,
+                                     AnswerFormat(model.contract), model.digest, context.stop));
+  const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
+    context.console.progress("predicting", done, std::max(done, total), "records");
+  };
+  const auto start = std::chrono::steady_clock::now();
+  HEADRACE_TRY(
+      const PredictResult result,
+      predict_to_table(model, *input, table, {.workers = workers_from(values)}, on_records, context.stop));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  end.versions = {{"engine", engine.engine->version()}};
+  end.counts = {{"records", result.records}, {"left_out", result.left_out}};
+  HEADRACE_CHECK(recorder.add_output(
+      {.url = values.text("to"), .kind = std::string(kTableScheme), .name = "predictions"}));
+  show_table(context.console, values.text("to"), result, seconds.count());
+  return {};
+}
+
 Status answer_given(CommandContext& context, const Location& run, const OptionValues& values) {
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const ExportedModel model, open_model(context, run, {}, values, *engine.engine, false));
@@ -249,6 +330,10 @@ Status check_predict(const OptionValues& values) {
     return Error{Code::kInvalidArgument, "--to is missing: the URL of a folder for the predictions"};
   if (are_printed && values.text("format") == "parquet")
     return Error{Code::kInvalidArgument, "--format parquet is for folders: give --data and --to"};
+  if (scheme_of(values.text("to")) == kTableScheme) {
+    HEADRACE_CHECK(check_uses(values, {"format", "overwrite"},
+                              "a table has rows, and a row of the same key is replaced"));
+  }
   if (are_printed && values.has("to"))
     return Error{Code::kInvalidArgument,
                  "--to is for --data of a dataset or rows in a store: these answers are printed"};
@@ -257,17 +342,25 @@ Status check_predict(const OptionValues& values) {
 
 Status run_predict(CommandContext& context, const std::vector<std::string>& arguments,
                    const OptionValues& values) {
-  HEADRACE_TRY(Location run, context.stores.open(arguments[0]));
-  run = make_stoppable(std::move(run), context.stop);
-  if (!values.has("to")) return answer_given(context, run, values);
-  HEADRACE_TRY(Location data, context.stores.open(values.text("data")));
-  data = make_stoppable(std::move(data), context.stop);
+  if (!values.has("to")) {
+    HEADRACE_TRY(Location run, context.stores.open(arguments[0]));
+    return answer_given(context, make_stoppable(std::move(run), context.stop), values);
+  }
+  HEADRACE_TRY(const PredictSources sources, open_sources(context, arguments[0], values));
+  if (scheme_of(values.text("to")) == kTableScheme) {
+    HEADRACE_TRY(const IgniteTableUrl target, parse_ignite_table_url(values.text("to")));
+    const auto body = [&](RunRecorder& recorder, RunEnd& end) {
+      return predict_into_table(context, sources, target, values, recorder, end);
+    };
+    // A table has no folder beside it: the record lies with the model's.
+    return record_run(context, "predict", sources.run, values, body, {.has_output = false});
+  }
   HEADRACE_TRY(const Location output, context.stores.open(values.text("to")));
   if (output.key.empty())
     return Error{Code::kInvalidArgument,
                  concat(values.text("to"), " is the root of a store; name a folder in it")};
   return record_run(context, "predict", output, values, [&](RunRecorder& recorder, RunEnd& end) {
-    return predict_recorded(context, run, data, output, values, recorder, end);
+    return predict_recorded(context, sources, output, values, recorder, end);
   });
 }
 
@@ -281,7 +374,8 @@ const Command kPredictCommand = {
         "Texts are encoded by the encoder of the model's training data, which the run names. Answers to "
         "texts are printed and not recorded. Predictions for --data go to gzipped objects, in the order of "
         "its records or rows. --data takes a dataset, which is read as for training, or what headrace "
-        "prepare takes: a table, JSON Lines, texts or images in folders or archives. Rows become the model's "
+        "prepare takes: a table, JSON Lines, texts or images in folders or archives, rows of Apache Ignite. "
+        "Rows become the model's "
         "inputs as the rows of its training data did: by the same schema, vocabularies and encoders. A "
         "SavedModel that Headrace did not write takes the features of its inputs' names, or those that "
         "--features names; for raw rows give --schema or --like.\n"
@@ -293,7 +387,9 @@ const Command kPredictCommand = {
         "  headrace predict s3://datasets/runs/cats --image cat.jpg\n"
         "  headrace predict s3://datasets/runs/income --data people.csv --to answers\n"
         "  headrace predict s3://datasets/runs/income --data - < people.jsonl\n"
-        "  headrace predict ./saved_model --data people.csv --like s3://datasets/people --to answers",
+        "  headrace predict ./saved_model --data people.csv --like s3://datasets/people --to answers\n"
+        "  headrace predict s3://datasets/runs/income --data ignite-sql://db-1:10800/PEOPLE \\\n"
+        "    --to ignite-table://db-1:10800/INCOMES",
     .positionals = kPredictPositionals,
     .options = kPredictOptions,
     .run = run_predict,

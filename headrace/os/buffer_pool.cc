@@ -93,7 +93,9 @@ void BufferPool::give_back(Kept::node_type buffer) {
   const std::lock_guard lock(mutex_);
   used_bytes_ -= buffer.key();
   kept_bytes_ += buffer.key();
-  kept_.insert(std::move(buffer));
+  // Before its equals: the last one that was filled is the next to be taken, while the caches have it.
+  const auto equals = kept_.lower_bound(buffer.key());
+  kept_.insert(equals, std::move(buffer));
 }
 
 }  // namespace headrace

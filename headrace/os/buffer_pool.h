@@ -50,7 +50,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   static std::shared_ptr<BufferPool> create() { return std::shared_ptr<BufferPool>(new BufferPool); }
   ~BufferPool();
 
-  /// The content is undefined. Throws std::bad_alloc.
+  /// The content is undefined. Equal buffers serve again in the reverse order of their return, while the
+  /// processor's caches have them. Throws std::bad_alloc.
   PooledBuffer take(std::size_t size);
 
   /// The memory of all its buffers, in use and kept.

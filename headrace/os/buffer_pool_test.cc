@@ -180,5 +180,15 @@ TEST(BufferPool, ABufferOutlivesItsPool) {
 
 TEST(BufferPool, NothingIsAMemoryToo) { EXPECT_NE(BufferPool::create()->take(0).data(), nullptr); }
 
+TEST(BufferPool, TheBufferThatCameBackLastIsTakenFirst) {
+  const auto pool = BufferPool::create();
+  PooledBuffer first = pool->take(1 << 20), second = pool->take(1 << 20), third = pool->take(1 << 20);
+  const std::byte* const memory = second.data();
+  first = {};
+  third = {};
+  second = {};
+  EXPECT_EQ(pool->take(1 << 20).data(), memory);
+}
+
 }  // namespace
 }  // namespace headrace

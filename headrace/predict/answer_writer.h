@@ -12,6 +12,26 @@
 
 namespace headrace {
 
+/// Not thread-safe, but several of one model may work at the same time. Memory: the answers to a batch.
+class RowAnswerer {
+ public:
+  /// Takes the answer to row number `row` of a batch.
+  using Sink = std::function<Status(const RowName& name, const Answers& answers, std::size_t row)>;
+
+  /// `model` must outlive it.
+  static Result<RowAnswerer> create(const ExportedModel& model);
+
+  /// Gives the sink the answers to all rows but those of weight 0, and returns how many there were.
+  /// \error those of Predictor and the sink
+  Result<std::uint64_t> answer(const PredictRows& rows, const Sink& sink);
+
+ private:
+  RowAnswerer(const ModelContract& contract, Predictor predictor);
+
+  BatchTensors tensors_;
+  Predictor predictor_;
+};
+
 /// Not thread-safe, but several writers of one model may work at the same time. Memory: the answers to a
 /// batch.
 class AnswerWriter {
@@ -29,11 +49,10 @@ class AnswerWriter {
   Status finish() { return flush(0); }
 
  private:
-  AnswerWriter(const ModelContract& contract, Predictor predictor, PredictionWriter writer, Sink sink);
+  AnswerWriter(const ModelContract& contract, RowAnswerer answerer, PredictionWriter writer, Sink sink);
   Status flush(std::uint64_t answers);
 
-  BatchTensors tensors_;
-  Predictor predictor_;
+  RowAnswerer answerer_;
   PredictionWriter writer_;
   Sink sink_;
   Bytes bytes_;

@@ -221,7 +221,9 @@ class SliceReader final : public PieceReader {
     std::string text;
     if (cell.kind == CellKind::kBytes)
       return {.id = std::string(decode_text(as_text(cell.data), encoding_, text).text)};
-    if (input_.format == InputFormat::kWebDataset) return {.id = std::string(row.id)};  // the sample's key
+    // The sample's key; or what another kind of input gives.
+    if (input_.format == InputFormat::kWebDataset || input_.format == InputFormat::kRows)
+      return {.id = std::string(row.id)};
     return {.source = has_one_file(input_) ? "" : source_of(slice_, row.place), .row = row.place.row};
   }
 
@@ -352,7 +354,9 @@ class RawInput final : public PredictInput {
     return out;
   }
   std::vector<std::string> names() const override {
-    if (layout_of(input_.format) || input_.format == InputFormat::kWebDataset) return {"id"};
+    if (layout_of(input_.format) || input_.format == InputFormat::kWebDataset ||
+        input_.format == InputFormat::kRows)
+      return {"id"};
     std::vector<std::string> out = {"row"};
     if (!has_one_file(input_)) out.insert(out.begin(), "source");
     if (recipe_.schema.id) out.insert(out.begin(), "id");

@@ -30,9 +30,9 @@ struct RawInputOptions {
 
 /// Borrows `model` and `stores`. `encoders`: each that the model's inputs name, by its name. An answer begins
 /// with the row's `id`, if the schema names a column for it that the input has, or the row is a file, in a
-/// folder or in an archive, or a WebDataset sample; else with `row`, the number of the row in its file, and
-/// `source`, the file's URL, if the input has several. A table may lack columns of features that are optional
-/// or have a default; the reader's remarks name them.
+/// folder or in an archive, a WebDataset sample, or a row of another kind of input than stores; else with
+/// `row`, the number of the row in its file, and `source`, the file's URL, if the input has several. A
+/// table may lack columns of features that are optional or have a default; the reader's remarks name them.
 /// \error kFailedPrecondition  the model does not know how its inputs were made: its training data have no
 ///                             schema, or it takes features that the schema does not have
 /// \error kInvalidArgument     the schema cannot be read; the input has no rows; its rows are files, and the

@@ -211,6 +211,16 @@ class Flattener {
 
 }  // namespace
 
+Status append_ignite_row(std::span<const std::string> names, std::span<const ignite::Value> values,
+                         Bytes& out) {
+  const std::vector<std::string> all;
+  Flattener flattener(all);
+  for (std::size_t i = 0; i < names.size() && i < values.size(); ++i)
+    HEADRACE_CHECK(flattener.add(names[i], values[i]));
+  flattener.append_to(out);
+  return {};
+}
+
 Status append_ignite_example(const ignite::Value& key, const ignite::Value& value,
                              const std::vector<std::string>& columns, Bytes& out) {
   Flattener flattener(columns);

@@ -16,6 +16,7 @@
 /// object that contains itself have no form.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,5 +56,10 @@ struct IgniteFeatures {
 Status append_formed_ignite_example(const ignite::Value& key, const ignite::Value& value,
                                     const std::vector<std::string>& columns, Bytes& out,
                                     IgniteFeatures* found);
+/// Appends the tf.Example of a row of SQL, likewise: a column of a simple type is a feature of that name, and
+/// a field of an object in it "COLUMN.NAME". REQUIRES: as many names as values
+/// \error kInvalidArgument  as append_ignite_example
+Status append_ignite_row(std::span<const std::string> names, std::span<const ignite::Value> values,
+                         Bytes& out);
 
 }  // namespace headrace

@@ -259,6 +259,10 @@ Status RunRecorder::add_input(std::string name, const Location& input, std::opti
 Status RunRecorder::add_output(std::string name, const Location& output) {
   HEADRACE_TRY(Artifact artifact, describe_artifact(output, {.call = options_.call}));
   artifact.name = std::move(name);
+  return add_output(std::move(artifact));
+}
+
+Status RunRecorder::add_output(Artifact artifact) {
   make_name_unique(artifact.name, so_far_.outputs);
   HEADRACE_CHECK(check_run_name(artifact.name));
   HEADRACE_CHECK(add_to_catalog(root_, CatalogIndex::kOutput, artifact, entry_, options_.call));

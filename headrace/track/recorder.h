@@ -84,7 +84,9 @@ class RunRecorder {
   Status add_input(Artifact input);
   /// The same, described by `describe_artifact`. `version`: number of the manifest; none: the latest.
   Status add_input(std::string name, const Location& input, std::optional<std::uint64_t> version = {});
-  /// Records an output, described by `describe_artifact`: call it when it is published.
+  /// Records an output that lies in no store. A name that is taken gets "-2", "-3".
+  Status add_output(Artifact output);
+  /// The same, described by `describe_artifact`: call it when it is published.
   Status add_output(std::string name, const Location& output);
   /// Records where metrics are logged: call it before the first.
   Status add_series(RunSeries series);

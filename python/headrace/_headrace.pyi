@@ -238,7 +238,12 @@ class IgniteCluster:
         on_corrupt: str,
         memory_budget_bytes: int,
     ) -> IgniteStream: ...
-    def query(self, text: str, arguments: Iterable[object], schema: str, page_rows: int) -> IgniteRows: ...
+    def query(
+        self, text: str, arguments: Iterable[object], schema: str, page_rows: int, is_repeatable: bool
+    ) -> IgniteRows: ...
+    def put_all(
+        self, cache: str, entries: Iterable[tuple[object, object]], value_type: str, create: bool
+    ) -> int: ...
 
 class Run:
     def __init__(

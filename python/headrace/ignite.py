@@ -1,4 +1,4 @@
-"""Reads caches and tables of Apache Ignite 2.
+"""Reads and writes caches and tables of Apache Ignite 2.
 
     import headrace as hr
 
@@ -6,6 +6,7 @@
         print(row)                    # {'key': 1, 'val': {'NAME': 'WARM KITTY', 'VAL': 1}}
     for row in hr.ignite.query("SELECT NAME FROM KITTENS WHERE VAL > ?", [1], "localhost:10800"):
         print(row)                    # {'NAME': 'SOFT KITTY'}
+    hr.ignite.put_all("KITTENS", {4: {"NAME": "SHY KITTY", "VAL": 4}}, value_type="Kitten")
 
 Values are None, bool, int, float, str, `bytes` (a byte[]), numpy's arrays (of other numbers and bools),
 `uuid.UUID`, `decimal.Decimal`, lists and dicts. A date, time or timestamp is an int, milliseconds since 1970
@@ -14,7 +15,9 @@ in UTC; an enum is its ordinal.
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -22,7 +25,7 @@ from headrace import _headrace
 from headrace._src.ignite_cache import Cache
 from headrace.errors import InvalidArgumentError
 
-__all__ = ["Cache", "dataset", "examples", "query"]
+__all__ = ["Cache", "dataset", "examples", "put_all", "query", "write_rows"]
 
 _Row = TypeVar("_Row")
 _TLS_KEYS = ("cafile", "certfile", "keyfile", "password")
@@ -110,7 +113,97 @@ def query(
     `InvalidArgumentError` if two columns have the same name.
     """
     cluster = _connect(addresses, username, password, tls, discover)
-    return _all(cluster.query(sql, arguments, schema, page_rows).next_page)
+    return _all(cluster.query(sql, arguments, schema, page_rows, False).next_page)
+
+
+def put_all(
+    cache: str,
+    entries: Mapping[Any, Any] | Iterable[tuple[Any, Any]],
+    addresses: str | Iterable[str] = "localhost:10800",
+    *,
+    value_type: str = "",
+    create: bool = False,
+    username: str = "",
+    password: str = "",
+    tls: bool | Mapping[str, str] = False,
+    discover: bool = True,
+) -> int:
+    """Puts entries, pairs of key and value, into a cache, and returns how many; other options are those of
+    `dataset`. An entry replaces the one with its key, so the same call again changes nothing.
+
+    A key is a bool, int, float, str, bytes or `uuid.UUID`; Ignite tells 1 (a long) from 1.0. A value may also
+    be an array of numpy's with one dimension, a list, or a dict: an object of the type `value_type` with
+    those fields. A dict in its field `f` is an object of the type "`value_type`.f". `create` creates a
+    partitioned cache without backups, if it is not there.
+
+    Entries go in batches of about 1 MiB. An error leaves those that were put. Raises an error of
+    `headrace.errors`, as `dataset`; `InvalidArgumentError` for a value of another type.
+    """
+    cluster = _connect(addresses, username, password, tls, discover)
+    pairs = entries.items() if isinstance(entries, Mapping) else entries
+    return cluster.put_all(cache, pairs, value_type, create)
+
+
+def write_rows(
+    table: str,
+    rows: Iterable[Mapping[str, Any]],
+    addresses: str | Iterable[str] = "localhost:10800",
+    *,
+    schema: str = "",
+    batch_rows: int = 256,
+    username: str = "",
+    password: str = "",
+    tls: bool | Mapping[str, str] = False,
+    discover: bool = True,
+) -> int:
+    """Writes rows, mappings of column to value, into an SQL table, and returns how many; other options are
+    those of `query`. A row replaces the one with its primary key (MERGE), so the same call again changes
+    nothing.
+
+    All rows have the columns of the first. Names of columns and the table are taken in capitals, as SQL does,
+    unless they stand in double quotes. `batch_rows` rows are sent at once. An error leaves those that were
+    written.
+
+    Raises an error of `headrace.errors`, as `query`; `InvalidArgumentError` if a row has other columns.
+    """
+    if batch_rows < 1:
+        raise InvalidArgumentError(f"batch_rows is {batch_rows}; give 1 or more")
+    cluster = _connect(addresses, username, password, tls, discover)
+    source = iter(rows)
+    columns: list[str] = []
+    count = 0
+    while batch := list(itertools.islice(source, batch_rows)):
+        columns = columns or list(batch[0])
+        _merge(cluster, table, columns, batch, schema)
+        count += len(batch)
+    return count
+
+
+def _merge(
+    cluster: _headrace.IgniteCluster,
+    table: str,
+    columns: list[str],
+    rows: list[Mapping[str, Any]],
+    schema: str,
+) -> None:
+    for row in rows:
+        if row.keys() != set(columns):
+            raise InvalidArgumentError(f"a row has the columns {sorted(row)}, the first {sorted(columns)}")
+    names = ", ".join(map(_identifier, columns))
+    marks = ", ".join(["(" + ", ".join("?" * len(columns)) + ")"] * len(rows))
+    values = [row[column] for row in rows for column in columns]
+    statement = f"MERGE INTO {_identifier(table)} ({names}) VALUES {marks}"
+    cluster.query(statement, values, schema, len(rows), True)  # a node puts a page of rows at once
+
+
+def _identifier(name: str) -> str:
+    if re.fullmatch(r'"[^"]+"', name):
+        return name
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise InvalidArgumentError(
+            f"{name!r} is no name of SQL; write others than letters, digits and _ in double quotes"
+        )
+    return f'"{name.upper()}"'
 
 
 def _addresses_of_worker(addresses: str | Iterable[str]) -> str | Iterable[str]:

@@ -1,6 +1,8 @@
 """A relay that stands before a server."""
 
 import contextlib
+import itertools
+import random
 import socket
 import threading
 import time
@@ -49,3 +51,39 @@ class Relay:
                 sink.sendall(data)
         with contextlib.suppress(OSError):
             sink.shutdown(socket.SHUT_WR)
+
+
+class FaultyRelay(Relay):
+    """Cuts or stalls four of ten directions of connections, or flips a bit in them, in turn: behind 256 bytes
+    to 2 MiB, each power of two as often as any other. The seed and the number of the connection decide."""
+
+    def __init__(self, target: str, seed: int, kinds: list[str], most: int = 1 << 30):
+        self._seed = seed
+        self._kinds_to_make = itertools.cycle(kinds)
+        self._left = most  # faults
+        self.made = dict.fromkeys(kinds, 0)
+        super().__init__(target)
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        place = next((i, pair.index(source)) for i, pair in enumerate(self._pairs) if source in pair)
+        chance = random.Random(f"{self._seed} {place}")
+        left = int(2 ** chance.uniform(8, 21)) if chance.random() < 0.4 else 1 << 40
+        with contextlib.suppress(OSError):
+            while data := source.recv(min(left, 1 << 16)):
+                left -= len(data)
+                if left == 0 and self._left > 0:
+                    self._left -= 1
+                    kind = next(self._kinds_to_make)
+                    self.made[kind] += 1
+                    if kind == "cut":
+                        break
+                    if kind == "stall":
+                        while source.recv(1 << 16):  # nothing more arrives, and nobody closes
+                            pass
+                        break
+                    data = data[:-1] + bytes([data[-1] ^ 0x40])
+                left = left or 1 << 40
+                sink.sendall(data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)

@@ -1,14 +1,12 @@
 """Our client of Apache Ignite against real nodes: one, three, with TLS, and behind a bad connection."""
 
-import contextlib
 import os
-import random
 import shlex
 import socket
 import subprocess
 
 import pytest
-from relay_support import Relay
+from relay_support import FaultyRelay
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +35,14 @@ def start_nodes(root, tmp_path_factory):
 def run_tests(build):
     """Runs those of the program's tests that the filter names."""
 
-    def run(environment: dict[str, str], tests: str) -> None:
+    def run(environment: dict[str, str], tests: str, timeout: int = 300) -> None:
         done = subprocess.run(
             [build / "bin/headrace_net_ignite_server_test", f"--gtest_filter={tests}"],
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=timeout,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         assert "[  PASSED  ] 0 tests" not in done.stdout
@@ -61,8 +59,17 @@ def test_three_nodes_of_which_two_are_lost(start_nodes, run_tests):
     run_tests(start_nodes("--nodes", "3"), "IgniteServer.*:IgniteLoss.*")
 
 
-def test_tls_and_users(start_nodes, run_tests):
-    run_tests(start_nodes("--secure"), "IgniteSecure.*:IgniteServer.CacheOperations*:IgniteServer.Sql*")
+def test_tls_and_users(start_nodes, run_tests, headrace, tmp_path):
+    environment = start_nodes("--secure")
+    run_tests(environment, "IgniteSecure.*:IgniteServer.CacheOperations*:IgniteServer.Sql*")
+
+    address = environment["HEADRACE_IGNITE_ADDRESSES"]
+    query = f"ignite-sql://{address}/?query=SELECT X AS ID FROM SYSTEM_RANGE(1, 50)"
+    assert "50 in, 50 written" in headrace("prepare", query, tmp_path / "out", env=environment).stdout
+    environment["HEADRACE_IGNITE_PASSWORD"] = "not-the-one"
+    refused = headrace("prepare", query, tmp_path / "refused", env=environment, check=False)
+    assert refused.returncode != 0
+    assert "user" in refused.stderr and "not-the-one" not in refused.stderr
 
 
 @pytest.mark.slow
@@ -81,49 +88,31 @@ def test_another_server_on_the_port(run_tests):
         run_tests({"HEADRACE_IGNITE_ADDRESSES": address}, "IgniteStranger.*")
 
 
-class FaultyRelay(Relay):
-    """Cuts or stalls each direction of a connection, or flips a bit in it, at a random place."""
-
-    def __init__(self, target: str, seed: int, kinds: list[str]):
-        self._random = random.Random(seed)
-        self._kinds = kinds
-        self.made = dict.fromkeys(kinds, 0)
-        super().__init__(target)
-
-    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
-        left = int(2 ** self._random.uniform(8, 26))
-        kind = self._random.choice(self._kinds)
-        with contextlib.suppress(OSError):
-            while data := source.recv(min(left, 1 << 16)):
-                left -= len(data)
-                if left == 0:
-                    self.made[kind] += 1
-                    if kind == "cut":
-                        break
-                    if kind == "stall":
-                        while source.recv(1 << 16):  # nothing more arrives, and nobody closes
-                            pass
-                        break
-                    data = data[:-1] + bytes([data[-1] ^ 0x40])
-                    left = 1 << 40
-                sink.sendall(data)
-        for end in (source, sink):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+ROUNDS = [
+    pytest.param(8, 5, marks=pytest.mark.slow, id="some"),
+    pytest.param(200, 200, marks=pytest.mark.soak, id="many"),
+]
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(("rounds", "faults"), ROUNDS)
 @pytest.mark.parametrize(
     ("options", "kinds"),
     [((), ["cut", "stall"]), (("--secure",), ["cut", "stall", "flip"])],
     ids=["plain", "tls"],
 )
-def test_bad_connections(start_nodes, run_tests, options, kinds):
-    """Ignite's protocol has no checksums, so flipped bits show over TLS only."""
+def test_bad_connections(start_nodes, run_tests, options, kinds, rounds, faults):
+    """So many scans, queries and writes. Ignite's protocol has no checksums, so flipped bits show over TLS
+    only."""
     environment = start_nodes(*options)
+    environment["HEADRACE_IGNITE_NODE"] = environment["HEADRACE_IGNITE_ADDRESSES"]
     run_tests(environment, "IgniteFaultData.*")
-    relay = FaultyRelay(environment["HEADRACE_IGNITE_ADDRESSES"], seed=7, kinds=kinds)
-    address = relay.url.removeprefix("http://")
-    run_tests({**environment, "HEADRACE_IGNITE_ADDRESSES": address}, "IgniteFaults.*")
+    seed = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
+    relay = FaultyRelay(environment["HEADRACE_IGNITE_ADDRESSES"], seed, kinds)
+    environment |= {
+        "HEADRACE_IGNITE_ADDRESSES": relay.url.removeprefix("http://"),
+        "HEADRACE_IGNITE_ROUNDS": str(rounds),
+    }
+    run_tests(environment, "IgniteFaults.*", timeout=60 + 15 * rounds)
     relay.close()
     assert all(relay.made.values()), relay.made
+    assert sum(relay.made.values()) >= faults, relay.made

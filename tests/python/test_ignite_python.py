@@ -57,12 +57,80 @@ def test_reads_the_rows_of_a_query(address, kittens):
     assert rows == [{"NAME": "SOFT KITTY", "VAL": 2}, {"NAME": "LITTLE BALL OF FUR", "VAL": 3}]
 
 
+def test_entries_come_back_as_they_were_put(address):
+    image = {
+        "pixels": np.arange(6, dtype=np.float32),
+        "raw": b"\x00\xff",
+        "tags": ["a", "b"],
+        "metadata": {"label": "cat", "size": 7, "sharp": True, "none": None},
+    }
+    entries = {number: {**image, "number": number} for number in range(2500)}
+    for _ in range(2):  # the second time changes nothing
+        assert hr.ignite.put_all("PUT", entries, address, value_type="test.Picture", create=True) == 2500
+    rows = {row["key"]: row["val"] for row in hr.ignite.dataset("PUT", address)}
+    assert rows.keys() == entries.keys()
+    for number in (0, 2499):
+        pixels = rows[number].pop("pixels")
+        assert pixels.dtype == np.float32 and pixels.tolist() == image["pixels"].tolist()
+        assert rows[number] == {**{k: v for k, v in image.items() if k != "pixels"}, "number": number}
+    pairs = [("a", "x"), ("a", uuid.UUID(int=1))]
+    assert hr.ignite.put_all("PUT_TEXT", pairs, address, create=True) == 2
+    (row,) = hr.ignite.dataset("PUT_TEXT", address)
+    assert row == {"key": "a", "val": uuid.UUID(int=1)}
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ((1, {"a": 1}), "value_type"),
+        ((1, object()), "a value for Ignite is"),
+        ((1, np.zeros((2, 2))), "one dimension"),
+        ((1, np.zeros(2, dtype=complex)), "<c16"),
+        ((1, 1 << 64), "64 bits"),
+        ((1, 2, 3), "pair"),
+        ((1, [[[]] * 2] * 3), None),
+    ],
+)
+def test_a_value_without_a_form_is_named(address, entry, complaint):
+    def put():
+        return hr.ignite.put_all("PUT_BAD", [entry], address, create=True)
+
+    if complaint is None:
+        assert put() == 1
+        return
+    with pytest.raises(hr.errors.InvalidArgumentError, match=complaint):
+        put()
+    endless = []
+    endless.append(endless)
+    with pytest.raises(hr.errors.InvalidArgumentError, match="nests too deep"):
+        hr.ignite.put_all("PUT_BAD", [(1, endless)], address)
+
+
+def test_rows_replace_those_of_their_key(address):
+    run('CREATE TABLE WRITTEN (ID LONG PRIMARY KEY, NAME VARCHAR, "low" DOUBLE)', address)
+    rows = [{"id": number, "name": f"n{number}", '"low"': number / 2} for number in range(700)]
+    for _ in range(2):
+        assert hr.ignite.write_rows("written", iter(rows), address) == 700
+    assert hr.ignite.write_rows("WRITTEN", [{"ID": 3, "NAME": "one"}, {"ID": 3, "NAME": "two"}], address) == 2
+    found = run("SELECT * FROM WRITTEN ORDER BY ID", address)
+    assert len(found) == 700
+    assert found[2:4] == [{"ID": 2, "NAME": "n2", "low": 1.0}, {"ID": 3, "NAME": "two", "low": None}]
+    for rows, complaint in [
+        ([{"ID": 1, "NAME": "a"}, {"ID": 2}], "columns"),
+        ([{"ID": 1, "NAME) VALUES (1) --": "a"}], "no name of SQL"),
+    ]:
+        with pytest.raises(hr.errors.InvalidArgumentError, match=complaint):
+            hr.ignite.write_rows("WRITTEN", rows, address)
+    with pytest.raises(hr.errors.InvalidArgumentError, match="1 or more"):
+        hr.ignite.write_rows("WRITTEN", [{"ID": 1}], address, batch_rows=0)
+
+
 def test_takes_arguments_of_each_type(address):
     identity = uuid.uuid4()
     sql = "SELECT ?1 IS NULL, CAST(?2 AS BOOLEAN), CAST(?3 AS DOUBLE), CAST(?4 AS VARCHAR), CAST(?5 AS UUID)"
     (row,) = run(sql, address, [None, True, 0.5, "Grüße \U0001f600", identity])
     assert list(row.values()) == [True, True, 0.5, "Grüße \U0001f600", identity]
-    with pytest.raises(hr.errors.InvalidArgumentError, match="an argument of a query is"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="a value for Ignite is"):
         run("SELECT ?", address, [object()])
     with pytest.raises(hr.errors.InvalidArgumentError, match="64 bits"):
         run("SELECT ?", address, [1 << 64])

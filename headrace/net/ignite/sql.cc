@@ -40,8 +40,9 @@ Result<std::unique_ptr<SqlResult>> SqlResult::run(std::shared_ptr<Cluster> clust
   if (query.page_rows < 1)
     return Error{Code::kInvalidArgument, concat("page_rows is ", query.page_rows, "; give 1 or more")};
   std::unique_ptr<SqlResult> result(new SqlResult(std::move(cluster)));
-  Result<Answer> answer = result->cluster_->ask(Operation::kQuerySqlFields, encode_query(query),
-                                                query.is_select ? Repeat::kSafe : Repeat::kUnsafe, {}, stop);
+  Result<Answer> answer = result->cluster_->ask(
+      Operation::kQuerySqlFields, encode_query(query),
+      query.is_select || query.is_repeatable ? Repeat::kSafe : Repeat::kUnsafe, {}, stop);
   if (!answer) return std::move(answer).error().in(concat("SQL \"", printable_line(query.text, 200), '"'));
   result->connection_ = std::move(answer->connection);
   ObjectCursor cursor(answer->response.body());
@@ -59,12 +60,16 @@ SqlResult::~SqlResult() {
     connection_->abandon(*request);
 }
 
-Status SqlResult::read_head(Response& response, ObjectCursor& cursor) {
+Status SqlResult::read_head(const Response& response, ObjectCursor& cursor) {
   std::int64_t id = 0;
   std::size_t columns = 0;
   if (response.body().empty() || !cursor.read(id) || !cursor.read_count(1, columns))
     return malformed("the columns of an SQL result");
   cursor_ = id;
+  if (columns > kSqlColumnLimit) {
+    return Error{Code::kResourceExhausted,
+                 concat("an SQL result has ", columns, " columns; at most ", kSqlColumnLimit, " are read")};
+  }
   for (std::size_t i = 0; i < columns; ++i) {
     std::optional<std::string> name;
     if (!read_text(cursor, name)) return malformed("the name of a column");
@@ -73,28 +78,42 @@ Status SqlResult::read_head(Response& response, ObjectCursor& cursor) {
   return {};
 }
 
-Result<SqlPage> SqlResult::read_page(Response response, ObjectCursor& cursor) {
+Result<SqlPage> SqlPage::read(Response response, ObjectCursor& cursor, std::size_t columns) {
   SqlPage page;
-  std::size_t count = 0;
-  if (!cursor.read_count(columns_.size(), count)) return malformed("the number of rows of an SQL page");
-  if (columns_.empty() && count > 0) return malformed("rows without columns");
-  page.rows.resize(count);
-  for (std::vector<BytesView>& row : page.rows) {
-    row.reserve(columns_.size());
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      HEADRACE_TRY(const BytesView object, take_object(cursor));
-      row.push_back(object);
-    }
-  }
+  if (!cursor.read_count(columns, page.row_count_)) return malformed("the number of rows of an SQL page");
+  if (columns == 0 && page.row_count_ > 0) return malformed("rows without columns");
+  page.columns_ = columns;
+  page.position_ = cursor.position();
+  for (std::size_t i = 0; i < page.row_count_ * columns; ++i) HEADRACE_CHECK(take_object(cursor));
+  page.response_ = std::move(response);
+  return page;
+}
+
+bool SqlPage::next(std::vector<BytesView>& row) {
+  if (taken_ == row_count_) return false;
+  ++taken_;
+  row.clear();
+  ObjectCursor cursor(response_.body(), position_);
+  for (std::size_t i = 0; i < columns_; ++i) row.push_back(*take_object(cursor));  // read() checked it
+  position_ = cursor.position();
+  return true;
+}
+
+Response SqlPage::take_response() {
+  taken_ = row_count_;
+  return std::move(response_);
+}
+
+Result<SqlPage> SqlResult::read_page(Response response, ObjectCursor& cursor) {
+  HEADRACE_TRY(SqlPage page, SqlPage::read(std::move(response), cursor, columns_.size()));
   std::uint8_t has_more = 0;
   if (!cursor.read(has_more)) return malformed("the end of an SQL page");
   if (has_more == 0) cursor_.reset();
-  page.response = std::move(response);
   return page;
 }
 
 Result<std::optional<SqlPage>> SqlResult::next_page(const std::stop_token& stop) {
-  if (first_ && !first_->rows.empty()) return std::exchange(first_, std::nullopt);
+  if (first_ && first_->row_count() > 0) return std::exchange(first_, std::nullopt);
   first_.reset();
   while (cursor_) {
     Bytes body;
@@ -105,7 +124,7 @@ Result<std::optional<SqlPage>> SqlResult::next_page(const std::stop_token& stop)
     HEADRACE_TRY(Response response, connection_->receive(request, until, stop));
     ObjectCursor cursor(response.body());
     HEADRACE_TRY(SqlPage page, read_page(std::move(response), cursor));
-    if (!page.rows.empty()) return std::optional<SqlPage>(std::move(page));
+    if (page.row_count() > 0) return std::optional<SqlPage>(std::move(page));
   }
   return std::optional<SqlPage>();
 }

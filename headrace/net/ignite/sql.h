@@ -25,14 +25,38 @@ struct SqlQuery {
   /// Says that the statement is a SELECT; any other is then refused, and a lost connection lets it be sent
   /// again, as long as no row was given.
   bool is_select = false;
+  /// Says that carrying the statement out twice is as good as once, as with MERGE: a lost connection lets it
+  /// be sent again.
+  bool is_repeatable = false;
   /// The node's own limit; 0: none.
   std::chrono::milliseconds timeout{0};
 };
 
-/// Rows inside the response that brought them; each has an object for each column.
-struct SqlPage {
-  Response response;
-  std::vector<std::vector<BytesView>> rows;
+/// The most columns of a result: far more than statements have. A name may take 32 bytes here for one in a
+/// message.
+inline constexpr std::size_t kSqlColumnLimit = 16'384;
+
+/// Rows inside the response that brought them, taken one after another: a page takes no memory besides its
+/// bytes, whatever they are.
+class SqlPage {
+ public:
+  /// Checks all rows of a page that begins at the cursor, and moves the cursor behind them.
+  /// \error kDataLoss  the bytes are no such page
+  static Result<SqlPage> read(Response response, ObjectCursor& cursor, std::size_t columns);
+
+  std::size_t row_count() const { return row_count_; }
+  /// Puts the objects of the next row, one for each column, into `row`; they lie in the page, which must
+  /// outlive them. False: all rows were taken, and `row` is as it was.
+  bool next(std::vector<BytesView>& row);
+  /// The bytes that the rows lie in; no row can be taken after it.
+  Response take_response();
+
+ private:
+  Response response_{};
+  std::size_t position_ = 0;  // of the next row in the body
+  std::size_t row_count_ = 0;
+  std::size_t taken_ = 0;
+  std::size_t columns_ = 0;
 };
 
 /// Not thread-safe.
@@ -54,7 +78,7 @@ class SqlResult {
 
  private:
   explicit SqlResult(std::shared_ptr<Cluster> cluster) : cluster_(std::move(cluster)) {}
-  Status read_head(Response& response, ObjectCursor& cursor);
+  Status read_head(const Response& response, ObjectCursor& cursor);
   Result<SqlPage> read_page(Response response, ObjectCursor& cursor);
 
   const std::shared_ptr<Cluster> cluster_;

@@ -50,8 +50,8 @@ class InputKind {
   /// The form of its URLs. A plan records the URL, so it must hold no secret.
   virtual UrlForm url_form() const { return {.takes_query = true}; }
 
-  /// Lists the input into slices; may ask servers, and reads no row. A kind other than that of stores returns
-  /// what `input_of_slices` makes.
+  /// Lists the input into slices; may ask servers, and may read rows to learn their digests. A kind other
+  /// than that of stores returns what `input_of_slices` makes.
   /// \error kInvalidArgument  the URL cannot be understood, or the request asks for what the kind has not
   /// \error kNotFound         nothing is there
   virtual Result<Input> find(const InputPlace& place, const InputRequest& request) const = 0;

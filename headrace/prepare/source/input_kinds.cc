@@ -5,6 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/prepare/source/folder_digest.h"
+#include "headrace/prepare/source/ignite_input.h"
 #include "headrace/prepare/source/input_kind.h"
 
 namespace headrace {
@@ -13,6 +14,7 @@ InputKinds input_kinds() {
   // The only list of kinds.
   static const InputKind* const kinds[] = {
       &stored_input_kind(),
+      &ignite_sql_input_kind(),
   };
   return kinds;
 }

@@ -1,0 +1,27 @@
+#pragma once
+
+/// \file How a cluster is reached that is named by a URL: addresses from the URL, all secrets from the
+/// environment.
+
+#include <string_view>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/result.h"
+#include "headrace/net/ignite/cluster.h"
+
+namespace headrace::ignite {
+
+/// `hosts`: "host[:port]", several with commas between them. From the environment:
+///
+///   HEADRACE_IGNITE_USER, HEADRACE_IGNITE_PASSWORD   the user
+///   HEADRACE_IGNITE_TLS                              on: connections are encrypted
+///   HEADRACE_IGNITE_CA_FILE                          PEM file of the authority; also turns TLS on
+///   HEADRACE_IGNITE_CERTIFICATE_FILE, HEADRACE_IGNITE_KEY_FILE, HEADRACE_IGNITE_KEY_PASSWORD
+///                                                    what this client shows to nodes; also turns TLS on
+///   HEADRACE_IGNITE_VERIFY_TLS                       off: certificates of nodes are not checked
+///   HEADRACE_IGNITE_DISCOVER                         off: only the given addresses are used
+///
+/// \error kInvalidArgument  no address, or a variable that cannot be understood
+Result<ClusterOptions> cluster_options(std::string_view hosts, const Environment& environment);
+
+}  // namespace headrace::ignite

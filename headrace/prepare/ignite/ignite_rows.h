@@ -1,0 +1,45 @@
+#pragma once
+
+/// \file Rows of Ignite as rows of `prepare`, with a check that they are those that were listed.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "headrace/base/digest.h"
+#include "headrace/prepare/ignite/ordered_rows.h"
+#include "headrace/prepare/row/row_source.h"
+
+namespace headrace {
+
+/// Number, size and content of rows. Two lists of rows with the same objects in the same order are equal.
+class RowsDigest {
+ public:
+  void add(const std::vector<BytesView>& row);
+  std::uint64_t rows() const { return rows_; }
+  std::uint64_t size_bytes() const { return size_bytes_; }
+  /// SHA-256, hexadecimal; call once.
+  std::string finish() { return hex(digest_.finish()); }
+
+ private:
+  Sha256 digest_;
+  std::uint64_t rows_ = 0;
+  std::uint64_t size_bytes_ = 0;
+};
+
+struct ListedRows {
+  std::string name;  // of the slice, for messages
+  std::uint64_t rows = 0;
+  std::string digest;
+};
+
+/// The rows of `query`, which have to be `listed`. Ids, cells: docs/formats/ignite-input.md.
+/// \error of `next`: kFailedPrecondition  the rows have changed since they were listed; otherwise as
+///                   OrderedRows::next
+std::unique_ptr<RowSource> make_ignite_rows(std::shared_ptr<ignite::Cluster> cluster, OrderedQuery query,
+                                            ListedRows listed, std::uint64_t cell_limit_bytes,
+                                            std::stop_token stop);
+
+}  // namespace headrace

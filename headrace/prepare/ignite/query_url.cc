@@ -1,0 +1,142 @@
+#include "headrace/prepare/ignite/query_url.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <span>
+
+#include "headrace/base/text.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::array<std::string_view, 4> kQueryParameters = {"schema", "query", "order_by", "page_rows"};
+constexpr std::span<const std::string_view> kTableParameters = std::span(kQueryParameters).first(1);
+
+Error wrong(const Url& url, std::string_view what) {
+  return {Code::kInvalidArgument, concat("the URL ", url.scheme, "://", url.authority, " ", what)};
+}
+
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+// None: a '%' without two digits.
+std::optional<std::string> unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? digit_of(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? digit_of(text[i + 2]) : -1;
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+using Parameters = std::map<std::string, std::string, std::less<>>;
+
+Result<Parameters> parse_parameters(const Url& url, std::span<const std::string_view> known) {
+  Parameters parameters;
+  if (url.query.empty()) return parameters;
+  for (const std::string& part : split(url.query, '&')) {
+    const std::size_t equals = part.find('=');
+    const std::string name = part.substr(0, equals);
+    if (std::ranges::find(known, name) == known.end() || equals == part.npos) {
+      return wrong(url, concat("has a parameter \"", printable_line(name, 40), "\"; there are ",
+                               join({known.begin(), known.end()}, ", "),
+                               " (write & within a value as %26; users and passwords come from the "
+                               "environment, as HEADRACE_IGNITE_USER)"));
+    }
+    std::optional<std::string> value = unescaped(std::string_view(part).substr(equals + 1));
+    if (!value) return wrong(url, concat("has a % without two digits in ", name, "; write % as %25"));
+    if (!is_valid_utf8(*value)) return wrong(url, concat("has a parameter ", name, " that is not UTF-8"));
+    if (!parameters.emplace(name, *std::move(value)).second)
+      return wrong(url, concat("has the parameter ", name, " twice"));
+  }
+  return parameters;
+}
+
+// The statement, which becomes a subquery.
+std::string without_end(std::string_view statement) {
+  statement = trim(statement);
+  while (statement.ends_with(';')) statement = trim(statement.substr(0, statement.size() - 1));
+  return std::string(statement);
+}
+
+}  // namespace
+
+std::string quoted_identifier(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+Result<std::string> parse_identifier(std::string_view text) {
+  const bool is_quoted = text.size() > 2 && text.front() == '"' && text.back() == '"';
+  if (is_quoted && text.substr(1, text.size() - 2).find('"') == text.npos && is_valid_utf8(text))
+    return std::string(text.substr(1, text.size() - 2));
+  std::string name(text);
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const bool is_plain = !name.empty() && is_letter(name.front()) && std::ranges::all_of(name, [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9');
+  });
+  if (!is_plain) {
+    return Error{
+        Code::kInvalidArgument,
+        concat("\"", printable_line(text, 80),
+               "\" is no name of a table; write others than letters, digits and _ in double quotes")};
+  }
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return name;
+}
+
+Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url) {
+  HEADRACE_TRY(Parameters parameters, parse_parameters(url, kQueryParameters));
+  IgniteQueryUrl out{.hosts = url.authority};
+  out.statement = without_end(parameters["query"]);
+  if (out.statement.empty() == url.path.empty()) {
+    return wrong(url, out.statement.empty()
+                          ? "names neither a table nor a query: write ignite-sql://host:10800/TABLE, or "
+                            "ignite-sql://host:10800/?query=SELECT ..."
+                          : "names a table and a query; leave one out");
+  }
+  if (!url.path.empty()) {
+    HEADRACE_TRY(out.table, parse_identifier(url.path));
+    out.statement = concat("SELECT * FROM ", quoted_identifier(out.table));
+  }
+  if (const auto schema = parameters.find("schema"); schema != parameters.end()) out.schema = schema->second;
+  if (const auto order = parameters.find("order_by"); order != parameters.end()) {
+    for (const std::string& column : split(order->second, ',')) {
+      if (trim(column).empty()) return wrong(url, "has an empty column in order_by");
+      out.order_by.emplace_back(trim(column));
+    }
+  }
+  if (const auto rows = parameters.find("page_rows"); rows != parameters.end()) {
+    const auto number = parse_number<std::int32_t>(rows->second);
+    if (!number || *number < 1) return wrong(url, "has page_rows that is no number from 1");
+    out.page_rows = *number;
+  }
+  return out;
+}
+
+Result<IgniteTableUrl> parse_ignite_table_url(std::string_view text) {
+  HEADRACE_TRY(const Url url, parse_url(text, "", {.takes_query = true}));
+  HEADRACE_TRY(const Parameters parameters, parse_parameters(url, kTableParameters));
+  if (url.path.empty()) return wrong(url, "names no table: write ignite-table://host:10800/PREDICTIONS");
+  IgniteTableUrl out{.hosts = url.authority};
+  HEADRACE_TRY(out.table, parse_identifier(url.path));
+  if (const auto schema = parameters.find("schema"); schema != parameters.end()) out.schema = schema->second;
+  return out;
+}
+
+}  // namespace headrace

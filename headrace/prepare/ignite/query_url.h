@@ -1,0 +1,45 @@
+#pragma once
+
+/// \file URLs ignite-sql:// and ignite-table://. Their grammar: docs/formats/ignite-input.md.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/store/url.h"
+
+namespace headrace {
+
+struct IgniteQueryUrl {
+  std::string hosts;
+  std::string table;      // as SYS.INDEXES has it; empty: a statement was given
+  std::string statement;  // a SELECT without order
+  std::string schema = "PUBLIC";
+  std::vector<std::string> order_by;
+  std::int32_t page_rows = 0;  // 0: by the size of rows
+};
+
+/// \error kInvalidArgument  neither a table nor a query, or both; an unknown or repeated parameter; a wrong
+///                          escape or number; no UTF-8
+Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url);
+
+struct IgniteTableUrl {
+  std::string hosts;
+  std::string table;  // as SYS.TABLES has it
+  std::string schema = "PUBLIC";
+};
+
+/// Parses ignite-table://HOST[:PORT]/TABLE[?schema=NAME].
+/// \error kInvalidArgument  no table; otherwise as parse_ignite_query_url
+Result<IgniteTableUrl> parse_ignite_table_url(std::string_view text);
+
+/// The name as SQL writes it, in double quotes.
+std::string quoted_identifier(std::string_view name);
+
+/// A name as SQL has it: in capitals, unless it stands in double quotes.
+/// \error kInvalidArgument  it is neither letters, digits and '_', nor in quotes
+Result<std::string> parse_identifier(std::string_view text);
+
+}  // namespace headrace

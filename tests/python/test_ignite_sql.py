@@ -1,0 +1,217 @@
+"""Tables of Apache Ignite as the input of prepare and predict, and as their output, on a real node."""
+
+import os
+import shlex
+import subprocess
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import prepared_support
+import pytest
+import tensorflow as tf
+from relay_support import FaultyRelay
+
+import headrace as hr
+
+ROWS = 2000
+SCHEMA = """
+    id = "ID"
+    [features.STARS]
+    type = "int64"
+    [features.TEXT]
+    type = "string"
+"""
+
+
+@pytest.fixture(scope="module")
+def address(root, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ignite")
+    command = [root / "tools/servers/ignite.sh", "start", folder]
+    lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=600).stdout
+    variables = dict(word.split("=", 1) for word in shlex.split(lines) if "=" in word)
+    yield variables["HEADRACE_IGNITE_ADDRESSES"]
+    subprocess.run([root / "tools/servers/ignite.sh", "stop", folder], check=True, timeout=60)
+
+
+def text_of(number: int) -> str:
+    return f"review {number}: Grüße " + "x" * (number % 50)
+
+
+@pytest.fixture(scope="module")
+def reviews(address) -> str:
+    """The table REVIEWS, and its address."""
+    columns = "ID LONG, PART VARCHAR, TEXT VARCHAR, STARS INT, PRIMARY KEY (PART, ID)"
+    list(hr.ignite.query(f"CREATE TABLE REVIEWS ({columns})", (), address))
+    for first in range(0, ROWS, 250):
+        rows = [(i, f"part {i % 7}", text_of(i), i % 5) for i in range(first, first + 250)]
+        merge = "MERGE INTO REVIEWS (ID, PART, TEXT, STARS) VALUES " + ", ".join(["(?, ?, ?, ?)"] * len(rows))
+        list(hr.ignite.query(merge, [value for row in rows for value in row], address))
+    return address
+
+
+def shards(folder):
+    return {path.name: path.read_bytes() for path in folder.glob("*.tfrecord*")}
+
+
+def test_a_table_becomes_the_same_dataset_each_time(headrace, reviews, tmp_path):
+    url = f"ignite-sql://{reviews}/REVIEWS"
+    headrace("prepare", url, tmp_path / "one", "--slice-size", "20kB", "--workers", "3")
+    done = headrace("prepare", url, tmp_path / "other", "--slice-size", "20kB", "--workers", "1")
+    assert shards(tmp_path / "one") == shards(tmp_path / "other")
+    assert "2000 in, 2000 written" in done.stdout
+    records = prepared_support.examples(tmp_path / "one", "train")
+    found = {
+        each["ID"][0]: (each["PART"][0].decode(), each["TEXT"][0].decode(), each["STARS"][0])
+        for each in records
+    }
+    assert found == {i: (f"part {i % 7}", text_of(i), i % 5) for i in range(ROWS)}
+    assert url in headrace("lineage", tmp_path / "one").stdout
+
+
+def test_several_processes_share_one_plan(build, headrace, reviews, tmp_path):
+    url = f"ignite-sql://{reviews}/REVIEWS"
+    headrace("prepare", url, tmp_path / "alone", "--slice-size", "20kB")
+    command = [
+        build / "bin/headrace",
+        "prepare",
+        url,
+        tmp_path / "shared",
+        "--slice-size",
+        "20kB",
+        "--runner",
+        "store",
+    ]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in processes:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    assert shards(tmp_path / "alone") == shards(tmp_path / "shared")
+
+
+@pytest.mark.parametrize("key", ["ID", ""], ids=["key", "no key"])
+def test_lost_connections_cost_no_row(headrace, reviews, tmp_path, key):
+    """Each of some runs gives the same dataset, or says that the node was lost."""
+    query = f"?query=SELECT * FROM REVIEWS&page_rows=50&order_by={key}".removesuffix("&order_by=")
+    headrace("prepare", f"ignite-sql://{reviews}/{query}", tmp_path / "sound", "--slice-size", "20kB")
+    relay = FaultyRelay(reviews, seed=44, kinds=["cut"])
+    address = relay.url.removeprefix("http://")
+    done = [
+        headrace(
+            *("prepare", f"ignite-sql://{address}/{query}", tmp_path / f"{run}", "--slice-size", "20kB"),
+            env={"HEADRACE_IGNITE_DISCOVER": "off"},
+            check=False,
+        )
+        for run in range(3)
+    ]
+    relay.close()
+    assert relay.made["cut"] > 0
+    assert any(each.returncode == 0 for each in done)
+    for run, each in enumerate(done):
+        if each.returncode == 0:
+            assert shards_by_content(tmp_path / f"{run}") == shards_by_content(tmp_path / "sound")
+        else:
+            assert "Ignite" in each.stderr or "connection" in each.stderr
+
+
+def shards_by_content(folder):
+    """Their names have the digest of a plan, in which the address stands."""
+    return sorted(path.read_bytes() for path in folder.glob("*.tfrecord*"))
+
+
+@pytest.mark.parametrize("order", ["&order_by=id", ""], ids=["key", "no key"])
+def test_a_select_with_and_without_a_key(headrace, reviews, tmp_path, order):
+    query = "SELECT ID, STARS * 2 AS TWICE FROM REVIEWS WHERE STARS > 3 AND TEXT LIKE 'review%25' -- ;"
+    headrace("prepare", f"ignite-sql://{reviews}/?query={query}{order}", tmp_path / "out")
+    records = prepared_support.examples(tmp_path / "out", "train")
+    assert sorted((each["ID"][0], each["TWICE"][0]) for each in records) == [
+        (i, 8) for i in range(4, ROWS, 5)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [
+        ("NOWHERE", "no table NOWHERE in the schema PUBLIC"),
+        ("REVIEWS?order_by=STARS", "STARS is in two rows"),
+        ("REVIEWS?order_by=NAME", "no column NAME to order them by; there are ID, PART, TEXT, STARS"),
+        ("REVIEWS?password=secret", "HEADRACE_IGNITE_USER"),
+        ("?query=DROP TABLE REVIEWS", "Ignite refuses"),
+        ("?query=SELECT 1 AS A) ORDER BY 1; DROP TABLE REVIEWS --", "Ignite refuses"),
+        ("?query=SELECT ID FROM REVIEWS WHERE ID < 0", "has no rows"),
+    ],
+)
+def test_bad_input_is_named(headrace, reviews, tmp_path, path, complaint):
+    done = headrace("prepare", f"ignite-sql://{reviews}/{path}", tmp_path / "out", check=False)
+    assert done.returncode != 0
+    assert complaint in done.stderr
+    assert "secret" not in done.stderr
+    assert not (tmp_path / "out").exists()
+    (count,) = hr.ignite.query("SELECT COUNT(*) AS N FROM REVIEWS", (), reviews)
+    assert count == {"N": ROWS}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """Twice the stars of a row, and the schema of rows."""
+
+    class Twice(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.factor = tf.Variable(2.0)
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.int64, "STARS")])
+        def rows(self, stars):
+            return {"twice": tf.cast(stars, tf.float32) * self.factor}
+
+    folder = tmp_path_factory.mktemp("model")
+    twice = Twice()
+    tf.saved_model.save(twice, str(folder / "model"), signatures=twice.rows)
+    (folder / "schema.toml").write_text(SCHEMA)
+    return folder
+
+
+def test_predictions_are_rows_whoever_writes_them(build, headrace, reviews, model, tmp_path):
+    answers = f"ignite-table://{reviews}/answers"
+    predict = ["predict", model / "model", "--schema", model / "schema.toml", "--to", answers]
+    data = ["--data", f"ignite-sql://{reviews}/REVIEWS?order_by=ID"]
+    # At once, and one after the other.
+    commands = [[build / "bin/headrace", *predict, *data]] * 2
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+    for process in processes:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    written = rows_of(reviews)
+    assert [(row["ID"], row["VALUE"]) for row in written] == sorted(
+        (str(i), 2.0 * (i % 5)) for i in range(ROWS)
+    )
+    assert len({row["MODEL_DIGEST"] for row in written}) == 1
+    done = headrace(*predict, *data, "--json")
+    assert '"records":2000' in done.stdout
+    assert rows_of(reviews) == written
+    assert answers in headrace("lineage", model / "model").stdout
+
+    # A file of the same rows, for a model that says so.
+    (tmp_path / "some.csv").write_text("ID,STARS,TEXT\n7,100,new\n")
+    headrace(*predict, "--data", tmp_path / "some.csv")
+    changed = [row for row in rows_of(reviews) if row not in written]
+    assert [(row["ID"], row["VALUE"]) for row in changed] == [("7", 200.0)]
+
+
+def rows_of(address):
+    return sorted(
+        hr.ignite.query("SELECT * FROM ANSWERS", (), address, page_rows=1000), key=lambda row: row["ID"]
+    )
+
+
+def test_a_table_that_does_not_fit_is_named(headrace, reviews, model):
+    list(hr.ignite.query("CREATE TABLE OTHER (ID VARCHAR PRIMARY KEY, STARS INT)", (), reviews))
+    predict = ["predict", model / "model", "--schema", model / "schema.toml"]
+    data = ["--data", f"ignite-sql://{reviews}/REVIEWS"]
+    done = headrace(*predict, *data, "--to", f"ignite-table://{reviews}/OTHER", check=False)
+    assert done.returncode != 0
+    assert 'table OTHER, as "ID", "VALUE", "MODEL_DIGEST"' in done.stderr
+    for wrong, complaint in [("", "names no table"), ("T?user=ann", "there are schema")]:
+        done = headrace(*predict, *data, "--to", f"ignite-table://{reviews}/{wrong}", check=False)
+        assert complaint in done.stderr
+    done = headrace(*predict, *data, "--to", f"ignite-table://{reviews}/T", "--overwrite", check=False)
+    assert "--overwrite has no use" in done.stderr
