@@ -195,7 +195,8 @@ const Command kGcCommand = {
     .summary = "Remove what killed and stalled processes have left",
     .details =
         "Unfinished writes are not objects, so listings do not show them, but they take up space: multipart "
-        "uploads in S3, hidden .headrace-write-… files in folders. If a write that is still going on is "
+        "uploads in S3, chunks in Ignite, hidden .headrace-write-… files in folders. If a write that is "
+        "still going on is "
         "removed, it fails; so only writes that have not grown for a while are removed.\n"
         "\n"
         "Where URL is the output of headrace prepare, its leftovers go, too: work objects, and parts that no "

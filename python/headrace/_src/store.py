@@ -66,18 +66,25 @@ def store(url: str | os.PathLike[str], **options: Unpack[StoreOptions]) -> Store
     connections.
 
     Args:
-        url: "s3://bucket", "s3://bucket/folder", "file:///folder", "memory://name", or a path. Keys lie below
-            it; the key "" is the object at the URL itself.
+        url: "s3://bucket", "s3://bucket/folder", "file:///folder", "ignite://host:10800/name",
+            "igfs:///folder", "memory://name", or a path. Keys lie below it; the key "" is the object at the
+            URL itself.
         timeout: seconds that a call may last without progress; by default 30.
         endpoint_url: S3 only: the server, for example "https://minio.example:9000".
         access_key_id, secret_access_key: S3 only: keys that replace those of the environment or a profile.
         session_token: S3 only: the token of temporary keys.
         region: S3 only.
-        verify_tls: S3 only: False accepts any certificate.
+        verify_tls: S3, Ignite: False accepts any certificate.
         anonymous: S3 only: True sends no keys, for public buckets, and reads no profile.
-        client_certificate, client_key: S3 only: PEM files of the certificate that is shown to a server that
-            asks for one, and of its key, if that is another file.
-        client_key_password: S3 only: if that key is encrypted.
+        client_certificate, client_key: S3, Ignite: PEM files of the certificate that is shown to a server
+            that asks for one, and of its key, if that is another file.
+        client_key_password: S3, Ignite: if that key is encrypted.
+        username, password: Ignite only: the user, if the cluster asks for one.
+        tls: Ignite only: True, if the nodes speak TLS; not needed beside a file for TLS.
+        ca_file: Ignite only: PEM file of certificate authorities to trust instead of the system's.
+        backups: Ignite only: copies of each chunk besides the first one, if the first write creates the
+            store.
+        discover: Ignite only: False connects to the given addresses only.
 
     Raises:
         InvalidArgumentError: the URL is not valid, or the option does not belong to this kind of store.
