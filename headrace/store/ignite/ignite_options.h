@@ -30,9 +30,8 @@ struct IgnitePlace {
   std::string name;
 };
 
-/// The place of ignite://host:port/name or igfs://host:port/. Reads HEADRACE_IGNITE_USER, _PASSWORD, _TLS,
-/// _CA_FILE, _VERIFY_TLS, _CERTIFICATE_FILE, _KEY_FILE, _KEY_PASSWORD, _BACKUPS and _DISCOVER; for igfs also
-/// IGNITE_HOST or IGFS_HOST, IGNITE_PORT and IGFS_FS_NAME.
+/// The place of ignite://host:port/name or igfs://host:port/. Reads the variables of net/ignite/access.h, and
+/// HEADRACE_IGNITE_BACKUPS; for igfs also IGNITE_HOST or IGFS_HOST, IGNITE_PORT and IGFS_FS_NAME.
 /// \error kInvalidArgument  no address, or a variable that cannot be understood; names it, never a secret
 Result<IgnitePlace> ignite_place_from(const Url& url, const Environment& environment);
 
