@@ -78,7 +78,10 @@ struct OpenRun {
     const Location log = recorder.root().at(concat(kMetricsPrefix, recorder.run_id(), "/", recorder.part()));
     MetricWriterOptions options{.from_step = started.from_step};
     options.journal_folder = concat(metrics_state(environment), "/", recorder.part());
-    return value_of(MetricWriter::open(log, std::move(options), background));
+    auto opened = MetricWriter::open(log, std::move(options), background);
+    if (!opened)
+      static_cast<void>(recorder.finish(opened.error(), {}));  // the record says why it did not run
+    return value_of(std::move(opened));
   }
 
   const Environment environment;

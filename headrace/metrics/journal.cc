@@ -38,14 +38,13 @@ Bytes encode_head(const JournalHead& head) {
   return out;
 }
 
-void write_points(WireWriter& writer, std::span<const MetricPoint> points,
-                  const std::map<std::uint32_t, std::uint32_t>& numbers) {
+void write_points(WireWriter& writer, std::span<const MetricPoint> points, const JournalNumbers& numbers) {
   Bytes metrics;
   Bytes values;
   std::vector<std::int64_t> steps;
   std::vector<std::int64_t> times;
   for (const MetricPoint& point : points) {
-    append_varint(metrics, numbers.at(point.metric));
+    append_varint(metrics, numbers[point.metric]);
     steps.push_back(point.step);
     times.push_back(point.time_us);
     append_little_endian(values, point.value);
@@ -165,17 +164,16 @@ Status Journal::append(std::span<const std::string> names, std::span<const Metri
   do {
     const auto some = points.first(std::min(points.size(), kPointsPerFrame));
     points = points.subspan(some.size());
-    const std::size_t names_before = in_file_.size();
+    const std::uint32_t names_before = in_file_.count();
     Bytes payload;
     WireWriter writer(payload);
     for (const MetricPoint& point : some) {
-      const auto number = static_cast<std::uint32_t>(in_file_.size());
-      if (in_file_.try_emplace(point.metric, number).second) writer.text(1, names[point.metric]);
+      if (in_file_.add(point.metric)) writer.text(1, names[point.metric]);
     }
     write_points(writer, some, in_file_);
     if (is_end && points.empty()) writer.varint(6, 1);
     if (Status written = write_frame(payload); !written) {
-      std::erase_if(in_file_, [&](const auto& name) { return name.second >= names_before; });
+      in_file_.cut(names_before);
       return written;
     }
   } while (!points.empty());
@@ -185,7 +183,7 @@ Status Journal::append(std::span<const std::string> names, std::span<const Metri
 std::uint64_t Journal::end_file() {
   file_.close();
   sizes_[number_] = std::exchange(file_bytes_, 0);
-  in_file_.clear();
+  in_file_.cut(0);
   return number_++;
 }
 

@@ -20,6 +20,30 @@ struct JournalHead {
   std::optional<std::int64_t> from_step{};
 };
 
+/// Numbers of metrics, by the order in which a file names them.
+class JournalNumbers {
+ public:
+  std::uint32_t count() const { return static_cast<std::uint32_t>(named_.size()); }
+  /// True if it is new: then it is the next number.
+  bool add(std::uint32_t metric) {
+    if (metric >= numbers_.size()) numbers_.resize(metric + 1, kNone);
+    if (numbers_[metric] != kNone) return false;
+    numbers_[metric] = count();
+    named_.push_back(metric);
+    return true;
+  }
+  std::uint32_t operator[](std::uint32_t metric) const { return numbers_[metric]; }
+  /// Forgets those from that number on.
+  void cut(std::uint32_t count) {
+    for (; named_.size() > count; named_.pop_back()) numbers_[named_.back()] = kNone;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffff'ffff;
+  std::vector<std::uint32_t> numbers_;  // by metric
+  std::vector<std::uint32_t> named_;    // metrics by their number
+};
+
 /// The files of one writer: one for each segment, in a folder with a lock that is held as long as this lives.
 /// Not thread-safe.
 class Journal {
@@ -60,8 +84,8 @@ class Journal {
   std::uint64_t number_ = 0;
   std::uint64_t file_bytes_ = 0;
   std::uint64_t held_bytes_ = 0;
-  std::map<std::uint64_t, std::uint64_t> sizes_;    // of ended files, by number
-  std::map<std::uint32_t, std::uint32_t> in_file_;  // number of a name → its number in the file
+  std::map<std::uint64_t, std::uint64_t> sizes_;  // of ended files, by number
+  JournalNumbers in_file_;
 };
 
 /// The content of a file, up to the first frame that is cut off or damaged.

@@ -106,11 +106,10 @@ void MetricWriter::order_journal(Clock::time_point time) {
 Status MetricWriter::write_journal(bool is_end) {
   const std::scoped_lock journaling(journaling_);
   std::vector<MetricPoint> points;
-  std::vector<std::string> names;
   {
     const std::scoped_lock lock(mutex_);
     points.swap(points_);
-    names = names_;
+    for (std::size_t i = journal_names_.size(); i < names_.size(); ++i) journal_names_.push_back(names_[i]);
     is_journal_ordered_ = false;
   }
   if (points.empty() && !is_end) return {};
@@ -122,7 +121,7 @@ Status MetricWriter::write_journal(bool is_end) {
                         " bytes that the store has not taken: ", points.size(), " points are dropped")};
   }
   if (journal_.file_bytes() == 0) file_began_ = options_.now();
-  if (Status written = journal_.append(names, points, is_end); !written) {
+  if (Status written = journal_.append(journal_names_, points, is_end); !written) {
     const std::scoped_lock lock(mutex_);
     dropped_ += points.size();
     return std::move(written).error().in(concat(points.size(), " points are dropped"));

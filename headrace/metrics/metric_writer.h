@@ -108,6 +108,7 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
 
   mutable std::mutex journaling_;
   Journal journal_;
+  std::vector<std::string> journal_names_;  // a copy of names_, so that a journal's write holds up nobody
   Clock::time_point file_began_{};
   std::deque<std::uint64_t> ended_;  // numbers of files that wait for the store
   bool is_upload_ordered_ = false;
