@@ -120,17 +120,24 @@ std::string journal_path(const std::string& folder, std::uint64_t number) {
   return concat(folder, '/', digits);
 }
 
+// The folder gets its name once it is locked, so that nobody takes it for one that a killed writer has left.
 Result<Journal> Journal::create(std::string folder, JournalHead head) {
+  const fs::path named = folder;
+  const fs::path unlocked = named.parent_path() / ("." + named.filename().string());
   std::error_code failure;
-  fs::create_directories(fs::path(folder).parent_path(), failure);
-  if (failure) return cannot("making the folders above", folder, failure.value());
-  if (!fs::create_directory(folder, failure)) {
-    if (failure) return cannot("making", folder, failure.value());
-    return Error{Code::kAlreadyExists, concat(folder, " is another writer's journal")};
-  }
-  fs::permissions(folder, fs::perms::owner_all, failure);
-  FileDescriptor lock = open_locked(concat(folder, '/', kLockName), O_RDWR | O_CREAT);
+  fs::create_directories(unlocked, failure);
+  if (failure) return cannot("making", folder, failure.value());
+  fs::permissions(unlocked, fs::perms::owner_all, failure);
+  FileDescriptor lock = open_locked((unlocked / kLockName).string(), O_RDWR | O_CREAT);
   if (!lock.is_open()) return cannot("locking", folder, errno);
+  fs::rename(unlocked, named, failure);
+  if (failure) {
+    const bool is_there = fs::exists(named);
+    std::error_code ignored;
+    fs::remove_all(unlocked, ignored);
+    if (is_there) return Error{Code::kAlreadyExists, concat(folder, " is another writer's journal")};
+    return cannot("making", folder, failure.value());
+  }
   return Journal(std::move(folder), std::move(head), std::move(lock));
 }
 
@@ -231,6 +238,7 @@ std::vector<LeftJournal> left_journals(const std::string& state) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(state, ignored)) {
     const std::string folder = entry.path().string();
+    if (entry.path().filename().string().starts_with('.')) continue;  // not locked yet
     FileDescriptor lock = open_locked(concat(folder, '/', kLockName), O_RDWR);
     if (!lock.is_open()) continue;
     LeftJournal journal{.folder = folder, .lock = std::move(lock), .numbers = {}};

@@ -144,6 +144,31 @@ TEST_F(MetricWriterTest, AJournalOfALivingWriterIsLeftAlone) {
   EXPECT_THAT(recover(), IsEmpty());
 }
 
+TEST_F(MetricWriterTest, AJournalHasOneWriter) {
+  const auto writer = open("a");
+  const auto second = MetricWriter::open(log("a"), {.journal_folder = concat(state(), "/a")}, background);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kAlreadyExists);
+  writer->log(*writer->metric("loss"), 1, 1);
+  ASSERT_TRUE(writer->close(seconds(10)));
+  EXPECT_THAT(values("a", "loss"), ElementsAre(1));
+}
+
+TEST_F(MetricWriterTest, AJournalThatIsRecoveredWhileOthersBeginIsNotTaken) {
+  std::atomic<bool> is_done = false;
+  std::jthread recovers([&] {
+    while (!is_done) recover();
+  });
+  for (int i = 0; i < 200; ++i) {
+    const auto writer = open(concat("part-", i));
+    writer->log(*writer->metric("loss"), 1, i);
+    ASSERT_TRUE(writer->close(seconds(10)));
+  }
+  is_done = true;
+  recovers.join();
+  for (int i = 0; i < 200; ++i) ASSERT_THAT(values(concat("part-", i), "loss"), ElementsAre(i));
+}
+
 TEST_F(MetricWriterTest, AnOutageLosesNothing) {
   const auto writer = open("a");
   const std::uint32_t loss = *writer->metric("loss");

@@ -127,8 +127,7 @@ def kill_after(process, lines) -> int:
 def test_ranks_that_are_killed_lose_nothing_that_was_acknowledged(headrace, s3_url, state):
     loggers = [start_logger(s3_url, rank, 4) for rank in range(4)]
     steps = [kill_after(process, 3 + 5 * rank) for rank, process in enumerate(loggers)]
-    recovered = json.loads(headrace("runs", "recover", "--json").stdout)["recovered"]
-    assert len(recovered) == 4
+    headrace("runs", "recover")  # unless a rank that started later has done it
     headrace("runs", "metrics", s3_url, "killed", "--verify")
     read = points(headrace, s3_url, "killed", "loss")
     for rank, last in enumerate(steps):

@@ -63,11 +63,12 @@ class WarmTracer:
         self.interpreter.chmod(0o755)
         self._python = python
         self._stop, self._alive = os.pipe()
-        threading.Thread(target=self._start_when_wanted, daemon=True).start()
+        self._starter = threading.Thread(target=self._start_when_wanted, daemon=True)
+        self._starter.start()
 
     def _start_when_wanted(self) -> None:
         wanted, _, _ = select.select([self._listening, self._stop], [], [])
-        if self._listening not in wanted:
+        if self._stop in wanted:
             return
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         subprocess.Popen(
@@ -81,6 +82,7 @@ class WarmTracer:
 
     def close(self) -> None:
         os.close(self._alive)
+        self._starter.join()
         self._listening.close()
 
 
