@@ -6,6 +6,15 @@
 
 #include "headrace/base/text.h"
 
+// Hooks that libzstd calls where a program defines them (its lib/common/zstd_trace.h); 0: nothing is traced.
+// They are defined here so that libraries with Headrace in them want no such symbol from their process.
+extern "C" {
+unsigned long long ZSTD_trace_compress_begin(const ZSTD_CCtx* /*context*/) { return 0; }
+void ZSTD_trace_compress_end(unsigned long long /*trace*/, const void* /*facts*/) {}
+unsigned long long ZSTD_trace_decompress_begin(const ZSTD_DCtx* /*context*/) { return 0; }
+void ZSTD_trace_decompress_end(unsigned long long /*trace*/, const void* /*facts*/) {}
+}
+
 namespace headrace {
 
 namespace {

@@ -80,8 +80,8 @@ def send(port: int, data: bytes, ends_sending: bool = False) -> bytes:
             connection.sendall(data)
             if ends_sending:
                 connection.shutdown(socket.SHUT_WR)
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # the server has answered, and reads no more
+        except OSError:
+            pass  # the server has answered, and reads no more; its end of the connection may be gone
         return read_all(connection)
 
 

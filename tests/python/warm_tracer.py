@@ -35,7 +35,7 @@ INTERPRETER = """#!/usr/bin/python3 -IS
 import json, os, socket, sys
 if sys.argv[1:3] == ["-m", "headrace._src.trace"] and "--probe" not in sys.argv:
     request = dict(arguments=sys.argv[3:], environment=dict(os.environ))
-    request |= dict(folder=os.getcwd(), group=os.getpgrp())
+    request |= dict(folder=os.getcwd(), group=os.getpgrp(), session=os.getsid(0))
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as tracer:
             tracer.connect({address!r})
@@ -86,12 +86,15 @@ class WarmTracer:
         self._listening.close()
 
 
-def fits(environment: dict[str, str]) -> bool:
+def fits(request: dict) -> bool:
+    """Whether a fork of this process can become it: only then may it join the process group."""
+
     def started_with(variables) -> dict[str, str]:
         names = (name for name in variables if name.startswith(READ_AT_START))
         return {name: variables[name] for name in names if name not in OF_NO_EFFECT}
 
-    return started_with(environment) == started_with(os.environ)
+    same_variables = started_with(request["environment"]) == started_with(os.environ)
+    return same_variables and request["session"] == os.getsid(0)
 
 
 def become(request: dict, streams: list[int]) -> None:
@@ -112,7 +115,7 @@ def keep(connection: socket.socket) -> bool:
     """Forks the process that traces, and sends its status. True in that process: then it has become it."""
     data, streams, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 3)
     request = json.loads(data)
-    if len(streams) != 3 or not fits(request["environment"]):
+    if len(streams) != 3 or not fits(request):
         return False
     child = os.fork()
     if child == 0:
