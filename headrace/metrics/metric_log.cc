@@ -101,9 +101,11 @@ Result<std::vector<StoredSegment>> covering_segments(std::vector<StoredSegment> 
 
 Result<MetricLog> MetricLog::open(Location log, const CallOptions& call) {
   auto opened = open_once(log, call);
-  // Segments that were compacted meanwhile may be removed.
-  for (int i = 0; i < kListedAgain && !opened && opened.error().code == Code::kNotFound; ++i)
+  // Segments that were compacted meanwhile are removed, some of them between two pages of the listing.
+  for (int i = 0; i < kListedAgain && !opened; ++i) {
+    if (opened.error().code != Code::kNotFound && opened.error().code != Code::kDataLoss) break;
     opened = open_once(log, call);
+  }
   return opened;
 }
 
