@@ -31,7 +31,7 @@
 #include "headrace/record/ignite_example.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/stream/ignite/cache_dataset.h"
-#include "headrace/stream/ignite/partition_rows.h"
+#include "headrace/stream/ignite/local_partitions.h"
 #include "headrace/stream/ignite/streamed_rows.h"
 
 namespace headrace::python {
@@ -216,7 +216,7 @@ class EntryBatch {
     bytes_ += key.size() + value.size();
     objects_.push_back(std::move(key));
     objects_.push_back(std::move(value));
-    if (bytes_ >= kBatchBytes || objects_.size() >= 2 * kBatchEntries) put();
+    if (bytes_ >= ignite::kBytesPerRequest || objects_.size() >= 2 * ignite::kKeysPerRequest) put();
   }
 
   void put() {
@@ -229,9 +229,6 @@ class EntryBatch {
   }
 
  private:
-  static constexpr std::size_t kBatchBytes = 1 << 20;
-  static constexpr std::size_t kBatchEntries = 1000;
-
   ignite::Cache& cache_;
   std::vector<Bytes> objects_;
   std::size_t bytes_ = 0;

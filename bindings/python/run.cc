@@ -47,72 +47,82 @@ struct Started {
 
 // A run of a program of the user's, with its metrics.
 struct OpenRun {
-  explicit OpenRun(const Started& started)
-      : environment(Environment::capture()),
-        stores(stores_of(started.root)),
-        recorder(start_record(*stores, started)),
-        writer(open_writer(started)) {
-    check(recorder.add_series(
-        {.name = "metrics", .url = recorded_url(writer->location()), .kind = "metric_segments"}));
-    // Meanwhile, numbers that earlier processes of this machine have left go to their places.
-    background.add([state = metrics_state(environment), stores = stores, stop = ends.get_token()] {
-      recover_metrics(state, [&](const std::string& url) { return stores->open(url); }, {.stop = stop});
-    });
-  }
+  explicit OpenRun(RunRecorder started) : recorder(std::move(started)) {}
   ~OpenRun() { ends.request_stop(); }
   OpenRun(const OpenRun&) = delete;
 
-  static RunRecorder start_record(StoreRegistry& stores, const Started& started) {
-    RunStart start{.command = "log", .command_line = started.command_line, .parameters = started.parameters};
-    start.versions = started.versions;
-    RecorderOptions options{.root_url = started.root, .run_id = started.run_id};
-    options.rank = started.rank;
-    options.ranks = started.ranks;
-    options.has_output = false;
-    options.continues_earlier = false;
-    const Location root = value_of(stores.open(started.root));
-    return value_of(RunRecorder::start(stores, root, std::move(start), options));
-  }
-
-  std::shared_ptr<MetricWriter> open_writer(const Started& started) {
-    const Location log = recorder.root().at(concat(kMetricsPrefix, recorder.run_id(), "/", recorder.part()));
-    MetricWriterOptions options{.from_step = started.from_step};
-    options.journal_folder = concat(metrics_state(environment), "/", recorder.part());
-    auto opened = MetricWriter::open(log, std::move(options), background);
-    if (!opened)
-      static_cast<void>(recorder.finish(opened.error(), {}));  // the record says why it did not run
-    return value_of(std::move(opened));
-  }
-
-  const Environment environment;
   std::stop_source ends;
-  std::shared_ptr<StoreRegistry> stores;
   RunRecorder recorder;
   Background background{3};
   std::shared_ptr<MetricWriter> writer;  // first to go
 };
+
+Result<RunRecorder> start_record(StoreRegistry& stores, const Started& started, const CallOptions& call) {
+  RunStart start{.command = "log", .command_line = started.command_line, .parameters = started.parameters};
+  start.versions = started.versions;
+  RecorderOptions options{.root_url = started.root, .run_id = started.run_id};
+  options.rank = started.rank;
+  options.ranks = started.ranks;
+  options.has_output = false;
+  options.continues_earlier = false;
+  options.call = call;
+  HEADRACE_TRY(const Location root, stores.open(started.root));
+  return RunRecorder::start(stores, root, std::move(start), options);
+}
+
+Status open_writer(OpenRun& run, const Started& started, const std::string& state) {
+  const RunRecorder& recorder = run.recorder;
+  const Location log = recorder.root().at(concat(kMetricsPrefix, recorder.run_id(), "/", recorder.part()));
+  MetricWriterOptions options{.journal_folder = concat(state, "/", recorder.part()),
+                              .from_step = started.from_step};
+  HEADRACE_TRY(run.writer, MetricWriter::open(log, std::move(options), run.background));
+  return run.recorder.add_series({.name = "metrics", .url = recorded_url(log), .kind = "metric_segments"});
+}
+
+Result<std::unique_ptr<OpenRun>> open_run(const std::shared_ptr<StoreRegistry>& stores,
+                                          const Started& started, const std::string& state,
+                                          const std::stop_token& stop) {
+  HEADRACE_TRY(RunRecorder recorder, start_record(*stores, started, {.stop = stop}));
+  auto run = std::make_unique<OpenRun>(std::move(recorder));
+  // The record says why it did not run.
+  if (const Status opened = open_writer(*run, started, state); !opened)
+    return run->recorder.finish(opened, {}).error();
+  // Meanwhile, numbers that earlier processes of this machine have left go to their places.
+  run->background.add([stores, state, ends = run->ends.get_token()] {
+    recover_metrics(state, [&](const std::string& url) { return stores->open(url); }, {.stop = ends});
+  });
+  return run;
+}
+
+// REQUIRES: the GIL, which is given back while the store is asked
+std::unique_ptr<OpenRun> opened_run(const Started& started) {
+  const std::string state = metrics_state(Environment::capture());
+  const std::shared_ptr<StoreRegistry> stores = stores_of(started.root);
+  return value_of(
+      run_interruptibly([&](const std::stop_token& stop) { return open_run(stores, started, state, stop); }));
+}
 
 class PythonRun {
  public:
   PythonRun(const std::string& root, const std::string& run_id, std::map<std::string, std::string> parameters,
             std::map<std::string, std::string> versions, std::vector<std::string> command_line,
             std::uint64_t rank, std::uint64_t ranks, std::optional<std::int64_t> from_step)
-      : open_("this run", Started{.root = root,
-                                  .run_id = run_id,
-                                  .parameters = std::move(parameters),
-                                  .versions = std::move(versions),
-                                  .command_line = std::move(command_line),
-                                  .rank = rank,
-                                  .ranks = ranks,
-                                  .from_step = from_step}) {}
+      : open_("this run", opened_run({.root = root,
+                                      .run_id = run_id,
+                                      .parameters = std::move(parameters),
+                                      .versions = std::move(versions),
+                                      .command_line = std::move(command_line),
+                                      .rank = rank,
+                                      .ranks = ranks,
+                                      .from_step = from_step})) {}
 
-  std::string id() const { return open_.anywhere().recorder.run_id(); }
-  std::string root() const { return recorded_url(open_.anywhere().recorder.root()); }
-  std::vector<std::string> remarks() const { return open_.anywhere().recorder.remarks(); }
+  std::string id() const { return open_.anywhere()->recorder.run_id(); }
+  std::string root() const { return recorded_url(open_.anywhere()->recorder.root()); }
+  std::vector<std::string> remarks() const { return open_.anywhere()->recorder.remarks(); }
 
   // The one that programs call most: it keeps the GIL. `numbers`: names → floats, ints or bools.
   void log(const nb::dict& numbers, std::int64_t step) {
-    MetricWriter& writer = *open_.here().writer;
+    MetricWriter& writer = *open_.here()->writer;
     row_.clear();
     PyObject* name = nullptr;
     PyObject* number = nullptr;
@@ -131,7 +141,7 @@ class PythonRun {
   }
 
   void flush() {
-    OpenRun& open = open_.here();
+    OpenRun& open = *open_.here();
     check(run_interruptibly([&](const std::stop_token&) { return open.writer->flush(); }));
   }
 
@@ -144,19 +154,19 @@ class PythonRun {
   }
 
   std::map<std::string, std::uint64_t> counts() const {
-    const MetricWriter::Counts counts = open_.here().writer->counts();
+    const MetricWriter::Counts counts = open_.here()->writer->counts();
     return {
         {"dropped", counts.dropped}, {"waiting_bytes", counts.waiting_bytes}, {"segments", counts.segments}};
   }
 
   void add_input(const std::string& name, const std::string& url) {
-    OpenRun& open = open_.here();
+    OpenRun& open = *open_.here();
     const Location location = open_location(url);
     check(run_interruptibly([&](const std::stop_token&) { return open.recorder.add_input(name, location); }));
   }
 
   void add_output(const std::string& name, const std::string& url) {
-    OpenRun& open = open_.here();
+    OpenRun& open = *open_.here();
     const Location location = open_location(url);
     check(
         run_interruptibly([&](const std::stop_token&) { return open.recorder.add_output(name, location); }));
@@ -167,7 +177,7 @@ class PythonRun {
   /// error is raised.
   void finish(const std::string& error, bool is_stopped, std::map<std::string, double> metrics,
               double within_s) {
-    OpenRun& open = open_.here();
+    OpenRun& open = *open_.here();
     const auto within = std::chrono::milliseconds(static_cast<std::int64_t>(within_s * 1000));
     check(run_interruptibly([&](const std::stop_token&) -> Status {
       const Status closed = open.writer->close(within);
@@ -196,7 +206,7 @@ class PythonRun {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
-  const OfProcess<OpenRun> open_;
+  const OfProcess<std::unique_ptr<OpenRun>> open_;
   // The GIL guards them.
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> numbers_;
   std::vector<MetricWriter::Value> row_;

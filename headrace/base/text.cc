@@ -78,6 +78,14 @@ std::string to_lower(std::string_view text) {
   return out;
 }
 
+std::string to_upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
 std::string zero_padded(std::uint64_t number, int width) {
   std::string digits = concat(number);
   if (digits.size() < static_cast<std::size_t>(width)) digits.insert(0, width - digits.size(), '0');

@@ -41,6 +41,7 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 std::string_view trim(std::string_view text);
 /// ASCII only.
 std::string to_lower(std::string_view text);
+std::string to_upper(std::string_view text);
 /// `number` in decimal, padded with zeros to at least `width` digits.
 std::string zero_padded(std::uint64_t number, int width);
 /// Lower-case hexadecimal, most significant digit first, always 16 digits (8 for a CRC).

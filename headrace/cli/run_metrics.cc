@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kSeriesKind = "metric_segments";
 constexpr std::size_t kPlotColumns = 40;
+constexpr std::uint64_t kPlottedPoints = 1'000'000;  // a metric with more has no plot: it would be read whole
 
 constexpr Positional kMetricsPositionals[] = {
     {.name = "URL", .sentence = "The folder that holds the record of the run, or its output."},
@@ -121,7 +122,10 @@ Status print_table(CommandContext& context, const RunMetrics& metrics,
   std::vector<std::array<std::string, 7>> rows = {
       {"metric", "points", "step", "last", "minimum", "maximum", ""}};
   for (const MetricSummary& metric : summaries) {
-    HEADRACE_TRY(const MetricSeries series, metrics.read(metric.name, metric.rank));
+    MetricSeries series;
+    if (metric.points <= kPlottedPoints) {
+      HEADRACE_TRY(series, metrics.read(metric.name, metric.rank));
+    }
     const std::string name = context.console.name(metric.name);
     rows.push_back({metric.rank == 0 ? name : concat(name, " (rank ", metric.rank, ")"),
                     concat(metric.points), concat(metric.last_step), shown(metric.last),

@@ -13,8 +13,6 @@ namespace headrace {
 
 namespace {
 
-constexpr std::uint64_t kMostSegmentReadBytes = std::uint64_t{1} << 30;
-
 std::uint64_t points_in(const SegmentFooter& footer) {
   std::uint64_t points = 0;
   for (const SegmentColumn& column : footer.columns) points += footer.axes[column.axis].points;
@@ -55,7 +53,7 @@ Result<Bytes> compacted_segment(const Location& log, std::span<const SegmentWith
   Gathered gathered;
   for (const SegmentWithFooter& segment : group) {
     HEADRACE_TRY(const ReadObject object,
-                 read_object(*log.store, segment.stored.key, kMostSegmentReadBytes, call));
+                 read_object(*log.store, segment.stored.key, kSegmentLimitBytes, call));
     if (Status added = gathered.add(object.data, segment.footer); !added)
       return std::move(added).error().in(log.store->describe(segment.stored.key));
     const Bytes& last = segment.footer.head.last_digest;
@@ -86,6 +84,9 @@ Result<Compacted> compact_log(const Location& log, const CallOptions& call) {
   HEADRACE_TRY(const MetricLog opened, MetricLog::open(log, call));
   const std::span<const SegmentWithFooter> all = opened.segments();
   Compacted done;
+  // Left by a compaction that was killed or stalled.
+  if (!opened.covered().empty()) HEADRACE_CHECK(log.store->remove_many(opened.covered(), call));
+  done.removed = opened.covered().size();
   for (std::size_t begin = 0; begin < all.size();) {
     std::size_t end = begin + 1;
     std::uint64_t points = points_in(all[begin].footer);

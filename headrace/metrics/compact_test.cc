@@ -98,6 +98,20 @@ TEST_F(CompactTest, AKillBeforeTheRemovalCountsNothingTwice) {
   write_segments(4, 1);
   ASSERT_TRUE(compact_log(log, {}));
   EXPECT_EQ(read("even").steps, (std::vector<std::int64_t>{0, 2, 4}));
+  EXPECT_THAT(names(), ElementsAre("000000-000004"));
+}
+
+TEST_F(CompactTest, OneThatWasStalledLeavesNothingForLong) {
+  write_segments(0, 4);
+  write_segments(4, 4);
+  ASSERT_TRUE(compact_log(log, {}));
+  // It had read the first segments, went on, and wrote what it had of them.
+  const std::vector<MetricPoint> points = {{0, 0, 0, 0.5}};
+  const Bytes stalled = encode_segment({.first = 0, .last = 3}, std::vector<std::string>{"loss"}, points);
+  ASSERT_TRUE(store->write(log.at("000000-000003").key, stalled, {}));
+  EXPECT_EQ(read("even").steps, (std::vector<std::int64_t>{0, 2, 4, 6}));
+  ASSERT_TRUE(compact_log(log, {}));
+  EXPECT_THAT(names(), ElementsAre("000000-000007"));
 }
 
 TEST_F(CompactTest, SeveralAtOnceAndReadersMeanwhile) {

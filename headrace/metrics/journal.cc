@@ -115,9 +115,7 @@ bool ends_in_frame(BytesView data) {
 }  // namespace
 
 std::string journal_path(const std::string& folder, std::uint64_t number) {
-  std::string digits = concat(number);
-  digits.insert(0, digits.size() < 6 ? 6 - digits.size() : 0, '0');
-  return concat(folder, '/', digits);
+  return concat(folder, '/', segment_name(number, number));
 }
 
 // The folder gets its name once it is locked, so that nobody takes it for one that a killed writer has left.

@@ -11,25 +11,12 @@ namespace headrace {
 
 namespace {
 
-constexpr std::size_t kNumberDigits = 6;
 constexpr int kListedAgain = 3;
 constexpr int kFootersAtOnce = 16;
-constexpr std::uint64_t kMostSegmentBytes = std::uint64_t{1} << 31;
-
-std::string digits(std::uint64_t number) {
-  std::string text = concat(number);
-  text.insert(0, text.size() < kNumberDigits ? kNumberDigits - text.size() : 0, '0');
-  return text;
-}
-
-std::optional<std::uint64_t> parse_digits(std::string_view text) {
-  const auto number = parse_number<std::uint64_t>(text);
-  return number && digits(*number) == text ? number : std::nullopt;
-}
 
 Result<Bytes> read_range(const Location& log, const StoredSegment& segment, std::uint64_t offset,
                          std::uint64_t size, const CallOptions& call) {
-  if (size > kMostSegmentBytes)
+  if (size > kSegmentLimitBytes)
     return Error{Code::kDataLoss, concat(log.store->describe(segment.key), ": a range of ", size, " bytes")};
   Bytes bytes(size);
   ReadOptions options{.offset_bytes = offset};
@@ -68,35 +55,28 @@ Status verify_segment(const Bytes& segment, const SegmentFooter& footer) {
 
 }  // namespace
 
-std::string segment_name(std::uint64_t first, std::uint64_t last) {
-  return first == last ? digits(first) : concat(digits(first), '-', digits(last));
-}
-
-std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_segment_name(std::string_view name) {
-  const std::size_t dash = name.find('-');
-  const auto first = parse_digits(name.substr(0, dash));
-  if (!first) return std::nullopt;
-  if (dash == std::string_view::npos) return std::pair(*first, *first);
-  const auto last = parse_digits(name.substr(dash + 1));
-  if (!last || *last <= *first) return std::nullopt;
-  return std::pair(*first, *last);
-}
-
-Result<std::vector<StoredSegment>> covering_segments(std::vector<StoredSegment> all, std::string_view log) {
+Result<CoveringSegments> covering_segments(std::vector<StoredSegment> all, std::string_view log) {
   std::sort(all.begin(), all.end(), [](const StoredSegment& a, const StoredSegment& b) {
     return std::pair(a.first, b.last) < std::pair(b.first, a.last);
   });
-  std::vector<StoredSegment> chosen;
+  CoveringSegments result;
   std::uint64_t next = 0;
   for (StoredSegment& segment : all) {
     if (segment.first > next)
       return Error{Code::kDataLoss,
-                   concat(log, ": segment ", digits(next), " is missing; there are later ones")};
-    if (segment.first < next) continue;  // covered
+                   concat(log, ": segment ", segment_name(next, next), " is missing; there are later ones")};
+    if (segment.first < next) {
+      if (segment.last >= next) {
+        return Error{Code::kDataLoss, concat(log, ": segment ", segment_name(segment.first, segment.last),
+                                             " holds a part of the one before it")};
+      }
+      result.covered.push_back(std::move(segment.key));
+      continue;
+    }
     next = segment.last + 1;
-    chosen.push_back(std::move(segment));
+    result.chosen.push_back(std::move(segment));
   }
-  return chosen;
+  return result;
 }
 
 Result<MetricLog> MetricLog::open(Location log, const CallOptions& call) {
@@ -119,7 +99,8 @@ Result<MetricLog> MetricLog::open_once(const Location& log, const CallOptions& c
       all.push_back({range->first, range->second, object.key, object.size_bytes});
     return true;
   }));
-  HEADRACE_TRY(std::vector<StoredSegment> stored, covering_segments(std::move(all), log.describe()));
+  HEADRACE_TRY(CoveringSegments covering, covering_segments(std::move(all), log.describe()));
+  std::vector<StoredSegment>& stored = covering.chosen;
   std::vector<SegmentWithFooter> segments(stored.size());
   HEADRACE_CHECK(parallel_for(kFootersAtOnce, stored.size(), [&](std::size_t i) -> Status {
     auto footer = read_footer(reader_of(log, stored[i], call), stored[i].size_bytes);
@@ -131,7 +112,7 @@ Result<MetricLog> MetricLog::open_once(const Location& log, const CallOptions& c
     segments[i] = {std::move(stored[i]), std::move(*footer)};
     return {};
   }));
-  return MetricLog(log, std::move(segments), call);
+  return MetricLog(log, std::move(segments), std::move(covering.covered), call);
 }
 
 ReadSegment MetricLog::reader(const StoredSegment& segment) const { return reader_of(log_, segment, call_); }
@@ -180,7 +161,7 @@ Status MetricLog::verify() const {
   for (const SegmentWithFooter& segment : segments_) {
     const std::string place = log_.store->describe(segment.stored.key);
     HEADRACE_TRY(const ReadObject object,
-                 read_object(*log_.store, segment.stored.key, kMostSegmentBytes, call_));
+                 read_object(*log_.store, segment.stored.key, kSegmentLimitBytes, call_));
     if (Status whole = verify_segment(object.data, segment.footer); !whole)
       return std::move(whole).error().in(place);
     const SegmentHead& head = segment.footer.head;

@@ -17,10 +17,6 @@ namespace headrace {
 /// Where metrics lie below a tracking root: `<run>/<part>/<segment>` follows.
 inline constexpr std::string_view kMetricsPrefix = "_headrace/metrics/";
 
-/// "000003", or "000003-000017" of a compacted one.
-std::string segment_name(std::uint64_t first, std::uint64_t last);
-std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_segment_name(std::string_view name);
-
 struct StoredSegment {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -28,10 +24,13 @@ struct StoredSegment {
   std::uint64_t size_bytes = 0;
 };
 
-/// The segments that hold each number once, in order: the largest ranges, of all that are there. The first is
-/// segment 0.
+struct CoveringSegments {
+  std::vector<StoredSegment> chosen;  // hold each number once, in order, from 0 on
+  std::vector<std::string> covered;   // keys of the others, which a compacted one stands for
+};
+/// Of all that are there, those with the largest ranges.
 /// \error kDataLoss  a number is missing; names it
-Result<std::vector<StoredSegment>> covering_segments(std::vector<StoredSegment> all, std::string_view log);
+Result<CoveringSegments> covering_segments(std::vector<StoredSegment> all, std::string_view log);
 
 struct SegmentWithFooter {
   StoredSegment stored;
@@ -53,6 +52,8 @@ class MetricLog {
   static Result<MetricLog> open(Location log, const CallOptions& call);
 
   const std::vector<SegmentWithFooter>& segments() const { return segments_; }
+  /// Keys of segments that a compaction has left behind.
+  const std::vector<std::string>& covered() const { return covered_; }
   /// The writer was closed: no segment follows.
   bool is_ended() const { return !segments_.empty() && segments_.back().footer.head.is_end; }
   std::optional<std::int64_t> from_step() const;
@@ -66,8 +67,12 @@ class MetricLog {
   Status verify() const;
 
  private:
-  MetricLog(Location log, std::vector<SegmentWithFooter> segments, CallOptions call)
-      : log_(std::move(log)), segments_(std::move(segments)), call_(std::move(call)) {}
+  MetricLog(Location log, std::vector<SegmentWithFooter> segments, std::vector<std::string> covered,
+            CallOptions call)
+      : log_(std::move(log)),
+        segments_(std::move(segments)),
+        covered_(std::move(covered)),
+        call_(std::move(call)) {}
   Result<MetricSeries> read_once(std::string_view name, std::optional<std::int64_t> first,
                                  std::optional<std::int64_t> end) const;
   static Result<MetricLog> open_once(const Location& log, const CallOptions& call);
@@ -75,6 +80,7 @@ class MetricLog {
 
   Location log_;
   std::vector<SegmentWithFooter> segments_;
+  std::vector<std::string> covered_;
   CallOptions call_;
 };
 

@@ -13,11 +13,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kCloseRetry{100};
 constexpr std::uint64_t kMostSegmentsLeft = 8;
-constexpr std::uint64_t kMostReadSegmentBytes = std::uint64_t{1} << 30;
 
 /// Why the segment that has the number is not this one; success if it is.
 Result<Bytes> check_is_same(const JournalFile& file, const Location& segment, const CallOptions& call) {
-  HEADRACE_TRY(const ReadObject found, read_object(*segment.store, segment.key, kMostReadSegmentBytes, call));
+  HEADRACE_TRY(const ReadObject found, read_object(*segment.store, segment.key, kSegmentLimitBytes, call));
   HEADRACE_TRY(const SegmentFooter footer, read_footer(read_from(found.data), found.data.size()));
   if (footer.head.points_digest == file.digest) return sha256(found.data);
   return Error{Code::kFailedPrecondition,

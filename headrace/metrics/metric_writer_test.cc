@@ -327,7 +327,7 @@ TEST(CoveringSegments, TheLargestRangeWins) {
     auto covering = covering_segments(std::move(all), "log");
     std::vector<std::string> names;
     if (!covering) return std::vector<std::string>{covering.error().message};
-    for (const StoredSegment& each : *covering) names.push_back(each.key);
+    for (const StoredSegment& each : covering->chosen) names.push_back(each.key);
     return names;
   };
   EXPECT_THAT(keys({segment(0, 0), segment(1, 1), segment(2, 2)}), ElementsAre("000000", "000001", "000002"));
@@ -336,6 +336,7 @@ TEST(CoveringSegments, TheLargestRangeWins) {
   EXPECT_THAT(keys({segment(0, 1), segment(0, 3), segment(3, 3), segment(4, 4)}),
               ElementsAre("000000-000003", "000004"));
   EXPECT_THAT(keys({segment(0, 0), segment(2, 2)}), ElementsAre(HasSubstr("segment 000001 is missing")));
+  EXPECT_THAT(keys({segment(0, 1), segment(1, 2)}), ElementsAre(HasSubstr("holds a part of the one before")));
   EXPECT_EQ(parse_segment_name("000001-000000"), std::nullopt);
   EXPECT_EQ(parse_segment_name("1"), std::nullopt);
   EXPECT_EQ(parse_segment_name("1000000"), std::pair(1'000'000UL, 1'000'000UL));

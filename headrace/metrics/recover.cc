@@ -11,13 +11,11 @@ namespace headrace {
 
 namespace {
 
-constexpr std::uint64_t kMostRecoveredBytes = std::uint64_t{1} << 30;
-
 /// Digest of the segment before `number`; empty for the first.
 Result<Bytes> digest_before(const Location& log, std::uint64_t number, const CallOptions& call) {
   if (number == 0) return Bytes();
   const Location before = log.at(segment_name(number - 1, number - 1));
-  auto object = read_object(*before.store, before.key, kMostRecoveredBytes, call);
+  auto object = read_object(*before.store, before.key, kSegmentLimitBytes, call);
   if (object) return sha256(object->data);
   if (object.error().code != Code::kNotFound) return std::move(object).error();
   HEADRACE_TRY(const MetricLog compacted, MetricLog::open(log, call));

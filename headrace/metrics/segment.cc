@@ -22,6 +22,15 @@ constexpr std::size_t kMostIntegerBytes = 10;
 constexpr std::size_t kDigestBytes = 32;
 constexpr std::size_t kMostLevels = 8;
 
+constexpr int kNumberDigits = 6;
+
+std::string digits(std::uint64_t number) { return zero_padded(number, kNumberDigits); }
+
+std::optional<std::uint64_t> parse_digits(std::string_view text) {
+  const auto number = parse_number<std::uint64_t>(text);
+  return number && digits(*number) == text ? number : std::nullopt;
+}
+
 // One metric's points, until there are too many for one axis.
 struct Series {
   std::uint32_t metric = 0;
@@ -331,6 +340,20 @@ Result<std::vector<Extremes>> read_level(const ReadSegment& read, const SegmentF
   std::vector<Extremes> pairs(count);
   for (std::size_t i = 0; i < count; ++i) pairs[i] = {minima[i], maxima[i]};
   return pairs;
+}
+
+std::string segment_name(std::uint64_t first, std::uint64_t last) {
+  return first == last ? digits(first) : concat(digits(first), '-', digits(last));
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_segment_name(std::string_view name) {
+  const std::size_t dash = name.find('-');
+  const auto first = parse_digits(name.substr(0, dash));
+  if (!first) return std::nullopt;
+  if (dash == std::string_view::npos) return std::pair(*first, *first);
+  const auto last = parse_digits(name.substr(dash + 1));
+  if (!last || *last <= *first) return std::nullopt;
+  return std::pair(*first, *last);
 }
 
 std::uint64_t points_per_pair(std::size_t level) {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headrace/metrics/pieces.h"
@@ -16,6 +18,13 @@ namespace headrace {
 inline constexpr std::size_t kMetricNameBytes = 1024;
 inline constexpr std::uint64_t kPointsPerMinimum = 64;  // of level 0
 inline constexpr std::uint64_t kPairsPerPair = 16;      // of each further level
+
+/// A segment that is read whole is no larger.
+inline constexpr std::uint64_t kSegmentLimitBytes = std::uint64_t{1} << 30;
+
+/// "000003", or "000003-000017" of a compacted one.
+std::string segment_name(std::uint64_t first, std::uint64_t last);
+std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_segment_name(std::string_view name);
 
 struct MetricPoint {
   std::uint32_t metric = 0;  // place of its name in a list beside the points

@@ -18,10 +18,9 @@ constexpr std::size_t kStatementBytes = 4 << 20;
 
 // "probability:pos" becomes PROBABILITY_POS, so that SQL needs no quotes for it.
 std::string column_name(std::string_view name) {
-  std::string out;
-  for (char c : name) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    out += (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '_';
+  std::string out = to_upper(name);
+  for (char& c : out) {
+    if ((c < 'A' || c > 'Z') && (c < '0' || c > '9')) c = '_';
   }
   return out;
 }

@@ -167,6 +167,24 @@ Result<StoredEntries> Cache::get_all(const std::vector<BytesView>& keys, const s
   return stored;
 }
 
+Result<StoredEntries> Cache::get_all_in(std::int32_t partition, const std::vector<BytesView>& keys,
+                                        const std::stop_token& stop) const {
+  Bytes body = begin_body();
+  append_little_endian(body, static_cast<std::int32_t>(keys.size()));
+  for (const BytesView key : keys) append(body, key);
+  const auto find = [&](const PartitionMap& map) { return map.owner_of(partition); };
+  Result<Response> response =
+      cluster_->call_owner(Operation::kCacheGetAll, body, Repeat::kSafe, id_, find, stop, timeout_);
+  if (!response) {
+    const std::string where = partition < 0 ? "" : concat(", partition ", partition);
+    return std::move(response).error().in(concat("cache \"", printable_line(name_, 200), '"', where));
+  }
+  StoredEntries stored;
+  stored.responses.push_back(*std::move(response));
+  HEADRACE_CHECK(read_entries(stored.responses.front(), stored.entries));
+  return stored;
+}
+
 Status Cache::put_all(const std::vector<Entry>& entries, const std::stop_token& stop) const {
   CachePipeline pipeline(*this);
   KeyRequests requests(pipeline, Operation::kCachePutAll, stop);

@@ -71,21 +71,13 @@ Result<std::vector<std::string>> primary_key(const std::shared_ptr<ignite::Clust
   return columns;
 }
 
-std::string in_capitals(std::string text) {
-  for (char& c : text) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return text;
-}
-
 Result<std::vector<std::string>> columns_of_order(const IgniteQueryUrl& url,
                                                   const std::vector<std::string>& wanted,
                                                   const std::vector<std::string>& columns) {
   std::vector<std::string> order;
   for (const std::string& name : wanted) {
     auto found = std::ranges::find(columns, name);
-    if (found == columns.end() && !url.order_by.empty())
-      found = std::ranges::find(columns, in_capitals(name));
+    if (found == columns.end() && !url.order_by.empty()) found = std::ranges::find(columns, to_upper(name));
     if (found == columns.end()) {
       return Error{Code::kInvalidArgument,
                    concat("the rows have no column ", printable_line(name, 80),
@@ -97,7 +89,9 @@ Result<std::vector<std::string>> columns_of_order(const IgniteQueryUrl& url,
   return order;
 }
 
-bool is_null(BytesView object) { return object.empty() || object.front() == std::byte{101}; }
+bool is_null(BytesView object) {
+  return object.empty() || object.front() == static_cast<std::byte>(ignite::TypeCode::kNull);
+}
 
 // Cuts rows that come in the order of their keys.
 class RangeCutter {

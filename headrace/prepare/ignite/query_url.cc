@@ -7,6 +7,7 @@
 #include <span>
 
 #include "headrace/base/text.h"
+#include "headrace/net/url_encoding.h"
 
 namespace headrace {
 namespace {
@@ -16,29 +17,6 @@ constexpr std::span<const std::string_view> kTableParameters = std::span(kQueryP
 
 Error wrong(const Url& url, std::string_view what) {
   return {Code::kInvalidArgument, concat("the URL ", url.scheme, "://", url.authority, " ", what)};
-}
-
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-// None: a '%' without two digits.
-std::optional<std::string> unescaped(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? digit_of(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? digit_of(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
 }
 
 using Parameters = std::map<std::string, std::string, std::less<>>;
@@ -55,7 +33,7 @@ Result<Parameters> parse_parameters(const Url& url, std::span<const std::string_
                                " (write & within a value as %26; users and passwords come from the "
                                "environment, as HEADRACE_IGNITE_USER)"));
     }
-    std::optional<std::string> value = unescaped(std::string_view(part).substr(equals + 1));
+    std::optional<std::string> value = percent_decode(std::string_view(part).substr(equals + 1));
     if (!value) return wrong(url, concat("has a % without two digits in ", name, "; write % as %25"));
     if (!is_valid_utf8(*value)) return wrong(url, concat("has a parameter ", name, " that is not UTF-8"));
     if (!parameters.emplace(name, *std::move(value)).second)
@@ -83,7 +61,7 @@ Result<std::string> parse_identifier(std::string_view text) {
   const bool is_quoted = text.size() > 2 && text.front() == '"' && text.back() == '"';
   if (is_quoted && text.substr(1, text.size() - 2).find('"') == text.npos && is_valid_utf8(text))
     return std::string(text.substr(1, text.size() - 2));
-  std::string name(text);
+  const std::string_view name = text;
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const bool is_plain = !name.empty() && is_letter(name.front()) && std::ranges::all_of(name, [&](char c) {
     return is_letter(c) || (c >= '0' && c <= '9');
@@ -94,10 +72,7 @@ Result<std::string> parse_identifier(std::string_view text) {
         concat("\"", printable_line(text, 80),
                "\" is no name of a table; write others than letters, digits and _ in double quotes")};
   }
-  for (char& c : name) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return name;
+  return to_upper(name);
 }
 
 Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url) {

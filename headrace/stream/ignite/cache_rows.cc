@@ -11,7 +11,6 @@
 #include "headrace/net/ignite/cluster_types.h"
 #include "headrace/net/ignite/object_decoder.h"
 #include "headrace/record/ignite_example.h"
-#include "headrace/stream/ignite/partition_rows.h"
 #include "headrace/stream/ignite/snapshot.h"
 
 namespace headrace::ignite {
@@ -45,7 +44,7 @@ class CacheRowReader final : public BlockReader {
     if (!wanted) {
       return LoadedBlock::lost(block.record_count, Error(wanted.error()).in(snapshot_.describe()));
     }
-    HEADRACE_TRY(const PartitionRows found, fetch_rows(block, *wanted, call));
+    HEADRACE_TRY(const StoredEntries found, fetch_rows(block, *wanted, call));
     return make_records(block, *wanted, found);
   }
 
@@ -58,7 +57,7 @@ class CacheRowReader final : public BlockReader {
     return section;
   }
 
-  Result<PartitionRows> fetch_rows(const DatasetBlock& block, const std::vector<SnapshotRow>& wanted,
+  Result<StoredEntries> fetch_rows(const DatasetBlock& block, const std::vector<SnapshotRow>& wanted,
                                    const CallOptions& call) {
     const Stopwatch stopwatch(stats_.fetch_seconds);
     std::vector<BytesView> keys;
@@ -66,17 +65,17 @@ class CacheRowReader final : public BlockReader {
     for (const SnapshotRow& row : wanted) keys.push_back(row.key);
     const std::int32_t partition =
         parse_number<std::int32_t>(dataset_.shards()[block.shard].place).value_or(-1);
-    HEADRACE_TRY(PartitionRows found, get_partition_rows(rows_->cache, partition, keys, call.stop));
-    stats_.fetched_bytes += found.response.body().size();
+    HEADRACE_TRY(StoredEntries found, rows_->cache.get_all_in(partition, keys, call.stop));
+    for (const Response& response : found.responses) stats_.fetched_bytes += response.body().size();
     return found;
   }
 
   Result<LoadedBlock> make_records(const DatasetBlock& block, const std::vector<SnapshotRow>& wanted,
-                                   const PartitionRows& found) {
+                                   const StoredEntries& found) {
     const Stopwatch stopwatch(stats_.check_seconds);
     std::unordered_map<std::string_view, BytesView> values;
-    values.reserve(found.rows.size());
-    for (const Entry& entry : found.rows) values.emplace(as_text(entry.key), entry.value);
+    values.reserve(found.entries.size());
+    for (const Entry& entry : found.entries) values.emplace(as_text(entry.key), entry.value);
     BlockContents contents{.bytes = pool_->take(block.stream_bytes), .data_offset = kRecordFramingBytes};
     contents.offsets.reserve(wanted.size() + 1);
     std::uint64_t end = 0;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import json
 import os
 import platform
@@ -10,7 +11,6 @@ import subprocess
 import sys
 import threading
 import warnings
-import weakref
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _GIT_SECONDS = 5
 _FINISH_SECONDS = 60.0
 _MOST_FINAL_METRICS = 1000
-_open: weakref.WeakSet[Run] = weakref.WeakSet()
-_raised: list[str] = []  # why the program ends, if it does by an exception
+_open: set[Run] = set()
+_raised: list[BaseException] = []  # by which the program ends, if it does
 
 
 def init(
@@ -103,7 +103,8 @@ class Run:
         self._is_finished = False
         for remark in self._native.remarks:
             warnings.warn(remark, stacklevel=3)
-        _finish_at_exit(self)
+        _open.add(self)
+        _watch_the_end()
 
     def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
         """Logs numbers: floats, ints, bools and all that `float` takes, such as arrays of one element. Names
@@ -158,13 +159,23 @@ class Run:
         Raises:
             DeadlineExceededError: the store did not take all numbers in time.
         """
+        self._end(error or "", False, timeout)
+
+    def _end(self, error: str, is_stopped: bool, timeout: float = _FINISH_SECONDS) -> None:
         with self._lock:
             if self._is_finished:
                 return
             self._is_finished = True
+        _open.discard(self)
         values = self._native.last_values()
         final = dict(list(values.items())[:_MOST_FINAL_METRICS]) | _numbers(self.summary)
-        self._native.finish(error or "", error == "stopped", final, timeout)
+        self._native.finish(error, is_stopped, final, timeout)
+
+    def _end_by(self, error: BaseException | None) -> None:
+        if error is None or (isinstance(error, SystemExit) and not error.code):
+            self._end("", False)
+        else:
+            self._end(f"{type(error).__name__}: {error}", isinstance(error, KeyboardInterrupt))
 
     def __enter__(self) -> Self:
         return self
@@ -172,15 +183,7 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.finish(_reason(error))
-
-
-def _reason(error: BaseException | None) -> str | None:
-    if error is None or (isinstance(error, SystemExit) and not error.code):
-        return None
-    if isinstance(error, KeyboardInterrupt):
-        return "stopped"
-    return f"{type(error).__name__}: {error}"
+        self._end_by(error)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -240,31 +243,22 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _finish_at_exit(run: Run) -> None:
-    if not _open:
-        atexit.unregister(_finish_all)
-        atexit.register(_finish_all)
-        _note_exceptions()
-    _open.add(run)
-
-
-def _note_exceptions() -> None:
-    """An exception that ends the program is why its runs failed."""
-    if getattr(sys.excepthook, "notes_for_runs", False):
-        return
+@functools.cache
+def _watch_the_end() -> None:
+    """Runs that are open when the program ends are finished; an exception that ends it is why they failed."""
+    atexit.register(_finish_all)
     shows = sys.excepthook
 
     def note(kind, error, trace):
-        _raised.append(_reason(error) or "")
+        _raised.append(error)
         shows(kind, error, trace)
 
-    note.notes_for_runs = True  # type: ignore[attr-defined]
     sys.excepthook = note
 
 
 def _finish_all() -> None:
     for run in list(_open):
         try:
-            run.finish(_raised[-1] if _raised else None)
+            run._end_by(_raised[-1] if _raised else None)
         except Error as error:
             print(f"headrace: the run {run.id}: {error}", file=sys.stderr)
