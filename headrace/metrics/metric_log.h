@@ -28,7 +28,7 @@ struct CoveringSegments {
   std::vector<StoredSegment> chosen;  // hold each number once, in order, from 0 on
   std::vector<std::string> covered;   // keys of the others, which a compacted one stands for
 };
-/// Of all that are there, those with the largest ranges.
+/// Chooses those with the largest ranges.
 /// \error kDataLoss  a number is missing; names it
 Result<CoveringSegments> covering_segments(std::vector<StoredSegment> all, std::string_view log);
 

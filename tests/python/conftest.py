@@ -33,6 +33,12 @@ def build() -> pathlib.Path:
     return pathlib.Path(os.environ.get("HEADRACE_BUILD") or ROOT / "build" / "release")
 
 
+@pytest.fixture(scope="session")
+def engines(root) -> pathlib.Path:
+    """The Python that has Ray, Beam, Google's client and validators of manifests."""
+    return root / ".venv-engines/bin/python"
+
+
 @pytest.fixture(scope="session", autouse=True)
 def warm_tracer(tmp_path_factory):
     """The command's Python is HEADRACE_PYTHON, else that of the tests, but imports TensorFlow once for all

@@ -88,12 +88,6 @@ def start(build):
         process.communicate()
 
 
-@pytest.fixture(scope="module")
-def engines(root) -> pathlib.Path:
-    """The Python that has Ray and Beam."""
-    return root / ".venv-engines/bin/python"
-
-
 def wait_until(condition, running: list[subprocess.Popen] | None = None) -> None:
     """Until it is so, while all of `running` run."""
     end = time.monotonic() + WAIT_S

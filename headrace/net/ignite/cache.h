@@ -64,8 +64,8 @@ class Cache {
   /// Those of the keys that are there, in any order. Each key is asked for at the node that owns it, up to
   /// kKeysPerRequest in a request. All values together have to fit into memory.
   Result<StoredEntries> get_all(const std::vector<BytesView>& keys, const std::stop_token& stop = {}) const;
-  /// The same for keys that all lie in one partition (-1: of a cache that is not partitioned): one request, to
-  /// its owner, or to another node while that one is away.
+  /// The same for keys that all lie in one partition (-1: of a cache that is not partitioned): one request,
+  /// to its owner, or to another node while that one is away.
   Result<StoredEntries> get_all_in(std::int32_t partition, const std::vector<BytesView>& keys,
                                    const std::stop_token& stop = {}) const;
   Status put(BytesView key, BytesView value, const std::stop_token& stop = {}) const;
