@@ -147,6 +147,18 @@ void Connection::lose_locked(std::string_view why) {
   changed_.notify_all();
 }
 
+// Lets this thread alone use the stream, without the lock.
+template <typename Take>
+void Connection::drive(std::unique_lock<std::mutex>& lock, const Take& take) {
+  is_driven_ = true;
+  lock.unlock();
+  const Status taken = take();
+  lock.lock();
+  is_driven_ = false;
+  if (!taken) lose_locked(taken.error().message);
+  changed_.notify_all();
+}
+
 template <typename IsDone>
 Status Connection::wait(std::unique_lock<std::mutex>& lock, const IsDone& is_done, Time until,
                         const std::stop_token& stop) {
@@ -159,13 +171,7 @@ Status Connection::wait(std::unique_lock<std::mutex>& lock, const IsDone& is_don
       changed_.wait_until(lock, until);
       continue;
     }
-    is_driven_ = true;
-    lock.unlock();
-    const Status advanced = advance(until);
-    lock.lock();
-    is_driven_ = false;
-    if (!advanced) lose_locked(advanced.error().message);
-    changed_.notify_all();
+    drive(lock, [&] { return advance(until); });
   }
   return {};
 }
@@ -195,13 +201,7 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
     stream_->wake();
     return request;
   }
-  is_driven_ = true;
-  lock.unlock();
-  const Status flushed = flush();
-  lock.lock();
-  is_driven_ = false;
-  if (!flushed) lose_locked(flushed.error().message);
-  changed_.notify_all();
+  drive(lock, [this] { return flush(); });
   return request;
 }
 
@@ -209,37 +209,58 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
 // Noticed before a request is queued, it leaves no doubt that the request was not carried out.
 Status Connection::notice_end(std::unique_lock<std::mutex>& lock) {
   if (is_driven_) return {};  // whoever reads will notice
-  is_driven_ = true;
-  lock.unlock();
-  Result<std::optional<PooledBuffer>> message = try_receive();
-  Status noticed;
-  if (!message) {
-    noticed = std::move(message).error();
-  } else if (*message) {
-    noticed = dispatch(**std::move(message));
-  }
-  lock.lock();
-  is_driven_ = false;
-  if (!noticed) lose_locked(noticed.error().message);
-  changed_.notify_all();
+  drive(lock, [this]() -> Status {
+    HEADRACE_CHECK(take_response());
+    return {};
+  });
   if (lost_) return *lost_;
   return {};
 }
 
-Status Connection::await(std::int64_t request, Time until, const std::stop_token& stop) {
-  const std::stop_callback wake_on_stop(stop, [this] { wake_all(); });
+std::optional<std::size_t> Connection::find_answered(std::span<const std::int64_t> requests) {
   std::unique_lock lock(mutex_);
-  const auto slot = slots_.find(request);
-  if (slot == slots_.end()) return Error{Code::kInternal, "a request that was not sent"};
-  return wait(
-      lock, [&] { return slot->second.outcome.has_value(); }, until, stop);
+  if (!is_driven_ && !lost_) {
+    drive(lock, [this]() -> Status {
+      HEADRACE_CHECK(flush());
+      bool has_taken = true;
+      while (has_taken) {
+        HEADRACE_TRY(has_taken, take_response());
+      }
+      return {};
+    });
+  }
+  if (lost_ && !requests.empty()) return 0;
+  return answered_locked(requests);
 }
 
-Status Connection::await_or_lose(std::int64_t request, Time until, std::chrono::milliseconds silence,
-                                 const std::stop_token& stop) {
+std::optional<std::size_t> Connection::answered_locked(std::span<const std::int64_t> requests) const {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto slot = slots_.find(requests[i]);
+    if (slot != slots_.end() && slot->second.outcome) return i;
+  }
+  return std::nullopt;
+}
+
+Status Connection::await(std::int64_t request, Time until, const std::stop_token& stop) {
+  return await_any({&request, 1}, until, stop);
+}
+
+Status Connection::await_any(std::span<const std::int64_t> requests, Time until,
+                             const std::stop_token& stop) {
+  const std::stop_callback wake_on_stop(stop, [this] { wake_all(); });
+  std::unique_lock lock(mutex_);
+  for (const std::int64_t request : requests) {
+    if (!slots_.contains(request)) return Error{Code::kInternal, "a request that was not sent"};
+  }
+  return wait(
+      lock, [&] { return answered_locked(requests).has_value(); }, until, stop);
+}
+
+Status Connection::await_or_lose(std::span<const std::int64_t> requests, Time until,
+                                 std::chrono::milliseconds silence, const std::stop_token& stop) {
   while (true) {
     const Time asked = steady_clock::now();
-    Status awaited = await(request, std::min(until, asked + silence), stop);
+    Status awaited = await_any(requests, std::min(until, asked + silence), stop);
     if (awaited || awaited.error().code != Code::kDeadlineExceeded) return awaited;
     if (steady_clock::now() >= until) return awaited;
     if (last_received() < asked) lose("it sends nothing any more");
@@ -275,7 +296,7 @@ void Connection::abandon_locked(std::int64_t request) {
   if (++abandoned_ > kAbandonedLimit) lose_locked("too many requests without an answer");
 }
 
-// Only whoever drives calls these four.
+// Only whoever drives calls these five.
 Result<std::optional<PooledBuffer>> Connection::try_receive() {
   const std::uint64_t before = stream_->received_bytes();
   Result<std::optional<PooledBuffer>> message = stream_->try_receive();
@@ -300,11 +321,17 @@ Status Connection::flush() {
   }
 }
 
+Result<bool> Connection::take_response() {
+  HEADRACE_TRY(std::optional<PooledBuffer> message, try_receive());
+  if (!message) return false;
+  HEADRACE_CHECK(dispatch(*std::move(message)));
+  return true;
+}
+
 Status Connection::advance(Time until) {
   HEADRACE_CHECK(flush());
-  HEADRACE_TRY(std::optional<PooledBuffer> message, try_receive());
-  if (message) return dispatch(*std::move(message));
-  return stream_->wait(until);
+  HEADRACE_TRY(const bool has_taken, take_response());
+  return has_taken ? Status{} : stream_->wait(until);
 }
 
 Status Connection::dispatch(PooledBuffer message) {

@@ -264,11 +264,9 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
     }
     if (waiting_.empty()) continue;
     // Until its response is there, a part stays in waiting_: the response may tell of a cursor to close.
-    Status awaited = await(*waiting_.front(), stop);
-    if (!awaited && awaited.error().code != Code::kUnavailable)
-      return std::move(awaited).error().in(described(*waiting_.front()));
-    std::unique_ptr<Part> part = std::move(waiting_.front());
-    waiting_.pop_front();
+    HEADRACE_TRY(const std::size_t place, await_response(stop));
+    std::unique_ptr<Part> part = std::move(waiting_[place]);
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
     reserved_bytes_ -= part->reserved_bytes;
     Result<Response> response = part->connection->receive(part->request, deadline(), stop);
     if (!response) {
@@ -280,10 +278,33 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
   }
 }
 
-// A node that sends nothing at all for a third of the time has stalled: there is time left to ask another.
-Status Scan::await(const Part& part, const std::stop_token& stop) {
-  const std::chrono::milliseconds time = cache_.cluster().options().call_timeout;
-  return part.connection->await_or_lose(part.request, deadline(), time / 3, stop);
+Scan::Asked Scan::asked_of(const Connection& connection) const {
+  Asked asked;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    if (waiting_[i]->connection.get() != &connection) continue;
+    asked.requests.push_back(waiting_[i]->request);
+    asked.places.push_back(i);
+  }
+  return asked;
+}
+
+// The place in waiting_ of a part whose response is there, or whose connection is lost. Each connection is
+// read, that of the oldest request first; only if none has a response is that one waited for.
+Result<std::size_t> Scan::await_response(const std::stop_token& stop) {
+  std::set<const Connection*> looked_at;
+  for (const std::unique_ptr<Part>& part : waiting_) {
+    if (!looked_at.insert(part->connection.get()).second) continue;
+    const Asked asked = asked_of(*part->connection);
+    if (const auto answered = part->connection->find_answered(asked.requests)) return asked.places[*answered];
+  }
+  const Part& oldest = *waiting_.front();
+  const Asked asked = asked_of(*oldest.connection);
+  // A node that sends nothing at all for a third of the time has stalled: there is time left to ask another.
+  const std::chrono::milliseconds silence = cache_.cluster().options().call_timeout / 3;
+  Status awaited = oldest.connection->await_or_lose(asked.requests, deadline(), silence, stop);
+  if (!awaited && awaited.error().code != Code::kUnavailable)
+    return std::move(awaited).error().in(described(oldest));
+  return asked.places[oldest.connection->find_answered(asked.requests).value_or(0)];
 }
 
 Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response response,

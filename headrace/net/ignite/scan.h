@@ -88,7 +88,12 @@ class Scan {
   static void close_cursor(Part& part, Time until);
   std::string described(const Part& part) const;
   Result<std::optional<Page>> find_page(const std::stop_token& stop);
-  Status await(const Part& part, const std::stop_token& stop);
+  struct Asked {
+    std::vector<std::int64_t> requests;
+    std::vector<std::size_t> places;  // in waiting_
+  };
+  Asked asked_of(const Connection& connection) const;
+  Result<std::size_t> await_response(const std::stop_token& stop);
   Result<std::optional<Page>> take_page(std::unique_ptr<Part> part, Response response,
                                         const std::stop_token& stop);
   Status parse(const Response& response, Part& part, Page& page, bool& has_more);

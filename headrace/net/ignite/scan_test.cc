@@ -140,6 +140,34 @@ TEST(IgniteScan, ALostConnectionCostsItsPartitionsNoWait) {
   expect_rest(*scan_of(cluster, {.page_rows = 100, .open_cursors = 4}), {}, 4 * kRowsOfPartition);
 }
 
+// The first page of one partition comes once the others have ended, and it was asked for before theirs.
+TEST(IgniteScan, APageThatIsLateHoldsUpNoOther) {
+  constexpr std::int32_t kPartitions = 4, kLate = 1;
+  ScannedCache cache(kPartitions);
+  ScriptedNode node({[&](Peer& peer) {
+    peer.accept_handshake(kScannedNode);
+    std::optional<ScriptedRequest> late;
+    std::int32_t ended = 0;
+    for (ScriptedRequest request = peer.next_request(); request.number != 0; request = peer.next_request()) {
+      const bool is_scan = request.operation == Operation::kQueryScan;
+      if (is_scan && load_little_endian<std::int32_t>(request.body.data() + 10) == kLate) {
+        late = request;
+        continue;
+      }
+      const Bytes answer = cache.answer_to(request);
+      peer.answer(request.number, answer);
+      const bool is_page = is_scan || request.operation == Operation::kQueryScanNextPage;
+      ended += is_page && answer.back() == std::byte{0} ? 1 : 0;
+      if (late && ended == kPartitions - 1) {
+        peer.answer(late->number, cache.answer_to(*late));
+        late.reset();
+      }
+    }
+  }});
+  const auto cluster = connected_to(node, {});
+  expect_rest(*scan_of(cluster, {.page_rows = 500, .open_cursors = 4}), {}, kPartitions * kRowsOfPartition);
+}
+
 TEST(IgniteScan, APauseOfTheCallerDoesNotCountAsTimeWithoutProgress) {
   ScannedCache cache(2);
   ScriptedNode node({[&](Peer& peer) { cache.serve(peer, 3); }, [&](Peer& peer) { cache.serve(peer); }});
