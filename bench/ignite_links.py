@@ -37,7 +37,7 @@ def control(*words) -> None:
 
 
 def limit(addresses: str) -> None:
-    """What a node sends from its port for clients passes a link of its own; all else is as it was."""
+    """Each node sends what clients get through a link of its own. All else is as it was."""
     control("qdisc", "replace", "root", "handle", "1:", "htb")
     for number, address in enumerate(addresses.split(","), 1):
         link = f"1:{number}"

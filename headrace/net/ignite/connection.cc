@@ -217,15 +217,14 @@ Status Connection::notice_end(std::unique_lock<std::mutex>& lock) {
   return {};
 }
 
+// No more is taken than is asked for: what was received last is still in the processor's cache.
 std::optional<std::size_t> Connection::find_answered(std::span<const std::int64_t> requests) {
   std::unique_lock lock(mutex_);
-  if (!is_driven_ && !lost_) {
-    drive(lock, [this]() -> Status {
+  bool may_have_more = !is_driven_;
+  while (may_have_more && !lost_ && !answered_locked(requests)) {
+    drive(lock, [&]() -> Status {
       HEADRACE_CHECK(flush());
-      bool has_taken = true;
-      while (has_taken) {
-        HEADRACE_TRY(has_taken, take_response());
-      }
+      HEADRACE_TRY(may_have_more, take_response());
       return {};
     });
   }
