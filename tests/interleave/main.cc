@@ -51,10 +51,10 @@ bool is_worthwhile(const TestCommand& a, const TestCommand& b, const InitialStat
   const char of_a = kind_of(a.name), of_b = kind_of(b.name), of_state = kind_of(state.name);
   if (a.name == "train-model" || b.name == "train-model" || (a.is_reader && b.is_reader)) return false;
   const auto is_of_logs = [](char kind) { return kind == 'm' || kind == 'q'; };
-  if (is_of_logs(of_a) || is_of_logs(of_b)) {  // no stage writes where a log lies
+  if (is_of_logs(of_a) || is_of_logs(of_b) || is_of_logs(of_state)) {  // no stage writes where a log lies
     const char kind = is_of_logs(of_a) ? of_a : of_b;
     const auto meets = [&](char other) { return other == kind || other == '-'; };
-    return meets(of_a) && meets(of_b) && (of_state == kind || state.name == "nothing");
+    return is_of_logs(kind) && meets(of_a) && meets(of_b) && (of_state == kind || state.name == "nothing");
   }
   return of_state == '-' || of_state == of_a || of_state == of_b || (of_a == '-' && of_b == '-');
 }
