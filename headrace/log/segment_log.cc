@@ -13,6 +13,11 @@ constexpr int kNameDigits = 6;
 // Writers that find their number taken this often in a row do not share a log, something is wrong.
 constexpr int kMostTaken = 1'000;
 
+Result<bool> not_ours_if_gone(const Error& error) {
+  if (error.code == Code::kNotFound) return false;
+  return error;
+}
+
 bool is_outage(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
 }
@@ -301,12 +306,15 @@ Result<bool> SegmentLog::write_next(Part part) {
   return false;
 }
 
-// Whether the object is what this log has written there, in a request whose answer was lost.
+// Whether the object is what this log has written there, in a request whose answer was lost. One that was
+// removed since is not.
 Result<bool> SegmentLog::is_ours(const std::string& key, BytesView segment) {
-  HEADRACE_TRY(const ObjectInfo object, location_.store->stat(key, options_.call));
-  if (object.size_bytes != segment.size()) return false;
-  HEADRACE_TRY(const ReadObject there, read_object(*location_.store, key, segment.size(), options_.call));
-  return std::ranges::equal(there.data, segment);
+  const auto object = location_.store->stat(key, options_.call);
+  if (!object) return not_ours_if_gone(object.error());
+  if (object->size_bytes != segment.size()) return false;
+  const auto there = read_object(*location_.store, key, segment.size(), options_.call);
+  if (!there) return not_ours_if_gone(there.error());
+  return std::ranges::equal(there->data, segment);
 }
 
 // REQUIRES: writing_ is held, or nobody else has the log

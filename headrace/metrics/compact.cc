@@ -13,6 +13,8 @@ namespace headrace {
 
 namespace {
 
+constexpr int kBegunAgain = 3;
+
 std::uint64_t points_in(const SegmentFooter& footer) {
   std::uint64_t points = 0;
   for (const SegmentColumn& column : footer.columns) points += footer.axes[column.axis].points;
@@ -78,15 +80,13 @@ Status replace_group(const Location& log, std::span<const SegmentWithFooter> gro
   return {};
 }
 
-}  // namespace
-
-Result<Compacted> compact_log(const Location& log, const CallOptions& call) {
+// Adds to what `done` counts.
+Status compact_once(const Location& log, const CallOptions& call, Compacted& done) {
   HEADRACE_TRY(const MetricLog opened, MetricLog::open(log, call));
   const std::span<const SegmentWithFooter> all = opened.segments();
-  Compacted done;
   // Left by a compaction that was killed or stalled.
   if (!opened.covered().empty()) HEADRACE_CHECK(log.store->remove_many(opened.covered(), call));
-  done.removed = opened.covered().size();
+  done.removed += opened.covered().size();
   for (std::size_t begin = 0; begin < all.size();) {
     std::size_t end = begin + 1;
     std::uint64_t points = points_in(all[begin].footer);
@@ -95,6 +95,18 @@ Result<Compacted> compact_log(const Location& log, const CallOptions& call) {
     if (end > begin + 1) HEADRACE_CHECK(replace_group(log, all.subspan(begin, end - begin), call, done));
     begin = end;
   }
+  return {};
+}
+
+}  // namespace
+
+Result<Compacted> compact_log(const Location& log, const CallOptions& call) {
+  Compacted done;
+  Status compacted = compact_once(log, call, done);
+  // Another compaction has put the missing segment into its own.
+  for (int i = 0; i < kBegunAgain && !compacted && compacted.error().code == Code::kNotFound; ++i)
+    compacted = compact_once(log, call, done);
+  if (!compacted) return compacted.error();
   return done;
 }
 

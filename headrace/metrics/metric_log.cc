@@ -115,6 +115,14 @@ Result<MetricLog> MetricLog::open_once(const Location& log, const CallOptions& c
   return MetricLog(log, std::move(segments), std::move(covering.covered), call);
 }
 
+// Once a segment is gone: a compacted one holds its points, or somebody has removed the log.
+Result<MetricLog> MetricLog::open_again() const {
+  HEADRACE_TRY(MetricLog again, open(log_, call_));
+  if (again.segments_.empty() || again.segments_.back().stored.last < segments_.back().stored.last)
+    return Error{Code::kNotFound, log_.describe() + " was removed while it was read"};
+  return again;
+}
+
 ReadSegment MetricLog::reader(const StoredSegment& segment) const { return reader_of(log_, segment, call_); }
 
 std::optional<std::int64_t> MetricLog::from_step() const {
@@ -133,7 +141,7 @@ Result<MetricSeries> MetricLog::read(std::string_view name, std::optional<std::i
                                      std::optional<std::int64_t> end) const {
   auto series = read_once(name, first, end);
   for (int i = 0; i < kListedAgain && !series && series.error().code == Code::kNotFound; ++i) {
-    HEADRACE_TRY(const MetricLog compacted, open(log_, call_));
+    HEADRACE_TRY(const MetricLog compacted, open_again());
     series = compacted.read_once(name, first, end);
   }
   return series;
@@ -157,6 +165,15 @@ Result<MetricSeries> MetricLog::read_once(std::string_view name, std::optional<s
 }
 
 Status MetricLog::verify() const {
+  Status verified = verify_once();
+  for (int i = 0; i < kListedAgain && !verified && verified.error().code == Code::kNotFound; ++i) {
+    HEADRACE_TRY(const MetricLog compacted, open_again());
+    verified = compacted.verify_once();
+  }
+  return verified;
+}
+
+Status MetricLog::verify_once() const {
   Bytes before;
   for (const SegmentWithFooter& segment : segments_) {
     const std::string place = log_.store->describe(segment.stored.key);

@@ -61,9 +61,12 @@ class MetricLog {
   std::vector<std::string> names() const;
   /// Points with steps from `first` on and before `end`; none if there is no such metric. If the log was
   /// compacted meanwhile, lists it again.
+  /// \error kNotFound  the log was removed meanwhile
   Result<MetricSeries> read(std::string_view name, std::optional<std::int64_t> first = {},
                             std::optional<std::int64_t> end = {}) const;
-  /// Reads everything: each segment's checksums, and that each names the one before.
+  /// Reads everything: each segment's checksums, and that each names the one before. If the log was compacted
+  /// meanwhile, lists it again.
+  /// \error kDataLoss  what is wrong; kNotFound  the log was removed meanwhile
   Status verify() const;
 
  private:
@@ -75,6 +78,8 @@ class MetricLog {
         call_(std::move(call)) {}
   Result<MetricSeries> read_once(std::string_view name, std::optional<std::int64_t> first,
                                  std::optional<std::int64_t> end) const;
+  Status verify_once() const;
+  Result<MetricLog> open_again() const;
   static Result<MetricLog> open_once(const Location& log, const CallOptions& call);
   ReadSegment reader(const StoredSegment& segment) const;
 

@@ -14,13 +14,17 @@ namespace {
 constexpr std::chrono::milliseconds kCloseRetry{100};
 constexpr std::uint64_t kMostSegmentsLeft = 8;
 
-/// Why the segment that has the number is not this one; success if it is.
-Result<Bytes> check_is_same(const JournalFile& file, const Location& segment, const CallOptions& call) {
-  HEADRACE_TRY(const ReadObject found, read_object(*segment.store, segment.key, kSegmentLimitBytes, call));
-  HEADRACE_TRY(const SegmentFooter footer, read_footer(read_from(found.data), found.data.size()));
-  if (footer.head.points_digest == file.digest) return sha256(found.data);
+/// The digest of the segment that has the number, which must be `segment`, made from the file.
+Result<Bytes> check_is_same(const JournalFile& file, const Location& place, const Bytes& segment,
+                            const CallOptions& call) {
+  const auto found = read_object(*place.store, place.key, kSegmentLimitBytes, call);
+  // It was there, and is gone: a compaction has put it into a larger one.
+  if (!found && found.error().code == Code::kNotFound) return sha256(segment);
+  if (!found) return found.error();
+  HEADRACE_TRY(const SegmentFooter footer, read_footer(read_from(found->data), found->data.size()));
+  if (footer.head.points_digest == file.digest) return sha256(found->data);
   return Error{Code::kFailedPrecondition,
-               concat(segment.describe(), " holds other points: another process writes this log")};
+               concat(place.describe(), " holds other points: another process writes this log")};
 }
 
 }  // namespace
@@ -39,7 +43,7 @@ Result<Bytes> write_segment_of(const JournalFile& file, std::uint64_t number, co
   options.call = call;
   const auto written = place.store->write(place.key, segment, options);
   if (written) return sha256(segment);
-  if (written.error().code == Code::kAlreadyExists) return check_is_same(file, place, call);
+  if (written.error().code == Code::kAlreadyExists) return check_is_same(file, place, segment, call);
   return written.error();
 }
 

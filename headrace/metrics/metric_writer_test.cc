@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "headrace/base/text.h"
+#include "headrace/metrics/compact.h"
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/recover.h"
 #include "headrace/metrics/run_metrics.h"
@@ -35,12 +36,13 @@ class UnreachableStore : public ForwardingStore {
     ++writes;
     if (is_gone) return Error{Code::kUnavailable, "out of reach"};
     auto written = ForwardingStore::write(key, data, options);
-    if (loses_answers) return Error{Code::kUnavailable, "no answer"};
+    if (answers_left.fetch_sub(1) <= 0) return Error{Code::kUnavailable, "no answer"};
     return written;
   }
   std::atomic<int> writes = 0;
   std::atomic<bool> is_gone = false;
-  std::atomic<bool> loses_answers = false;
+  static constexpr int kAllAnswers = 1'000'000;
+  std::atomic<int> answers_left = kAllAnswers;  // to writes, which are made nonetheless
 };
 
 class MetricWriterTest : public testing::Test {
@@ -187,10 +189,10 @@ TEST_F(MetricWriterTest, AnOutageLosesNothing) {
 
 TEST_F(MetricWriterTest, AnAnswerThatIsLostWritesNothingTwice) {
   const auto writer = open("a");
-  store->loses_answers = true;
+  store->answers_left = 0;
   writer->log(*writer->metric("loss"), 1, 1);
   ASSERT_FALSE(writer->close(seconds(0)));
-  store->loses_answers = false;
+  store->answers_left = UnreachableStore::kAllAnswers;
   EXPECT_TRUE(writer->close(seconds(10)));
   EXPECT_THAT(values("a", "loss"), ElementsAre(1));
 }
@@ -198,15 +200,59 @@ TEST_F(MetricWriterTest, AnAnswerThatIsLostWritesNothingTwice) {
 TEST_F(MetricWriterTest, AKillBetweenSegmentAndJournalWritesNothingTwice) {
   auto writer = open("a");
   writer->log(*writer->metric("loss"), 1, 1);
-  store->loses_answers = true;  // the segment is there, and its file, too
+  store->answers_left = 0;  // the segment is there, and its file, too
   ASSERT_FALSE(writer->close(seconds(0)));
-  store->loses_answers = false;
+  store->answers_left = UnreachableStore::kAllAnswers;
   kill(writer);
   const auto recovered = recover();
   ASSERT_EQ(recovered.size(), 1U);
   EXPECT_TRUE(recovered[0].status) << recovered[0].status.error().message;
   EXPECT_THAT(values("a", "loss"), ElementsAre(1));
   EXPECT_TRUE(MetricLog::open(log("a"), {})->is_ended());
+}
+
+TEST_F(MetricWriterTest, ASegmentThatWasCompactedMeanwhileIsNotRecoveredAgain) {
+  auto writer = open("a");
+  const std::uint32_t loss = *writer->metric("loss");
+  writer->log(loss, 1, 1);
+  ASSERT_TRUE(writer->flush());
+  now += seconds(11);
+  writer->log(loss, 2, 2);
+  ASSERT_TRUE(writer->flush());  // ends the first file
+  store->answers_left = 1;
+  ASSERT_FALSE(writer->close(seconds(0)));  // both segments are there, and the second one's file, too
+  store->answers_left = UnreachableStore::kAllAnswers;
+  kill(writer);
+  ASSERT_EQ(compact_log(log("a"), {})->written, 1U);
+  const auto recovered = recover();
+  ASSERT_EQ(recovered.size(), 1U);
+  EXPECT_TRUE(recovered[0].status) << recovered[0].status.error().message;
+  EXPECT_EQ(recovered[0].segments, 0U);
+  EXPECT_THAT(values("a", "loss"), ElementsAre(1, 2));
+  EXPECT_TRUE(MetricLog::open(log("a"), {})->verify());
+  EXPECT_THAT(recover(), IsEmpty());
+}
+
+TEST_F(MetricWriterTest, WhatIsLeftOfARemovedLogSaysSo) {
+  auto writer = open("a");
+  const std::uint32_t loss = *writer->metric("loss");
+  writer->log(loss, 1, 1);
+  ASSERT_TRUE(writer->flush());
+  now += seconds(11);
+  writer->log(loss, 2, 2);
+  ASSERT_TRUE(writer->flush());
+  store->answers_left = 1;
+  ASSERT_FALSE(writer->close(seconds(0)));
+  store->answers_left = UnreachableStore::kAllAnswers;
+  kill(writer);
+  const auto objects = list_all(*store, "");
+  for (const ObjectInfo& object : *objects) ASSERT_TRUE(remove_object(*store, object.key));
+  const auto recovered = recover();
+  ASSERT_EQ(recovered.size(), 1U);
+  ASSERT_FALSE(recovered[0].status);
+  EXPECT_EQ(recovered[0].status.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(recovered[0].status.error().message, HasSubstr("was removed"));
+  EXPECT_EQ(recover().size(), 1U) << "its points are kept";
 }
 
 TEST_F(MetricWriterTest, AnotherWriterOfTheSameLogIsTold) {

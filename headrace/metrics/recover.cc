@@ -1,8 +1,10 @@
 #include "headrace/metrics/recover.h"
 
 #include <filesystem>
+#include <optional>
 
 #include "headrace/base/digest.h"
+#include "headrace/base/text.h"
 #include "headrace/metrics/journal.h"
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/metric_writer.h"
@@ -11,16 +13,23 @@ namespace headrace {
 
 namespace {
 
-/// Digest of the segment before `number`; empty for the first.
-Result<Bytes> digest_before(const Location& log, std::uint64_t number, const CallOptions& call) {
-  if (number == 0) return Bytes();
+/// Digest of the segment before `number`; empty for the first. None: a compacted segment holds `number`.
+/// \error kFailedPrecondition  the log has no segments; kDataLoss  it lacks the one before
+Result<std::optional<Bytes>> digest_before(const Location& log, std::uint64_t number,
+                                           const CallOptions& call) {
+  if (number == 0) return std::optional(Bytes());
   const Location before = log.at(segment_name(number - 1, number - 1));
   auto object = read_object(*before.store, before.key, kSegmentLimitBytes, call);
-  if (object) return sha256(object->data);
+  if (object) return std::optional(sha256(object->data));
   if (object.error().code != Code::kNotFound) return std::move(object).error();
   HEADRACE_TRY(const MetricLog compacted, MetricLog::open(log, call));
+  if (compacted.segments().empty())
+    return Error{Code::kFailedPrecondition,
+                 concat(log.describe(), " was removed; remove the journal, too, if nobody wants its points")};
   for (const auto& segment : compacted.segments()) {
-    if (segment.stored.last == number - 1) return segment.footer.head.last_digest;
+    const Bytes& digest = segment.footer.head.last_digest;
+    if (segment.stored.last == number - 1 && !digest.empty()) return std::optional(digest);
+    if (segment.stored.first < number && number <= segment.stored.last) return std::optional<Bytes>();
   }
   return Error{Code::kDataLoss, before.describe() + " is missing"};
 }
@@ -37,7 +46,9 @@ Status recover_journal(const LeftJournal& journal,
     if (file->points.empty() && !file->is_end) continue;
     HEADRACE_TRY(const Location log, open(result.url));
     if (previous.empty()) {
-      HEADRACE_TRY(previous, digest_before(log, number, call));
+      HEADRACE_TRY(auto before, digest_before(log, number, call));
+      if (!before) continue;
+      previous = *std::move(before);
     }
     HEADRACE_TRY(previous, write_segment_of(*file, number, previous, log, call));
     ++result.segments;

@@ -50,7 +50,8 @@ World make_world(const InitialState& state, int quarter) {
   if (state.killed.empty()) return world;
   const TestCommand& killed = *find_command(state.killed);
   const std::uint64_t calls = run(killed, clone(world)).control->calls();
-  run(killed, world, {.kill_at = 1 + calls * static_cast<std::uint64_t>(quarter) / 4});
+  const std::uint64_t at = std::min(calls * static_cast<std::uint64_t>(quarter) / 4, calls - 1);
+  run(killed, world, {.kill_at = std::max<std::uint64_t>(1, at)});
   return world;
 }
 
@@ -77,6 +78,12 @@ Seen seen_by_readers(const Pair& pair, const World& world) {
   const auto either_is = [&](std::string_view name) { return pair.a->name == name || pair.b->name == name; };
   if (either_is("evaluate") && either_is("rm")) seen.erase("evaluations");
   return seen;
+}
+
+// Whether one of them removes what logs hold, as it is told to.
+bool removes_logs(const Pair& pair) {
+  const auto removes = [](std::string_view name) { return name == "rm" || name == "sync-delete"; };
+  return removes(pair.a->name) || removes(pair.b->name);
 }
 
 // Whether a command that succeeded may have come at this place of a serial order. A command that removes or
@@ -219,6 +226,12 @@ std::span<const InitialState> initial_states() {
       {"half-train-overwrite", {"train-name"}, "train-overwrite-name"},
       {"half-keras", {}, "keras"},
       {"half-predict", {}, "predict"},
+      {"metrics", {"metrics-log"}},
+      {"half-metrics", {}, "metrics-log"},
+      {"half-metrics-many", {}, "metrics-log-many"},
+      {"half-metrics-compact", {"metrics-log"}, "metrics-compact"},
+      {"requests", {"requests-serve"}},
+      {"half-requests", {}, "requests-serve-same"},
   };
   return states;
 }
@@ -260,6 +273,9 @@ Verdict run_case(const Pair& pair, const Case& which) {
       find_damage(world, all_succeeded && !was_killed && pair.state->killed.empty() ? Strictness::kAll
                                                                                     : Strictness::kReaders));
   check_codes(pair, ran, verdict.problems);
+  for (const std::string& log : world.out->shortened()) {
+    if (!removes_logs(pair)) verdict.problems.push_back(concat(log, " has lost what nothing else holds"));
+  }
   std::vector<const SerialOrder*> allowed;
   for (const SerialOrder& order : pair.orders) {
     if (is_allowed(pair, order, ran)) allowed.push_back(&order);

@@ -36,7 +36,8 @@ struct Pair {
   const TestCommand* a = nullptr;
   const TestCommand* b = nullptr;
   const InitialState* state = nullptr;
-  int quarter = 0;  // where the command of a half state was killed: after so many quarters of its calls
+  // Where the command of a half state was killed: after so many quarters of its calls; 4: before the last.
+  int quarter = 0;
   World initial{};
   std::array<std::uint64_t, 2> calls{};  // of each, alone
   std::vector<SerialOrder> orders{};

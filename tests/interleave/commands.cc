@@ -1,15 +1,11 @@
 #include "tests/interleave/commands.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
-#include "headrace/cli/parse.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/coordinate/task_claims.h"
 #include "headrace/evaluate/evaluate.h"
@@ -23,80 +19,16 @@
 #include "headrace/track/folder_owner.h"
 #include "headrace/train/export.h"
 #include "headrace/train/train.h"
+#include "tests/interleave/log_commands.h"
 #include "tests/interleave/output.h"
+#include "tests/interleave/process.h"
 #include "tests/interleave/tiny_engine.h"
 
 namespace headrace::interleave {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::seconds;
-
 constexpr int kKerasEpochs = 3;
-
-// For files that engines read and write; gone when the program ends.
-class LocalFolder {
- public:
-  LocalFolder() {
-    const std::string base = fs::is_directory("/dev/shm") ? "/dev/shm" : "/tmp";
-    path_ = base + "/headrace-interleave-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) give_up("no folder in " + base);
-  }
-  ~LocalFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-const std::string& local_folder() {
-  static const LocalFolder folder;
-  return folder.path();
-}
-
-// Each look at the clock is a second later; nobody sleeps.
-std::chrono::system_clock::time_point virtual_now() {
-  static std::atomic<std::int64_t> now = 1'800'000'000;
-  return std::chrono::system_clock::time_point(seconds(++now));
-}
-
-Environment virtual_environment() { return {.variables = {{"TMPDIR", local_folder()}}, .now = virtual_now}; }
-
-// A process: its stores and its command line.
-class Process {
- public:
-  explicit Process(const Surroundings& surroundings)
-      : environment(virtual_environment()), stores(environment), console({.quiet = true}) {
-    const World& world = surroundings.world;
-    stores.put(Url{"memory", "out", ""}, make_stalling(world.out, surroundings.control));
-    stores.put(Url{"memory", "copy", ""}, world.copy);
-    stores.put(Url{"memory", "data", ""}, world.data);
-  }
-
-  using Body = std::function<Status(CommandContext&, const ParsedCommandLine&)>;
-
-  // Parses a command line as the program does, and gives it to `body`.
-  Status with(const std::string& words, const Body& body) {
-    const std::vector<std::string> all = split(words, ' ');
-    HEADRACE_TRY(const ParsedCommandLine line, parse_command_line(all_commands(), all));
-    if (line.command->check != nullptr) HEADRACE_CHECK(line.command->check(line.options));
-    CommandContext context{environment, stores, console, all, {}};
-    return body(context, line);
-  }
-
-  Status run(const std::string& words) {
-    return with(words, [](CommandContext& context, const ParsedCommandLine& line) {
-      return line.command->run(context, line.arguments, line.options);
-    });
-  }
-
-  Environment environment;
-  StoreRegistry stores;
-  Console console;
-};
 
 constexpr std::string_view kPlan =
     "plan memory://data/in memory://out/x --schema memory://data/schema.toml --shard-records 4 --slice-size "
@@ -114,11 +46,6 @@ void prepare_set(const std::shared_ptr<Store>& data) {
   line.replace(line.find("memory://out/x"), 14, "memory://data/set");
   if (const Status done = Process(in).run(line); !done)
     give_up(concat("no dataset to train on: ", done.error().message));
-}
-
-TestCommand words(std::string_view name, std::string line, bool is_reader = false) {
-  return {name, [line = std::move(line)](const Surroundings& in) { return Process(in).run(line); },
-          is_reader};
 }
 
 // `headrace execute`: with a clock of its own, as it waits for other processes.
@@ -263,10 +190,8 @@ Status evaluate_run(const Surroundings& in) {
       });
 }
 
-}  // namespace
-
-std::span<const TestCommand> test_commands() {
-  static const std::vector<TestCommand> commands = {
+std::vector<TestCommand> make_commands() {
+  std::vector<TestCommand> commands = {
       words("prepare", concat(kPrepare, "1 --max-rejects 1")),
       words("prepare-overwrite", concat(kPrepare, "2 --max-rejects 1 --overwrite")),
       words("prepare-append", "prepare memory://data/more memory://out/x --append --workers 1"),
@@ -297,6 +222,15 @@ std::span<const TestCommand> test_commands() {
       words("lineage", "lineage memory://out/x", true),
       words("runs", "runs ls memory://out", true),
   };
+  for (TestCommand& command : metric_commands()) commands.push_back(std::move(command));
+  for (TestCommand& command : request_log_commands()) commands.push_back(std::move(command));
+  return commands;
+}
+
+}  // namespace
+
+std::span<const TestCommand> test_commands() {
+  static const std::vector<TestCommand> commands = make_commands();
   return commands;
 }
 

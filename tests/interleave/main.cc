@@ -35,6 +35,8 @@ struct Options {
 // The kind of thing that a command is about; those of one kind meet in states of that kind.
 char kind_of(std::string_view name) {
   const auto begins = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+  if (begins("metrics")) return 'm';
+  if (begins("requests")) return 'q';
   if (begins("keras")) return 'k';
   if (begins("predict")) return 'p';
   if (begins("train") || begins("evaluate") || name == "run" || begins("named") || begins("-run")) return 'r';
@@ -48,6 +50,12 @@ char kind_of(std::string_view name) {
 bool is_worthwhile(const TestCommand& a, const TestCommand& b, const InitialState& state) {
   const char of_a = kind_of(a.name), of_b = kind_of(b.name), of_state = kind_of(state.name);
   if (a.name == "train-model" || b.name == "train-model" || (a.is_reader && b.is_reader)) return false;
+  const auto is_of_logs = [](char kind) { return kind == 'm' || kind == 'q'; };
+  if (is_of_logs(of_a) || is_of_logs(of_b) || is_of_logs(of_state)) {  // no stage writes where a log lies
+    const char kind = is_of_logs(of_a) ? of_a : of_b;
+    const auto meets = [&](char other) { return other == kind || other == '-'; };
+    return is_of_logs(kind) && meets(of_a) && meets(of_b) && (of_state == kind || state.name == "nothing");
+  }
   return of_state == '-' || of_state == of_a || of_state == of_b || (of_a == '-' && of_b == '-');
 }
 
@@ -69,7 +77,7 @@ std::vector<Unit> all_units(const Options& options) {
     for (const TestCommand& b : test_commands()) {
       for (const InitialState& state : initial_states()) {
         if (!takes(a) || !takes(b) || !is_worthwhile(a, b, state)) continue;
-        for (int quarter = state.killed.empty() ? 0 : 1; quarter <= (state.killed.empty() ? 0 : 3); ++quarter)
+        for (int quarter = state.killed.empty() ? 0 : 1; quarter <= (state.killed.empty() ? 0 : 4); ++quarter)
           units.push_back({&a, &b, &state, quarter});
       }
     }

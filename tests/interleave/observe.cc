@@ -14,6 +14,7 @@
 #include "headrace/track/published_folder.h"
 #include "headrace/track/runs.h"
 #include "headrace/track/stage_output.h"
+#include "tests/interleave/check_logs.h"
 
 namespace headrace::interleave {
 namespace {
@@ -193,6 +194,7 @@ Seen observe(const World& world) {
       // How far training has come is seen in the export.
       if (name.ends_with("/checkpoints") || name.ends_with("/model") || name.starts_with("out/models/"))
         continue;
+      if (name.starts_with(concat("copy/", kRowsOfRequests))) continue;  // their reader has counted the rows
       const auto published = read_published(folder);
       if (published && *published) seen[name] = describe((*published)->manifest);
       if (!published) seen[name] = published.error().message;
@@ -216,9 +218,15 @@ std::vector<std::string> find_damage(const World& world, Strictness strictness) 
   }
   check_aliases(location(world.out, "out", "models/m"), nullptr, damage);
   check_events(location(world.out, "out", "x"), strictness, damage);
-  const auto runs = list_runs(location(world.out, "out", ""), 64);
-  if (!runs) damage.push_back(runs.error().message);
-  if (runs) damage.insert(damage.end(), runs->damaged.begin(), runs->damaged.end());
+  for (const char* root : {"", "x"}) {
+    // Records that are written on after a removal lack their beginning.
+    if (*root != 0 && world.out->shortened().contains(std::string(kRunRecords))) continue;
+    const auto runs = list_runs(location(world.out, "out", root), 64);
+    if (!runs) damage.push_back(runs.error().message);
+    if (runs) damage.insert(damage.end(), runs->damaged.begin(), runs->damaged.end());
+  }
+  check_metric_logs(world, damage);
+  check_request_logs(world, damage);
   return damage;
 }
 

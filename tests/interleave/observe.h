@@ -22,7 +22,8 @@ enum class Strictness : std::uint8_t {
 };
 
 /// Describes all that is wrong; empty: all that is published is whole, no published part was ever replaced,
-/// the alias of a named model has only advanced, and an exported run has the events of its epochs.
+/// the alias of a named model has only advanced, an exported run has the events of its epochs, and logs have
+/// what their writers were promised (check_logs.h).
 std::vector<std::string> find_damage(const World& world, Strictness strictness);
 
 }  // namespace headrace::interleave

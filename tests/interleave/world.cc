@@ -1,6 +1,10 @@
 #include "tests/interleave/world.h"
 
+#include <algorithm>
+
+#include "headrace/base/text.h"
 #include "headrace/cli/objects.h"
+#include "headrace/metrics/metric_log.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/url.h"
@@ -21,6 +25,9 @@ void copy_all(Store& from, Store& to) {
 bool has_fixed_name(std::string_view key) {
   return key.starts_with("x/export/") && !key.starts_with("x/export/o");
 }
+
+bool lies_in(std::string_view folder, std::string_view key) { return key.starts_with(concat(folder, "/")); }
+bool is_of_metrics(std::string_view key) { return key.find(kMetricsPrefix) != std::string_view::npos; }
 
 }  // namespace
 
@@ -67,13 +74,35 @@ Result<ObjectInfo> Witness::copy(std::string_view from, std::string_view to, con
 
 Status Witness::remove_many(std::span<const std::string> keys, const CallOptions& options) {
   const std::scoped_lock lock(mutex_);
-  for (const std::string& key : keys) parts_.erase(key);
+  for (const std::string& key : keys) {
+    parts_.erase(key);
+    if (!inner().stat(key, {})) continue;
+    if (lies_in(kRequestLogs, key)) shortened_.emplace(kRequestLogs);
+    if (lies_in(kRunRecords, key)) shortened_.emplace(kRunRecords);
+    if (is_of_metrics(key) && !is_compacted(key)) shortened_.insert(parent_key(key));
+  }
   return inner().remove_many(keys, options);
+}
+
+// Whether another segment of the log holds what this one does.
+bool Witness::is_compacted(const std::string& key) const {
+  const std::string prefix = concat(parent_key(key), "/");
+  const auto range = parse_segment_name(std::string_view(key).substr(prefix.size()));
+  const auto others = list_all(inner(), prefix);
+  return range && std::ranges::any_of(*others, [&](const ObjectInfo& other) {
+           const auto held = parse_segment_name(std::string_view(other.key).substr(prefix.size()));
+           return held && other.key != key && held->first <= range->first && range->second <= held->second;
+         });
 }
 
 std::vector<std::string> Witness::replaced() const {
   const std::scoped_lock lock(mutex_);
   return replaced_;
+}
+
+std::set<std::string> Witness::shortened() const {
+  const std::scoped_lock lock(mutex_);
+  return shortened_;
 }
 
 std::vector<std::string> Witness::manifests() const {
@@ -83,7 +112,8 @@ std::vector<std::string> Witness::manifests() const {
 
 void Witness::created(std::string_view key, bool was_there) {
   const std::scoped_lock lock(mutex_);
-  if (was_there && parts_.contains(key) && !has_fixed_name(key)) replaced_.emplace_back(key);
+  const bool is_of_log = is_of_metrics(key) || lies_in(kRequestLogs, key);
+  if (was_there && (parts_.contains(key) || is_of_log) && !has_fixed_name(key)) replaced_.emplace_back(key);
   if (!is_manifest_key(key)) return;
   const auto read = read_object(inner(), key, kManifestLimitBytes);
   const auto manifest = read ? parse_manifest(read->data) : Result<Manifest>(read.error());
@@ -103,6 +133,8 @@ World clone(const World& world) {
   copy_all(*world.out, *out.out);
   copy_all(*world.copy, *out.copy);
   out.data = world.data;
+  out.machine->copy_from(*world.machine);
+  out.ledger = std::make_shared<Ledger>(world.ledger->logs());
   return out;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The stores of one case, and a witness of what is done to published parts.
+/// \file The stores of one case, its machine, and a witness of what is done to published parts and logs.
 
 #include <memory>
 #include <mutex>
@@ -10,10 +10,13 @@
 
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/location.h"
+#include "tests/interleave/ledger.h"
+#include "tests/interleave/local_folder.h"
 
 namespace headrace::interleave {
 
-/// A memory store that notices when a part is replaced that a manifest names. Thread-safe.
+/// A memory store that notices when a part is replaced that a manifest names, or an object of a log; and when
+/// logs lose objects. Thread-safe.
 class Witness final : public ForwardingStore {
  public:
   Witness();
@@ -23,31 +26,45 @@ class Witness final : public ForwardingStore {
   Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) override;
   Status remove_many(std::span<const std::string> keys, const CallOptions& options) override;
 
-  /// Keys of published parts that were replaced.
+  /// Keys of published parts, and of objects of logs, that were replaced.
   std::vector<std::string> replaced() const;
+  /// Keys of logs of metrics, of which something was removed that nothing else holds; also kRequestLogs and
+  /// kRunRecords, where any of their objects was.
+  std::set<std::string> shortened() const;
   /// Manifests that were created, in their order; entries are not among them.
   std::vector<std::string> manifests() const;
 
  private:
   class WitnessedUpload;
   void created(std::string_view key, bool was_there);
+  bool is_compacted(const std::string& key) const;
 
   mutable std::mutex mutex_;
   std::set<std::string, std::less<>> parts_;  // that manifests name
   std::vector<std::string> replaced_;
+  std::set<std::string> shortened_;
   std::vector<std::string> manifests_;
 };
 
-/// All stores: `out`, where the commands meet; `copy`, the target of sync; `data`, which nobody changes.
+/// Where records of runs lie that log metrics, in `out`.
+inline constexpr std::string_view kRunRecords = "x/_headrace/runs";
+/// Where servers log requests, in `out`; and what the datasets of them are called, in `copy`.
+inline constexpr std::string_view kRequestLogs = "x/requests";
+inline constexpr std::string_view kRowsOfRequests = "rows";
+
+/// All stores: `out`, where the commands meet; `copy`, the target of sync; `data`, which nobody changes. And
+/// the machine that all commands run on, with what they were promised.
 struct World {
   std::shared_ptr<Witness> out = std::make_shared<Witness>();
   std::shared_ptr<Witness> copy = std::make_shared<Witness>();
-  std::shared_ptr<Store> data;
+  std::shared_ptr<Store> data{};
+  std::shared_ptr<LocalFolder> machine = std::make_shared<LocalFolder>();
+  std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>();
 };
 
 Location location(const std::shared_ptr<Store>& store, const std::string& name, const std::string& key);
 
-/// A world with the same objects.
+/// A world with the same objects, files and promises. While a command is stalled: as if it were killed.
 World clone(const World& world);
 
 }  // namespace headrace::interleave

@@ -17,6 +17,7 @@ std::shared_ptr<ModelLog> ModelLog::open(const Location& location, std::string m
   segments.ending = std::string(kRequestLogEnding);
   segments.most_held_bytes = std::numeric_limits<std::size_t>::max();  // RequestLog has the bound
   segments.call.stop = options.stop;
+  segments.now = options.now;
   // A log that neither goes on nor replaces asks nothing, so it cannot fail.
   auto log = *SegmentLog::open(location, false, std::move(segments), background);
   return std::shared_ptr<ModelLog>(

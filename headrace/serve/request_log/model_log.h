@@ -27,6 +27,8 @@ struct ModelLogOptions {
   std::stop_token stop{};
   /// As RequestLogOptions::remark.
   std::function<void(const std::string&)> remark;
+  /// As RequestLogOptions::steady_now.
+  std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };
 
 /// Thread-safe. Keeps what it is given until the store has it: who appends watches `waiting_bytes`.

@@ -111,7 +111,11 @@ const std::shared_ptr<ModelLog>& RequestLog::log_of(std::string_view model) {
   std::string name(model);
   auto opened = ModelLog::open(
       folder_.at(name).at(options_.writer), name,
-      {.flush_each = options_.flush_each, .stop = stop_.get_token(), .remark = options_.remark}, background_);
+      {.flush_each = options_.flush_each,
+       .stop = stop_.get_token(),
+       .remark = options_.remark,
+       .now = options_.steady_now},
+      background_);
   return logs_.emplace(std::move(name), std::move(opened)).first->second;
 }
 

@@ -46,6 +46,8 @@ struct RequestLogOptions {
   std::function<std::chrono::system_clock::time_point()> now = [] {
     return std::chrono::system_clock::time_point();
   };
+  /// When the next segment is due. Tests pass their own.
+  std::function<Background::Clock::time_point()> steady_now = Background::Clock::now;
   /// Tells an operator what goes wrong, in sentences. Any thread; it may not call the log.
   std::function<void(const std::string&)> remark = [](const std::string&) {};
 };

@@ -13,9 +13,7 @@ class StallingStore final : public InterceptingStore {
   Status around(StoreCall& call, const std::function<Status()>& go_on) override {
     std::uint64_t number = 0;
     HEADRACE_CHECK(control_->begin_call(call, number));
-    Status outcome = go_on();
-    control_->end_call(number, outcome);
-    return outcome;
+    return control_->end_call(number, go_on());
   }
 
  private:
@@ -59,7 +57,7 @@ Status StallControl::begin_call(const StoreCall& call, std::uint64_t& number) {
   std::unique_lock lock(mutex_);
   number = trace_.size() + 1;
   trace_.push_back(concat(number, " ", operation_name(call.operation), " ", call.key));
-  if (options_.kill_at > 0 && number >= options_.kill_at) {
+  if (options_.kill_at > 0 && number > options_.kill_at) {
     was_killed_ = true;
     trace_.back() += ": killed";
     return Error{Code::kUnavailable, concat("the process was killed before call ", number)};
@@ -72,10 +70,13 @@ Status StallControl::begin_call(const StoreCall& call, std::uint64_t& number) {
   return {};
 }
 
-void StallControl::end_call(std::uint64_t number, const Status& outcome) {
-  if (outcome) return;
+Status StallControl::end_call(std::uint64_t number, const Status& outcome) {
   const std::scoped_lock lock(mutex_);
-  trace_[number - 1] += concat(": ", code_name(outcome.error().code));
+  if (!outcome) trace_[number - 1] += concat(": ", code_name(outcome.error().code));
+  if (number != options_.kill_at) return outcome;
+  was_killed_ = true;
+  trace_[number - 1] += ": killed before the answer";
+  return Error{Code::kUnavailable, concat("the process was killed before the answer to call ", number)};
 }
 
 std::unique_ptr<Store> make_stalling(std::shared_ptr<Store> store, std::shared_ptr<StallControl> control) {

@@ -17,7 +17,8 @@ namespace headrace {
 struct StallOptions {
   /// This call and every later one wait until they are released; then they are made.
   std::uint64_t stall_at = 0;
-  /// This call and every later one fail, and none reaches the store below.
+  /// The process ends in this call: the store below makes it, but its answer is lost. Every later call fails
+  /// and does not reach the store.
   std::uint64_t kill_at = 0;
 };
 
@@ -41,7 +42,7 @@ class StallControl {
  private:
   friend class StallingStore;
   Status begin_call(const StoreCall& call, std::uint64_t& number);
-  void end_call(std::uint64_t number, const Status& outcome);
+  Status end_call(std::uint64_t number, const Status& outcome);
 
   const StallOptions options_;
   mutable std::mutex mutex_;
