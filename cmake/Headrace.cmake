@@ -8,7 +8,8 @@
 # which are compiled one by one, since they have options of their own or the same names in anonymous
 # namespaces. THREADS: the tests run under ThreadSanitizer, too; say so where the folder starts threads or is
 # called by several. WINDOWS: sources for Windows. There, NAME_windows.cc takes the place of NAME.cc, or comes
-# beside the others if there is none (docs/decisions/windows.md). LINUX_TESTS: tests with Linux' own calls.
+# beside the others if there is none (docs/decisions/windows.md). LINUX_TESTS, WINDOWS_TESTS: tests
+# with the system's own calls.
 
 set(HEADRACE_SANITIZE "" CACHE STRING "sanitizers to build with, for -fsanitize=")
 
@@ -91,10 +92,12 @@ endfunction()
 
 function(headrace_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" ""
-    "SOURCES;WINDOWS;ALONE;TESTS;LINUX_TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
+    "SOURCES;WINDOWS;ALONE;TESTS;LINUX_TESTS;WINDOWS_TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
   set(target headrace_${name})
   headrace_for_this_system(arg_SOURCES "${arg_SOURCES}" "${arg_WINDOWS}")
-  if(NOT WIN32)
+  if(WIN32)
+    list(APPEND arg_TESTS ${arg_WINDOWS_TESTS})
+  else()
     list(APPEND arg_TESTS ${arg_LINUX_TESTS})
   endif()
   headrace_unity(units ${target} "${arg_SOURCES}")
