@@ -2,8 +2,32 @@
 # copies of OpenSSL and zlib, and a dynamic reference would be bound to those. Why each: docs/decisions.
 
 find_package(Threads REQUIRED)
+# The system's part in base, os and net. On Windows, nothing else is linked: docs/decisions/windows.md.
+add_library(dependency_crypto INTERFACE)  # SHA-256; on Windows, random bytes, too
+add_library(dependency_sockets INTERFACE)
+add_library(dependency_tls INTERFACE)
+if(WIN32)
+  target_link_libraries(dependency_crypto INTERFACE bcrypt)
+  target_link_libraries(dependency_sockets INTERFACE ws2_32)
+  # Libraries of headers alone, of the machine that compiles, whose other headers must not be seen.
+  add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/headers)
+  foreach(name nlohmann/json.hpp toml++/toml.h)
+    get_filename_component(folder ${name} DIRECTORY)
+    find_path(headers_of_${folder} ${name} PATHS /usr/include NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+    file(CREATE_LINK ${headers_of_${folder}}/${folder} ${CMAKE_BINARY_DIR}/headers/${folder} SYMBOLIC)
+  endforeach()
+  target_include_directories(nlohmann_json::nlohmann_json SYSTEM INTERFACE ${CMAKE_BINARY_DIR}/headers)
+  if(NOT HEADRACE_COMMAND_ONLY)  # from Debian's package of its source
+    set(INSTALL_GTEST OFF)
+    add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+  endif()
+  return()
+endif()
 set(OPENSSL_USE_STATIC_LIBS TRUE)
 find_package(OpenSSL 3.0 REQUIRED)
+target_link_libraries(dependency_crypto INTERFACE OpenSSL::Crypto)
+target_link_libraries(dependency_tls INTERFACE OpenSSL::SSL OpenSSL::Crypto)
 find_package(nlohmann_json REQUIRED)
 if(NOT HEADRACE_COMMAND_ONLY)
   find_package(GTest REQUIRED)

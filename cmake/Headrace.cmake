@@ -7,7 +7,9 @@
 # third-party libraries belong there, since no public header names a third-party type. ALONE: more sources,
 # which are compiled one by one, since they have options of their own or the same names in anonymous
 # namespaces. THREADS: the tests run under ThreadSanitizer, too; say so where the folder starts threads or is
-# called by several.
+# called by several. WINDOWS: sources for Windows. There, NAME_windows.cc takes the place of NAME.cc, or comes
+# beside the others if there is none (docs/decisions/windows.md). LINUX_TESTS, WINDOWS_TESTS: tests
+# with the system's own calls.
 
 set(HEADRACE_SANITIZE "" CACHE STRING "sanitizers to build with, for -fsanitize=")
 
@@ -23,6 +25,25 @@ if(HEADRACE_SANITIZE)
     -fsanitize=${HEADRACE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(headrace_settings INTERFACE -fsanitize=${HEADRACE_SANITIZE})
 endif()
+
+if(WIN32)
+  target_compile_definitions(headrace_settings INTERFACE
+    _WIN32_WINNT=0x0A00 WIN32_LEAN_AND_MEAN NOMINMAX)
+  # GCC does not align the stack for variables of 32 bytes and more, and moves them as if it did.
+  target_compile_options(headrace_settings INTERFACE -Wa,-muse-unaligned-vector-move)
+endif()
+
+# headrace_for_this_system(OUT SOURCES WINDOWS): sets OUT to SOURCES; on Windows, with the files of WINDOWS.
+function(headrace_for_this_system out sources windows)
+  if(WIN32)
+    foreach(source IN LISTS windows)
+      string(REPLACE _windows.cc .cc replaced ${source})
+      list(REMOVE_ITEM sources ${replaced})
+      list(APPEND sources ${source})
+    endforeach()
+  endif()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
 
 # Files of a target are compiled several at a time: most of what one costs is the headers that all of them
 # include. So names in anonymous namespaces are unique within a folder. OFF (`./dev soak` builds so) shows
@@ -70,8 +91,15 @@ function(headrace_write_unit file text)
 endfunction()
 
 function(headrace_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "SOURCES;ALONE;TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" ""
+    "SOURCES;WINDOWS;ALONE;TESTS;LINUX_TESTS;WINDOWS_TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
   set(target headrace_${name})
+  headrace_for_this_system(arg_SOURCES "${arg_SOURCES}" "${arg_WINDOWS}")
+  if(WIN32)
+    list(APPEND arg_TESTS ${arg_WINDOWS_TESTS})
+  else()
+    list(APPEND arg_TESTS ${arg_LINUX_TESTS})
+  endif()
   headrace_unity(units ${target} "${arg_SOURCES}")
   add_library(${target} STATIC ${units} ${arg_ALONE})
   add_library(headrace::${name} ALIAS ${target})

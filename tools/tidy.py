@@ -97,10 +97,10 @@ BANNED_CALLS = {
 }
 # Where a banned call is right: path prefix → reason.
 ALLOWED_CALLS = {
-    "environment": {"headrace/base/environment.cc": "makes an Environment"},
+    "environment": {"headrace/base/process_environment.cc": "makes an Environment"},
     "wall-clock": {"headrace/base/environment.h": "makes an Environment"},
     "exit": {
-        "headrace/base/environment.cc": "the kernel's random bytes cannot fail",
+        "headrace/base/process_environment": "the system's random bytes cannot fail",
         "headrace/base/result.cc": "a value was taken of an error",
     },
     "clock": {

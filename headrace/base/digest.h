@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file SHA-256 (FIPS 180-4, by OpenSSL): names plans, configurations, models and weights by their content.
-/// And bytes as text.
+/// \file SHA-256 (FIPS 180-4): names plans, configurations, models and weights by their
+/// content. And bytes as text.
 
 #include <memory>
 #include <optional>

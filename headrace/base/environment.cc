@@ -1,12 +1,5 @@
 #include "headrace/base/environment.h"
 
-#include <sys/random.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
-#include <ctime>
-
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -17,18 +10,6 @@ Result<bool> Environment::is_on(std::string_view name, bool if_unset) const {
   if (value == "1" || value == "true" || value == "yes" || value == "on") return true;
   if (value == "0" || value == "false" || value == "no" || value == "off") return false;
   return Error{Code::kInvalidArgument, concat(name, " is neither 0 nor 1")};
-}
-
-Environment Environment::capture() {
-  Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos) {
-      environment.variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
-  }
-  return environment;
 }
 
 std::optional<std::string> cache_folder(const Environment& environment) {
@@ -44,20 +25,15 @@ std::optional<std::string> state_folder(const Environment& environment) {
 }
 
 std::string format_time(std::chrono::system_clock::time_point time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char out[32];
-  std::strftime(out, sizeof out, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return out;
-}
-
-std::uint64_t random_name_bits() {
-  std::uint64_t bits = 0;
-  while (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
-    if (errno != EINTR) std::abort();  // the kernel always has these eight bytes
-  }
-  return bits;
+  using namespace std::chrono;
+  const auto day = floor<days>(time);
+  const year_month_day date(day);
+  const hh_mm_ss clock(floor<seconds>(time - day));
+  const auto two_digits = [](auto number) { return zero_padded(static_cast<std::uint64_t>(number), 2); };
+  return concat(zero_padded(static_cast<std::uint64_t>(static_cast<int>(date.year())), 4), '-',
+                two_digits(static_cast<unsigned>(date.month())), '-',
+                two_digits(static_cast<unsigned>(date.day())), 'T', two_digits(clock.hours().count()), ':',
+                two_digits(clock.minutes().count()), ':', two_digits(clock.seconds().count()), 'Z');
 }
 
 }  // namespace headrace

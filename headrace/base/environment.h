@@ -47,7 +47,7 @@ std::optional<std::string> state_folder(const Environment& environment);
 /// "2026-11-21T03:26:00Z" (UTC, whole seconds).
 std::string format_time(std::chrono::system_clock::time_point time);
 
-/// Bytes from the kernel's random generator (getrandom), for names that must not collide. Never for order.
+/// Bytes from the system's random generator, for names that must not collide. Never for order.
 std::uint64_t random_name_bits();
 
 }  // namespace headrace

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Waiting on many file descriptors at once: epoll(7), with an eventfd(2) to end the wait.
+/// \file Waiting on many sockets at once (on Linux, on any descriptor that can be polled), until another
+/// thread ends the wait.
 
 #include <chrono>
 #include <cstdint>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "headrace/base/result.h"
-#include "headrace/os/file_descriptor.h"
 
 namespace headrace {
 
@@ -42,13 +42,13 @@ class Poller {
 
   /// Ends the current wait, or else the next one. Call it from any thread.
   void wake() const;
+  ~Poller();
 
  private:
-  Poller(FileDescriptor epoll, FileDescriptor event);
+  struct State;
+  explicit Poller(std::unique_ptr<State> state);
 
-  FileDescriptor epoll_;
-  FileDescriptor event_;
-  std::vector<int> watched_;
+  const std::unique_ptr<State> state_;
   std::vector<Ready> ready_;
 };
 

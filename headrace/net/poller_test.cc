@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "headrace/os/file_descriptor.h"
+
 namespace headrace {
 namespace {
 

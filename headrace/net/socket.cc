@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -25,14 +26,10 @@ Error failed(int error_number) {
 }
 
 const sockaddr* as_sockaddr(const SocketAddress& address) {
-  return reinterpret_cast<const sockaddr*>(&address.storage);
+  return reinterpret_cast<const sockaddr*>(address.storage.data());
 }
 
 }  // namespace
-
-bool SocketAddress::operator==(const SocketAddress& other) const {
-  return size_bytes == other.size_bytes && std::memcmp(&storage, &other.storage, size_bytes) == 0;
-}
 
 Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
@@ -47,9 +44,10 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_
                                                              });
   std::vector<SocketAddress> addresses;
   for (const addrinfo* entry = owner.get(); entry != nullptr; entry = entry->ai_next) {
-    if (entry->ai_addrlen > sizeof(sockaddr_in6)) continue;
     SocketAddress address{.size_bytes = entry->ai_addrlen};
-    std::memcpy(&address.storage, entry->ai_addr, entry->ai_addrlen);
+    static_assert(sizeof address.storage == sizeof(sockaddr_in6));
+    if (entry->ai_addrlen > address.storage.size()) continue;
+    std::memcpy(address.storage.data(), entry->ai_addr, entry->ai_addrlen);
     addresses.push_back(address);
   }
   if (addresses.empty()) {
@@ -59,8 +57,8 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_
 }
 
 Result<FileDescriptor> start_connecting(const SocketAddress& address) {
-  const int family = address.storage.sin6_family;
-  FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  FileDescriptor socket(
+      ::socket(as_sockaddr(address)->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!socket.is_open()) return failed(errno);
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

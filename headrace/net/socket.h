@@ -2,8 +2,7 @@
 
 /// \file TCP sockets that never wait, and the addresses of a name.
 
-#include <netinet/in.h>
-
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,12 +13,13 @@
 
 namespace headrace {
 
-/// An IPv4 or IPv6 address with a port.
+/// An IPv4 or IPv6 address with a port, in the form that the system's calls take.
 struct SocketAddress {
-  sockaddr_in6 storage{};  // or a sockaddr_in in its beginning: `storage.sin6_family` tells
+  /// The bytes of a sockaddr_in6, or of a sockaddr_in and zeros.
+  alignas(std::uint32_t) std::array<std::byte, 28> storage{};
   std::uint32_t size_bytes = 0;
-  bool is_ipv6() const { return storage.sin6_family == AF_INET6; }
-  bool operator==(const SocketAddress& other) const;
+  bool is_ipv6() const { return size_bytes == storage.size(); }
+  bool operator==(const SocketAddress&) const = default;
 };
 
 /// Resolves a name to all its addresses, in the order in which the system wants them tried. Waits for the

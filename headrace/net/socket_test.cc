@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -90,8 +91,8 @@ TEST(Socket, ConnectsWithoutDelayAndWithoutWaiting) {
 }
 
 TEST(Socket, AFailureIsUnavailable) {
-  SocketAddress nonsense{.size_bytes = sizeof(sockaddr_in6)};
-  nonsense.storage.sin6_family = 12345;
+  SocketAddress nonsense = resolve("::1", 80)->front();
+  nonsense.storage.fill(std::byte{57});
   const auto family = start_connecting(nonsense);
   ASSERT_FALSE(family);
   EXPECT_EQ(family.error().code, Code::kUnavailable);

@@ -27,6 +27,7 @@ struct TlsOptions {
 /// State that all connections with the same options share. Thread-safe.
 class TlsContext {
  public:
+  /// \error kUnimplemented       on Windows: this build has no TLS
   /// \error kFailedPrecondition  `ca_file`, or every place where systems keep theirs, cannot be read; or
   ///                             the client's certificate or key cannot, or the two do not belong together
   static Result<std::unique_ptr<TlsContext>> create(const TlsOptions& options);

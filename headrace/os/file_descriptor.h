@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Ownership of a file descriptor of the system, of a file, a pipe or a socket.
+/// \file Ownership of a descriptor of a file, a pipe or a socket. Windows: of a socket, no functions.
 
 #include <cstddef>
 #include <stop_token>

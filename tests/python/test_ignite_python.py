@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import json
 import os
 import shlex
 import subprocess
@@ -55,6 +56,18 @@ def test_partitions_together_are_the_cache(address, kittens):
 def test_reads_the_rows_of_a_query(address, kittens):
     rows = list(hr.ignite.query("SELECT NAME, VAL FROM KITTENS WHERE VAL > ? ORDER BY ID", [1], address))
     assert rows == [{"NAME": "SOFT KITTY", "VAL": 2}, {"NAME": "LITTLE BALL OF FUR", "VAL": 3}]
+
+
+def test_the_program_in_cpp_reads_the_same_rows(address, kittens, build):
+    def lines(*arguments):
+        command = [build / "bin/headrace_read_cache", address, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    rows = sorted(lines("rows", "KITTENS"), key=lambda row: row["key"])
+    assert rows == sorted(hr.ignite.dataset("KITTENS", address), key=lambda row: row["key"])
+    query = "SELECT NAME, VAL FROM KITTENS WHERE VAL > 1 ORDER BY ID"
+    assert lines("query", query) == list(hr.ignite.query(query, (), address))
 
 
 def test_entries_come_back_as_they_were_put(address):

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -52,15 +53,21 @@ Error listen_error(const std::string& address, int number) {
   }
 }
 
+// The port's place is the same in both kinds of address.
+void set_port(SocketAddress& at, std::uint16_t port) {
+  const std::uint16_t bytes = htons(port);
+  std::memcpy(at.storage.data() + offsetof(sockaddr_in6, sin6_port), &bytes, sizeof bytes);
+}
+
 // An errno, or the socket.
 int open_listener(const SocketAddress& at, ListenSocket& out) {
-  FileDescriptor socket(
-      ::socket(at.storage.sin6_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  const int family = at.is_ipv6() ? AF_INET6 : AF_INET;
+  FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!socket.is_open()) return errno;
   // Connections of a server that ran before do not count; one that listens does.
   const int on = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at.storage), at.size_bytes) != 0 ||
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(at.storage.data()), at.size_bytes) != 0 ||
       ::listen(socket.get(), kBacklog) != 0)
     return errno;
   sockaddr_in6 bound{};
@@ -83,8 +90,7 @@ Result<std::vector<ListenSocket>> listen_at(const std::string& address) {
   std::vector<ListenSocket> sockets;
   std::optional<Error> missing;
   for (SocketAddress& at : *addresses) {
-    // The port's place is the same in both kinds of address.
-    if (port == 0 && !sockets.empty()) at.storage.sin6_port = htons(sockets.front().port);
+    if (port == 0 && !sockets.empty()) set_port(at, sockets.front().port);
     ListenSocket socket;
     const int number = open_listener(at, socket);
     if (number == 0) {
