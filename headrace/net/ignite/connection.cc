@@ -10,6 +10,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kHandshakeLimitBytes = 64 << 10;
+// For finding out who closed a connection without a word.
+constexpr std::chrono::seconds kInquiryTime{1};
 constexpr std::size_t kQueueLimitBytes = std::size_t{64} << 20;
 constexpr std::size_t kAbandonedLimit = 1024;
 constexpr std::size_t kRequestHeaderBytes = 14;
@@ -72,6 +74,24 @@ Result<PooledBuffer> next_message(MessageStream& stream, Connection::Time until,
   }
 }
 
+// Ignite 3 closes a connection that does not begin with its magic, and says nothing. To its own handshake it
+// answers with that magic, which the stream takes for the length of a message, and names. Empty: it is not
+// Ignite 3.
+std::string recognise_ignite_3(Connector& connector, const ConnectTarget& target,
+                               const std::shared_ptr<BufferPool>& pool, const std::stop_token& stop) {
+  ConnectTarget again = target;
+  again.timeout = std::min<std::chrono::milliseconds>(target.timeout, kInquiryTime);
+  const Connection::Time until = steady_clock::now() + again.timeout;
+  Result<std::unique_ptr<ByteStream>> bytes = connector.connect(again, stop);
+  if (!bytes) return {};
+  auto stream = MessageStream::create(*std::move(bytes), pool, kHandshakeLimitBytes);
+  if (!stream) return {};
+  (*stream)->start(encode_ignite_3_handshake());
+  const Result<PooledBuffer> reply = next_message(**stream, until, stop);
+  const bool is_named = !reply && reply.error().message == kIgnite3Answers;
+  return is_named ? reply.error().message : std::string();
+}
+
 Result<Greeting> greet(Connector& connector, const ConnectTarget& target, const ConnectionOptions& options,
                        const ProtocolVersion& version, const std::shared_ptr<BufferPool>& pool,
                        Connection::Time until, const std::stop_token& stop) {
@@ -80,9 +100,13 @@ Result<Greeting> greet(Connector& connector, const ConnectTarget& target, const 
   HEADRACE_TRY(greeting.stream, MessageStream::create(std::move(bytes), pool, kHandshakeLimitBytes));
   greeting.stream->start(encode_handshake(version, options.credentials));
   Result<PooledBuffer> reply = next_message(*greeting.stream, until, stop);
-  if (!reply && reply.error().code == Code::kUnavailable && greeting.stream->received_bytes() == 0)
+  if (!reply && reply.error().code == Code::kUnavailable && greeting.stream->received_bytes() == 0) {
+    const std::string other = recognise_ignite_3(connector, target, pool, stop);
+    if (!other.empty()) return Error{Code::kUnimplemented, other};
     return std::move(reply).error().in(
-        "the handshake failed; does another protocol listen here, TLS, or Ignite 3, which is not supported");
+        "the handshake failed; does another protocol listen here, or TLS? The port of thin clients is "
+        "usually 10800");
+  }
   if (!reply) return std::move(reply).error();
   HEADRACE_TRY(greeting.reply, parse_handshake_reply(reply->view(), version));
   greeting.stream->set_limit(options.message_limit_bytes);
@@ -185,7 +209,10 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
   std::unique_lock lock(mutex_);
   HEADRACE_CHECK(wait(
       lock, [&] { return !lost_ && queued_bytes_ <= kQueueLimitBytes; }, until, stop));
-  HEADRACE_CHECK(notice_end(lock));
+  // A connection that the node closed while it was idle takes bytes all the same; only reading shows the end.
+  // Noticed before a request is queued, it leaves no doubt that the request was not carried out.
+  receive_one(lock);
+  if (lost_) return *lost_;
   const std::int64_t request = next_request_++;
   store_little_endian(message.data() + 6, request);
   slots_.try_emplace(request);
@@ -205,25 +232,24 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
   return request;
 }
 
-// A connection that the node closed while it was idle takes bytes all the same; only reading shows the end.
-// Noticed before a request is queued, it leaves no doubt that the request was not carried out.
-Status Connection::notice_end(std::unique_lock<std::mutex>& lock) {
-  if (is_driven_) return {};  // whoever reads will notice
+// Takes a message that has come, without waiting. False: none has, or whoever drives will take it.
+bool Connection::receive_one(std::unique_lock<std::mutex>& lock) {
+  if (is_driven_ || lost_) return false;
   is_driven_ = true;
   lock.unlock();
   Result<std::optional<PooledBuffer>> message = try_receive();
-  Status noticed;
+  const bool has_come = message && *message;
+  Status taken;
   if (!message) {
-    noticed = std::move(message).error();
-  } else if (*message) {
-    noticed = dispatch(**std::move(message));
+    taken = std::move(message).error();
+  } else if (has_come) {
+    taken = dispatch(**std::move(message));
   }
   lock.lock();
   is_driven_ = false;
-  if (!noticed) lose_locked(noticed.error().message);
+  if (!taken) lose_locked(taken.error().message);
   changed_.notify_all();
-  if (lost_) return *lost_;
-  return {};
+  return has_come;
 }
 
 Status Connection::await(std::int64_t request, Time until, const std::stop_token& stop) {
@@ -233,6 +259,24 @@ Status Connection::await(std::int64_t request, Time until, const std::stop_token
   if (slot == slots_.end()) return Error{Code::kInternal, "a request that was not sent"};
   return wait(
       lock, [&] { return slot->second.outcome.has_value(); }, until, stop);
+}
+
+Result<std::int64_t> Connection::await_any(const std::vector<std::int64_t>& requests, Time until,
+                                           const std::stop_token& stop) {
+  const std::stop_callback wake_on_stop(stop, [this] { wake_all(); });
+  std::unique_lock lock(mutex_);
+  const auto find = [&]() -> std::optional<std::int64_t> {
+    for (const std::int64_t request : requests)
+      if (const auto slot = slots_.find(request); slot != slots_.end() && slot->second.outcome)
+        return request;
+    return std::nullopt;
+  };
+  while (!find() && receive_one(lock)) {
+  }
+  Status awaited = wait(
+      lock, [&] { return find().has_value(); }, until, stop);
+  if (const std::optional<std::int64_t> ready = find()) return *ready;
+  return std::move(awaited).error();
 }
 
 Status Connection::await_or_lose(std::int64_t request, Time until, std::chrono::milliseconds silence,

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <vector>
 
 #include "headrace/base/result.h"
 #include "headrace/net/connector.h"
@@ -58,6 +59,10 @@ class Connection {
   /// must follow.
   /// \error kDeadlineExceeded, kCancelled, kUnavailable
   Status await(std::int64_t request, Time until, const std::stop_token& stop = {});
+  /// Reads what has come, then waits until one of the responses is there. Returns its request: of several the
+  /// one that comes first in `requests`. Errors as of `await`.
+  Result<std::int64_t> await_any(const std::vector<std::int64_t>& requests, Time until,
+                                 const std::stop_token& stop = {});
   /// As `await`. A node that sends nothing at all for `silence` has stalled: the connection ends, so that
   /// there is time to ask another.
   Status await_or_lose(std::int64_t request, Time until, std::chrono::milliseconds silence,
@@ -93,7 +98,7 @@ class Connection {
   template <typename IsDone>
   Status wait(std::unique_lock<std::mutex>& lock, const IsDone& is_done, Time until,
               const std::stop_token& stop);
-  Status notice_end(std::unique_lock<std::mutex>& lock);
+  bool receive_one(std::unique_lock<std::mutex>& lock);
   Result<std::optional<PooledBuffer>> try_receive();
   Status flush();
   Status advance(Time until);

@@ -15,6 +15,8 @@ constexpr std::int32_t kFirstPageRows = 8;
 constexpr std::int32_t kPageRowsLimit = 16'384;
 constexpr std::int32_t kWholeCache = -1;
 constexpr std::chrono::seconds kClosingTime{2};
+// How long one of several nodes is waited for before the next one is looked at.
+constexpr std::chrono::milliseconds kTurn{5};
 
 std::uint64_t hash_of(BytesView key) { return siphash(HashKey{}, key); }
 
@@ -264,11 +266,9 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
     }
     if (waiting_.empty()) continue;
     // Until its response is there, a part stays in waiting_: the response may tell of a cursor to close.
-    Status awaited = await(*waiting_.front(), stop);
-    if (!awaited && awaited.error().code != Code::kUnavailable)
-      return std::move(awaited).error().in(described(*waiting_.front()));
-    std::unique_ptr<Part> part = std::move(waiting_.front());
-    waiting_.pop_front();
+    HEADRACE_TRY(const std::size_t place, await_any(stop));
+    std::unique_ptr<Part> part = std::move(waiting_[place]);
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
     reserved_bytes_ -= part->reserved_bytes;
     Result<Response> response = part->connection->receive(part->request, deadline(), stop);
     if (!response) {
@@ -280,10 +280,52 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
   }
 }
 
-// A node that sends nothing at all for a third of the time has stalled: there is time left to ask another.
-Status Scan::await(const Part& part, const std::stop_token& stop) {
-  const std::chrono::milliseconds time = cache_.cluster().options().call_timeout;
-  return part.connection->await_or_lose(part.request, deadline(), time / 3, stop);
+// A connection, and what it was asked for.
+struct Scan::Asked {
+  Connection* connection = nullptr;
+  std::vector<std::int64_t> requests{};
+};
+
+// In the order of asking, so that no node's pages wait for ever behind another's.
+std::vector<Scan::Asked> Scan::asked_nodes() const {
+  std::vector<Asked> asked;
+  for (const std::unique_ptr<Part>& part : waiting_) {
+    auto node = std::ranges::find(asked, part->connection.get(), &Asked::connection);
+    if (node == asked.end()) node = asked.insert(node, {.connection = part->connection.get()});
+    node->requests.push_back(part->request);
+  }
+  return asked;
+}
+
+std::size_t Scan::place_of(const Connection& connection, std::int64_t request) const {
+  const auto found = std::ranges::find_if(waiting_, [&](const std::unique_ptr<Part>& part) {
+    return part->connection.get() == &connection && part->request == request;
+  });
+  return static_cast<std::size_t>(found - waiting_.begin());
+}
+
+// The place in waiting_ of a part whose response is there, or whose connection was lost. Several nodes are
+// waited for in turns. One that sends nothing at all for a third of the time has stalled: there is time left
+// to ask another.
+Result<std::size_t> Scan::await_any(const std::stop_token& stop) {
+  const std::vector<Asked> asked = asked_nodes();
+  const std::chrono::milliseconds silence = cache_.cluster().options().call_timeout / 3;
+  const std::chrono::milliseconds turn = asked.size() == 1 ? silence : kTurn;
+  const Time begun = steady_clock::now(), until = deadline();
+  for (bool only_looks = asked.size() > 1;; only_looks = false) {
+    for (const Asked& node : asked) {
+      const Time now = steady_clock::now();
+      Result<std::int64_t> ready =
+          node.connection->await_any(node.requests, only_looks ? now : std::min(until, now + turn), stop);
+      if (ready) return place_of(*node.connection, *ready);
+      const std::size_t first = place_of(*node.connection, node.requests.front());
+      if (ready.error().code == Code::kUnavailable) return first;
+      if (ready.error().code != Code::kDeadlineExceeded || steady_clock::now() >= until)
+        return std::move(ready).error().in(described(*waiting_[first]));
+      if (steady_clock::now() - std::max(begun, node.connection->last_received()) >= silence)
+        node.connection->lose("it sends nothing any more");  // which its next turn tells
+    }
+  }
 }
 
 Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response response,

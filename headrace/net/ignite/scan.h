@@ -47,7 +47,9 @@ struct Page {
 };
 
 /// Not thread-safe. Gives every entry that is in the cache during the whole scan exactly once; of those that
-/// are put or removed meanwhile, any. Rows of a partition come in the order of its node; partitions mix.
+/// are put or removed meanwhile, any. Rows of a partition come in the order of its node; partitions mix: the
+/// page that is there first is given first. With one open cursor, partitions come one after another,
+/// ascending.
 ///
 /// If a node is lost, or sends nothing for a third of the cluster's call_timeout, its partitions are read
 /// again from their new owners, and rows whose key was given before are dropped. Two keys of a partition with
@@ -88,7 +90,10 @@ class Scan {
   static void close_cursor(Part& part, Time until);
   std::string described(const Part& part) const;
   Result<std::optional<Page>> find_page(const std::stop_token& stop);
-  Status await(const Part& part, const std::stop_token& stop);
+  struct Asked;
+  std::vector<Asked> asked_nodes() const;
+  Result<std::size_t> await_any(const std::stop_token& stop);
+  std::size_t place_of(const Connection& connection, std::int64_t request) const;
   Result<std::optional<Page>> take_page(std::unique_ptr<Part> part, Response response,
                                         const std::stop_token& stop);
   Status parse(const Response& response, Part& part, Page& page, bool& has_more);
