@@ -51,14 +51,27 @@ Result<std::unique_ptr<Scan>> Scan::open(const Cache& cache, ScanOptions options
   return scan;
 }
 
+// A connection that is lost meanwhile costs a repetition, as with other reads.
+Status Scan::read_first_map(const std::stop_token& stop) {
+  Backoff backoff(cache_.cluster().options().backoff, cache_.cluster().options().seed);
+  const Time until = deadline();
+  while (true) {
+    Result<std::shared_ptr<const PartitionMap>> map = cache_.cluster().partitions(cache_.id(), stop);
+    if (map) {
+      map_ = *std::move(map);
+      return {};
+    }
+    if (map.error().code != Code::kUnavailable || steady_clock::now() >= until) return std::move(map).error();
+    if (!sleep_unless_stopped(backoff.next(), stop)) return Error{Code::kCancelled, "stopped by the caller"};
+  }
+}
+
 Status Scan::begin(const std::stop_token& stop) {
   const auto described = [&](Error error) {
     return std::move(error).in(concat("cache \"", printable_line(cache_.name(), 200), '"'));
   };
   HEADRACE_TRY(backups_, cache_.backups(stop));  // fails if there is no such cache
-  Result<std::shared_ptr<const PartitionMap>> map = cache_.cluster().partitions(cache_.id(), stop);
-  if (!map) return described(std::move(map).error());
-  map_ = *std::move(map);
+  if (Status read = read_first_map(stop); !read) return described(std::move(read).error());
   owners_at_start_ = map_->owners_of(options_.partitions);
   std::vector<std::int32_t> partitions = options_.partitions;
   std::ranges::sort(partitions);

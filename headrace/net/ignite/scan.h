@@ -80,6 +80,7 @@ class Scan {
   struct Part;
   Scan(const Cache& cache, ScanOptions options);
   Status begin(const std::stop_token& stop);
+  Status read_first_map(const std::stop_token& stop);
   Status fill(const std::stop_token& stop);
   Status request_first_page(std::unique_ptr<Part> part, const std::stop_token& stop);
   Status request_next_page(std::unique_ptr<Part> part, const std::stop_token& stop);

@@ -182,6 +182,15 @@ TEST(IgniteScan, ACursorThatAStopCutsShortIsClosed) {
   EXPECT_EQ(cache.open_cursors(), 0U);
 }
 
+TEST(IgniteScan, AConnectionThatIsLostBeforeTheOwnersAreKnownCostsNothing) {
+  ScannedCache cache(2);
+  ScriptedNode node({[&](Peer& peer) { cache.serve(peer, 1); }, [&](Peer& peer) { cache.serve(peer); }});
+  const auto cluster = connected_to(node, {});
+  const auto scan = Scan::open(Cache(cluster, "films"), {.page_rows = 100});
+  ASSERT_TRUE(scan) << scan.error().message;
+  expect_rest(**scan, {}, 2 * kRowsOfPartition);
+}
+
 TEST(IgniteScan, ANodeThatRefusesACursorKeepsTheConnection) {
   ScannedCache cache(2);
   ScriptedNode node({[&](Peer& peer) {
