@@ -16,11 +16,10 @@
 #include "headrace/cli/tensorflow_engine.h"
 #include "headrace/cli/worker_count.h"
 #include "headrace/coordinate/versions.h"
-#include "headrace/net/ignite/access.h"
 #include "headrace/predict/dataset_input.h"
 #include "headrace/predict/predict_to_table.h"
+#include "headrace/predict/prediction_target.h"
 #include "headrace/predict/raw_input.h"
-#include "headrace/prepare/ignite/query_url.h"
 #include "headrace/prepare/source/input_kind.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/track/redact.h"
@@ -29,7 +28,6 @@ namespace headrace {
 namespace {
 
 constexpr const char* kParquetProgram = "predictions_parquet.py";
-constexpr std::string_view kTableScheme = "ignite-table";
 
 constexpr Positional kPredictPositionals[] = {
     {.name = "RUN",
@@ -59,8 +57,9 @@ constexpr Option kPredictOptions[] = {
     kDelimiterOption,
     {.name = "to",
      .unit = "URL",
-     .sentence = "With --data: folder for the predictions, or a table of Apache Ignite as "
-                 "ignite-table://HOST:10800/TABLE, where each prediction is a row."},
+     .sentence = "With --data: folder for the predictions; or a table or cache of Apache Ignite, as "
+                 "ignite-table://HOST:10800/TABLE or ignite-cache://HOST:10800/CACHE, which gets a row or "
+                 "entry for each."},
     {.name = "format",
      .default_value = "jsonl",
      .sentence =
@@ -273,7 +272,7 @@ void show_table(Console& console, const std::string& url, const PredictResult& r
 }
 
 Status predict_into_table(CommandContext& context, const PredictSources& sources,
-                          const IgniteTableUrl& target, const OptionValues& values, RunRecorder& recorder,
+                          const PredictionTarget& target, const OptionValues& values, RunRecorder& recorder,
                           RunEnd& end) {
   HEADRACE_TRY(const OpenEngine engine, open_engine(context));
   HEADRACE_TRY(const ExportedModel model,
@@ -282,24 +281,21 @@ Status predict_into_table(CommandContext& context, const PredictSources& sources
   HEADRACE_CHECK(add_data_input(recorder, sources.data, values));
   HEADRACE_TRY(const std::unique_ptr<PredictInput> input,
                open_input(context, model, sources.data, sources.run, values));
-  HEADRACE_TRY(ignite::ClusterOptions cluster_options,
-               ignite::cluster_options(target.hosts, context.environment));
-  HEADRACE_TRY(auto cluster, ignite::Cluster::connect(std::move(cluster_options), context.stop));
-  HEADRACE_TRY(const PredictionTable table,
-               PredictionTable::open(std::move(cluster), target.schema, target.table,
-                                     AnswerFormat(model.contract), model.digest, context.stop));
+  HEADRACE_TRY(const std::unique_ptr<PredictionTable> table,
+               open_prediction_table(target, context.environment, AnswerFormat(model.contract), model.digest,
+                                     context.stop));
   const auto on_records = [&](std::uint64_t done, std::uint64_t total) {
     context.console.progress("predicting", done, std::max(done, total), "records");
   };
   const auto start = std::chrono::steady_clock::now();
   HEADRACE_TRY(
       const PredictResult result,
-      predict_to_table(model, *input, table, {.workers = workers_from(values)}, on_records, context.stop));
+      predict_to_table(model, *input, *table, {.workers = workers_from(values)}, on_records, context.stop));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   end.versions = {{"engine", engine.engine->version()}};
   end.counts = {{"records", result.records}, {"left_out", result.left_out}};
   HEADRACE_CHECK(recorder.add_output(
-      {.url = values.text("to"), .kind = std::string(kTableScheme), .name = "predictions"}));
+      {.url = values.text("to"), .kind = scheme_of(values.text("to")), .name = "predictions"}));
   show_table(context.console, values.text("to"), result, seconds.count());
   return {};
 }
@@ -330,9 +326,9 @@ Status check_predict(const OptionValues& values) {
     return Error{Code::kInvalidArgument, "--to is missing: the URL of a folder for the predictions"};
   if (are_printed && values.text("format") == "parquet")
     return Error{Code::kInvalidArgument, "--format parquet is for folders: give --data and --to"};
-  if (scheme_of(values.text("to")) == kTableScheme) {
+  if (is_prediction_target(values.text("to"))) {
     HEADRACE_CHECK(check_uses(values, {"format", "overwrite"},
-                              "a table has rows, and a row of the same key is replaced"));
+                              "a table or cache has rows, and a row of the same key is replaced"));
   }
   if (are_printed && values.has("to"))
     return Error{Code::kInvalidArgument,
@@ -347,8 +343,8 @@ Status run_predict(CommandContext& context, const std::vector<std::string>& argu
     return answer_given(context, make_stoppable(std::move(run), context.stop), values);
   }
   HEADRACE_TRY(const PredictSources sources, open_sources(context, arguments[0], values));
-  if (scheme_of(values.text("to")) == kTableScheme) {
-    HEADRACE_TRY(const IgniteTableUrl target, parse_ignite_table_url(values.text("to")));
+  if (is_prediction_target(values.text("to"))) {
+    HEADRACE_TRY(const PredictionTarget target, parse_prediction_target(values.text("to")));
     const auto body = [&](RunRecorder& recorder, RunEnd& end) {
       return predict_into_table(context, sources, target, values, recorder, end);
     };
@@ -389,7 +385,9 @@ const Command kPredictCommand = {
         "  headrace predict s3://datasets/runs/income --data - < people.jsonl\n"
         "  headrace predict ./saved_model --data people.csv --like s3://datasets/people --to answers\n"
         "  headrace predict s3://datasets/runs/income --data ignite-sql://db-1:10800/PEOPLE \\\n"
-        "    --to ignite-table://db-1:10800/INCOMES",
+        "    --to ignite-table://db-1:10800/INCOMES\n"
+        "  headrace predict s3://datasets/runs/income --data ignite-cache://db-1:10800/PEOPLE \\\n"
+        "    --to ignite-cache://db-1:10800/INCOMES",
     .positionals = kPredictPositionals,
     .options = kPredictOptions,
     .run = run_predict,

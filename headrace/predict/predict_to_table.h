@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file A model's answers to every row of an input, as rows of a table of Apache Ignite:
-/// docs/formats/predictions.md, "Tables".
+/// \file A model's answers to every row of an input, as rows of a table or cache of Apache Ignite:
+/// docs/formats/predictions.md, "Tables" and "Caches".
 
 #include "headrace/predict/predict.h"
 #include "headrace/predict/prediction_table.h"

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Predictions as rows of a table of Apache Ignite: docs/formats/predictions.md, "Tables".
+/// \file Predictions as rows in Apache Ignite, each under its key: docs/formats/predictions.md, "Tables" and
+/// "Caches".
 
 #include <map>
 #include <memory>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "headrace/evaluate/answers.h"
-#include "headrace/net/ignite/cluster.h"
+#include "headrace/net/ignite/value.h"
 
 namespace headrace {
 
@@ -25,18 +26,18 @@ std::vector<TableColumn> table_columns(const AnswerFormat& answers);
 /// The value of ID: the id of the row; without one its number, after its source and '#' if it has a source.
 std::string row_key(const RowName& name);
 
-/// One table. Thread-safe.
+/// A place that keeps a row for each key: a table of SQL, or a cache. A row replaces the row of its key.
+/// Thread-safe.
 class PredictionTable {
-  using Rows = std::map<std::string, std::vector<std::string>>;  // by ID: the cells of the other columns
-
  public:
-  /// Creates the table if it is not there.
-  /// \error as SqlResult::run; a table that is there with other columns is an error of the first batch
-  static Result<PredictionTable> open(std::shared_ptr<ignite::Cluster> cluster, std::string schema,
-                                      std::string table, const AnswerFormat& answers,
-                                      std::string model_digest, const std::stop_token& stop);
+  /// By ID: the cells of the other columns.
+  using Rows = std::map<std::string, std::vector<std::string>>;
 
-  /// Rows that are written with one statement. Not thread-safe. Memory: 4 MiB of cells.
+  virtual ~PredictionTable() = default;
+  PredictionTable(const PredictionTable&) = delete;
+  PredictionTable& operator=(const PredictionTable&) = delete;
+
+  /// Rows that are written at once. Not thread-safe. Memory: 4 MiB of cells.
   class Batch {
    public:
     explicit Batch(const PredictionTable& table) : table_(table) {}
@@ -52,15 +53,20 @@ class PredictionTable {
     std::size_t bytes_ = 0;
   };
 
- private:
-  PredictionTable() = default;
-  Status write(const Rows& rows, const std::stop_token& stop) const;
+ protected:
+  PredictionTable(const AnswerFormat& answers, std::string model_digest);
 
-  std::shared_ptr<ignite::Cluster> cluster_{};
-  std::string schema_{};
-  std::string table_{};
-  std::vector<TableColumn> columns_{};  // with ID and MODEL_DIGEST
-  std::string model_digest_{};
+  /// The columns of the cells of Rows: those of the answers, and MODEL_DIGEST.
+  const std::vector<TableColumn>& columns() const { return columns_; }
+  /// A cell as a value, which views `text` where it is one.
+  static Result<ignite::Value> value_of(const TableColumn& column, const std::string& text);
+
+ private:
+  /// Writing the same rows twice is as good as once. \error those of Ignite, with the table's name
+  virtual Status write(const Rows& rows, const std::stop_token& stop) const = 0;
+
+  std::vector<TableColumn> columns_;
+  const std::string model_digest_;
 };
 
 }  // namespace headrace

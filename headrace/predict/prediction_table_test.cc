@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "headrace/base/text.h"
-#include "headrace/evaluate/evaluation.h"
 #include "headrace/net/ignite/sql.h"
+#include "headrace/predict/answers_test.h"
+#include "headrace/predict/sql_prediction_table.h"
 #include "headrace/prepare/ignite/sql_node_test.h"
 
 namespace headrace {
@@ -12,25 +13,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::shared_ptr<const AnswerFormat> format_of(std::vector<std::string> classes) {
-  const auto values = static_cast<std::int64_t>(classes.size());
-  ModelContract contract;
-  contract.binding.targets = {
-      {.tensor = "labels", .output = "out", .label = {.name = "y"}, .kind = TargetKind::kClasses}};
-  contract.binding.outputs = {{"out", "out", {values}}};
-  contract.vocabularies["y"] = std::move(classes);
-  return std::make_shared<const AnswerFormat>(contract);
-}
-
-// Answers whose first class has 0.75.
-Answers answers_of(const std::shared_ptr<const AnswerFormat>& format, std::size_t rows) {
-  const auto scores = std::make_shared<std::vector<float>>();
-  for (std::size_t row = 0; row < rows; ++row) scores->insert(scores->end(), {0.75F, 0.25F});
-  std::vector<Tensor> outputs;
-  outputs.emplace_back(DataType::kFloat32, Shape{static_cast<std::int64_t>(rows), 2}, scores->data(), scores);
-  return {format, std::move(outputs), rows};
-}
 
 std::vector<std::string> names(const std::vector<TableColumn>& columns) {
   std::vector<std::string> out;
@@ -71,9 +53,9 @@ std::vector<std::string> sent(const std::vector<RowName>& rows, bool loses_a_bat
                              [&](ignite::Peer& peer) { serve(peer, 1000); }});
   const auto format = format_of({"pos", "neg"});
   {
-    const auto table = PredictionTable::open(cluster_of(node), "PUBLIC", "T", *format, "digest", {});
+    const auto table = open_sql_prediction_table(cluster_of(node), "PUBLIC", "T", *format, "digest", {});
     EXPECT_TRUE(table) << table.error().message;
-    PredictionTable::Batch batch(*table);
+    PredictionTable::Batch batch(**table);
     const Answers answers = answers_of(format, rows.size());
     for (std::size_t row = 0; row < rows.size(); ++row) EXPECT_TRUE(batch.add(rows[row], answers, row, {}));
     const Status done = batch.finish({});

@@ -88,6 +88,15 @@ def test_another_server_on_the_port(run_tests):
         run_tests({"HEADRACE_IGNITE_ADDRESSES": address}, "IgniteStranger.*")
 
 
+@pytest.mark.soak
+def test_a_node_of_ignite_3_is_named(start_nodes, headrace, tmp_path):
+    address = start_nodes("--ignite-3")["HEADRACE_IGNITE_ADDRESSES"]
+    for input in (f"ignite-sql://{address}/T", f"ignite-cache://{address}/C", f"ignite://{address}/store/a"):
+        done = headrace("prepare", input, tmp_path / "out", check=False)
+        assert done.returncode != 0
+        assert "Ignite 3 answers here" in done.stderr and "a cluster of Ignite 2" in done.stderr
+
+
 ROUNDS = [
     pytest.param(8, 5, marks=pytest.mark.slow, id="some"),
     pytest.param(200, 200, marks=pytest.mark.soak, id="many"),

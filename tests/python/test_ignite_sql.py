@@ -1,4 +1,5 @@
-"""Tables of Apache Ignite as the input of prepare and predict, and as their output, on a real node."""
+"""Tables and caches of Apache Ignite as the input of prepare and predict, and as their output, on a real
+node."""
 
 import os
 import shlex
@@ -88,16 +89,22 @@ def test_several_processes_share_one_plan(build, headrace, reviews, tmp_path):
     assert shards(tmp_path / "alone") == shards(tmp_path / "shared")
 
 
-@pytest.mark.parametrize("key", ["ID", ""], ids=["key", "no key"])
-def test_lost_connections_cost_no_row(headrace, reviews, tmp_path, key):
+PAGES = "?query=SELECT * FROM REVIEWS&page_rows=50"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "path"),
+    [("sql", f"{PAGES}&order_by=ID"), ("sql", PAGES), ("cache", "SQL_PUBLIC_REVIEWS")],
+    ids=["key", "no key", "cache"],
+)
+def test_lost_connections_cost_no_row(headrace, reviews, tmp_path, scheme, path):
     """Each of some runs gives the same dataset, or says that the node was lost."""
-    query = f"?query=SELECT * FROM REVIEWS&page_rows=50&order_by={key}".removesuffix("&order_by=")
-    headrace("prepare", f"ignite-sql://{reviews}/{query}", tmp_path / "sound", "--slice-size", "20kB")
+    headrace("prepare", f"ignite-{scheme}://{reviews}/{path}", tmp_path / "sound", "--slice-size", "20kB")
     relay = FaultyRelay(reviews, seed=44, kinds=["cut"])
     address = relay.url.removeprefix("http://")
     done = [
         headrace(
-            *("prepare", f"ignite-sql://{address}/{query}", tmp_path / f"{run}", "--slice-size", "20kB"),
+            *("prepare", f"ignite-{scheme}://{address}/{path}", tmp_path / f"{run}", "--slice-size", "20kB"),
             env={"HEADRACE_IGNITE_DISCOVER": "off"},
             check=False,
         )
@@ -105,7 +112,7 @@ def test_lost_connections_cost_no_row(headrace, reviews, tmp_path, key):
     ]
     relay.close()
     assert relay.made["cut"] > 0
-    assert any(each.returncode == 0 for each in done)
+    assert any(each.returncode == 0 for each in done), [each.stderr for each in done]
     for run, each in enumerate(done):
         if each.returncode == 0:
             assert shards_by_content(tmp_path / f"{run}") == shards_by_content(tmp_path / "sound")
@@ -201,6 +208,89 @@ def rows_of(address):
     return sorted(
         hr.ignite.query("SELECT * FROM ANSWERS", (), address, page_rows=1000), key=lambda row: row["ID"]
     )
+
+
+def test_predictions_are_entries_whoever_puts_them(build, headrace, reviews, model):
+    """Also SQL sees them, in a table whose values have that type."""
+    columns = 'ID VARCHAR PRIMARY KEY, "VALUE" REAL, MODEL_DIGEST VARCHAR'
+    create = f'CREATE TABLE ENTRIES ({columns}) WITH "CACHE_NAME=entries,VALUE_TYPE=Answer"'
+    list(hr.ignite.query(create, (), reviews))
+    target = f"ignite-cache://{reviews}/entries?type=Answer"
+    predict = ["predict", model / "model", "--schema", model / "schema.toml", "--to", target]
+    predict += ["--data", f"ignite-sql://{reviews}/REVIEWS?order_by=ID"]
+    processes = [
+        subprocess.Popen([build / "bin/headrace", *predict], stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for process in processes:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    found = {row["key"]: row["val"] for row in hr.ignite.dataset("entries", reviews)}
+    assert {key: value["VALUE"] for key, value in found.items()} == {
+        str(i): 2.0 * (i % 5) for i in range(ROWS)
+    }
+    assert len({value["MODEL_DIGEST"] for value in found.values()}) == 1
+    seen = hr.ignite.query("SELECT * FROM ENTRIES WHERE ID = '9'", (), reviews)
+    assert list(seen) == [{"ID": "9", **found["9"]}]
+    assert target.removesuffix("type=Answer") in headrace("lineage", model / "model").stdout
+    hr.ignite.put_all("texts", {1: {"VALUE": "one"}}, reviews, value_type="Text", create=True)
+    wrong = [*predict[:5], f"ignite-cache://{reviews}/texts?type=Text", *predict[6:]]
+    done = headrace(*wrong, check=False)
+    assert done.returncode != 0
+    assert "name another with ?type=" in done.stderr and "texts" in done.stderr
+
+
+def test_a_cache_becomes_the_same_dataset_each_time(headrace, reviews, model, tmp_path):
+    """And a model answers its rows."""
+    books = {
+        f"book {i}": {"TEXT": text_of(i), "about": {"STARS": i % 5, "tags": [1, 2]}} for i in range(ROWS)
+    }
+    hr.ignite.put_all("books", books, reviews, value_type="Book", create=True)
+    (tmp_path / "schema.toml").write_text("""
+        id = "key"
+        [features.key]
+        type = "string"
+        [features.STARS]
+        type = "int64"
+        column = "val.about.STARS"
+        [features.TEXT]
+        type = "string"
+        column = "val.TEXT"
+    """)
+    url = f"ignite-cache://{reviews}/books"
+    options = ["--schema", tmp_path / "schema.toml", "--slice-size", "40kB", "--workers"]
+    done = headrace("prepare", url, tmp_path / "one", *options, "3")
+    assert "2000 in, 2000 written" in done.stdout
+    headrace("prepare", url, tmp_path / "other", *options, "1")
+    assert shards(tmp_path / "one") == shards(tmp_path / "other")
+    records = prepared_support.examples(tmp_path / "one", "train")
+    found = {each["key"][0].decode(): (each["TEXT"][0].decode(), each["STARS"][0]) for each in records}
+    assert found == {key: (book["TEXT"], book["about"]["STARS"]) for key, book in books.items()}
+    assert url in headrace("lineage", tmp_path / "one").stdout
+
+    predict = ["predict", model / "model", "--schema", tmp_path / "schema.toml", "--data", url]
+    headrace(*predict, "--to", f"ignite-cache://{reviews}/ratings")
+    ratings = {row["key"]: row["val"]["VALUE"] for row in hr.ignite.dataset("ratings", reviews)}
+    assert ratings == {key: 2.0 * book["about"]["STARS"] for key, book in books.items()}
+
+    hr.ignite.put_all("books", {"book 7": {"TEXT": "other"}}, reviews, value_type="Book")
+    done = headrace("prepare", url, tmp_path / "one", "--append", check=False)
+    assert done.returncode != 0 and "changed" in done.stderr
+    done = headrace("prepare", url, tmp_path / "rest", *options, "1", "--max-rejects", "1")
+    assert "1999 written" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [
+        ("nowhere", "Cache does not exist"),
+        ("", "names no cache"),
+        ("SQL_PUBLIC_REVIEWS?type=T", "there are columns"),
+    ],
+)
+def test_bad_caches_are_named(headrace, reviews, tmp_path, path, complaint):
+    done = headrace("prepare", f"ignite-cache://{reviews}/{path}", tmp_path / "out", check=False)
+    assert done.returncode != 0 and complaint in done.stderr
 
 
 def test_a_table_that_does_not_fit_is_named(headrace, reviews, model):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Real nodes of Apache Ignite 2 on 127.0.0.1, for tests and demonstrations.
+# Real nodes of Apache Ignite 2, or one of Ignite 3, on 127.0.0.1, for tests and demonstrations.
 #
 # ignite.sh start DIR [--nodes N] [--secure] [--client-certificate] [--inactive] [--region-mib N]
 #     starts N nodes (1), which form one cluster, with their data in DIR; prints shell lines that export
@@ -8,6 +8,8 @@
 #     --secure: TLS, the user ignite, persistent data; exports HEADRACE_IGNITE_USER, _PASSWORD, _CA_FILE
 #     besides. --client-certificate: as --secure, and clients must show HEADRACE_IGNITE_CERTIFICATE_FILE with
 #     HEADRACE_IGNITE_KEY_FILE. --inactive: as --secure, and the cluster is left inactive.
+# ignite.sh start DIR --ignite-3
+#     starts a node of Ignite 3, which Headrace cannot use, with its data in DIR
 # ignite.sh stop DIR
 #     stops those that it started in DIR; the data stay
 # ignite.sh run [OPTION]... -- COMMAND...
@@ -22,19 +24,26 @@
 # Needs a JDK from 11 on and Maven: Debian's openjdk-17-jdk-headless and maven.
 set -euo pipefail
 
-readonly version=2.17.0
 folder_of_script=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly sources=$folder_of_script/ignite
-# Another source is another program.
-source_digest=$(cat "$sources"/{pom.xml,IgniteNode.java} | sha256sum | cut -c 1-12)
-readonly program="${XDG_CACHE_HOME:-$HOME/.cache}/headrace/ignite-$version/$source_digest"
+
+# choose_node VERSION POM CLASS: which program is built and started.
+choose_node() {
+  version=$1 pom=$sources/$2 node_class=$3
+  # Another source is another program.
+  local source_digest
+  source_digest=$(cat "$pom" "$sources/$node_class.java" | sha256sum | cut -c 1-12)
+  program="${XDG_CACHE_HOME:-$HOME/.cache}/headrace/ignite-$version/$source_digest"
+}
+choose_node 2.17.0 pom.xml IgniteNode
+
 readonly opened=(java.base/jdk.internal.access java.base/jdk.internal.misc java.base/sun.nio.ch
   java.base/sun.util.calendar java.management/com.sun.jmx.mbeanserver
   jdk.internal.jvmstat/sun.jvmstat.monitor java.base/sun.reflect.generics.reflectiveObjects
   jdk.management/com.sun.management.internal java.base/java.io java.base/java.nio java.base/java.net
   java.base/java.util java.base/java.util.concurrent java.base/java.util.concurrent.locks
-  java.base/java.util.concurrent.atomic java.base/java.lang java.base/java.lang.invoke java.base/java.math
-  java.sql/java.sql java.base/java.time)
+  java.base/java.util.concurrent.atomic java.base/java.lang java.base/java.lang.invoke
+  java.base/java.lang.reflect java.base/java.math java.sql/java.sql java.base/java.time)
 
 readonly server=ignite
 # shellcheck source=tools/servers/server.sh
@@ -51,10 +60,10 @@ build() {
     local staging=$program.$$
     say "building a node of Apache Ignite $version (once)"
     mkdir -p "$staging/lib" "$staging/classes"
-    cp "$sources/pom.xml" "$staging"
+    cp "$pom" "$staging/pom.xml"
     mvn -q -B -f "$staging/pom.xml" -Dignite.version="$version" -DincludeScope=runtime \
       -DoutputDirectory="$staging/lib" dependency:copy-dependencies >"$staging/build.log" 2>&1 &&
-      javac -d "$staging/classes" -cp "$staging/lib/*" "$sources/IgniteNode.java" \
+      javac -d "$staging/classes" -cp "$staging/lib/*" "$sources/$node_class.java" \
         >>"$staging/build.log" 2>&1 ||
       { tail -n 20 "$staging/build.log" >&2; fail "building failed; the log is $staging/build.log"; }
     mv --no-target-directory "$staging" "$program"
@@ -121,7 +130,7 @@ start_node() {
     -Dport.discovery=$((first + 3 * index)) -Dport.communication=$((first + 3 * index + 1)) \
     -Dport.client=$((first + 3 * index + 2)) -Dregion_mib="$region_mib" -Dnodes="$nodes" \
     -Dkeys="${secure:+$dir/keys}" -Dclient_certificate="$client_certificate" -Dactive="$active" \
-    -cp "$program/classes:$program/lib/*" IgniteNode) >"$dir/$name/log" 2>&1 </dev/null 9>&- &
+    -cp "$program/classes:$program/lib/*" "$node_class") >"$dir/$name/log" 2>&1 </dev/null 9>&- &
   echo $! >>"$dir/pids"
 }
 
@@ -170,6 +179,7 @@ start() {
       --secure) secure=yes ;;
       --client-certificate) secure=yes client_certificate=true ;;
       --inactive) secure=yes active=false ;;
+      --ignite-3) choose_node 3.1.0 pom-3.xml Ignite3Node ;;
       --region-mib) region_mib=${2:?--region-mib takes a number}; shift ;;
       *) fail "unknown option $1" ;;
     esac

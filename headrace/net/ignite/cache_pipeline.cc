@@ -13,9 +13,11 @@ CachePipeline::~CachePipeline() {
     if (sent.connection) sent.connection->abandon(sent.request);
 }
 
-Connection::Time CachePipeline::deadline() const {
-  return steady_clock::now() + cache_.timeout_.value_or(cache_.cluster().options().call_timeout);
+std::chrono::milliseconds CachePipeline::timeout() const {
+  return cache_.timeout_.value_or(cache_.cluster().options().call_timeout);
 }
+
+Connection::Time CachePipeline::deadline() const { return steady_clock::now() + timeout(); }
 
 Status CachePipeline::get(BytesView key, const std::stop_token& stop) {
   Bytes body = cache_.begin_body();
@@ -60,6 +62,8 @@ Status CachePipeline::send_body(Operation operation, Bytes body, const std::opti
 
 Result<Response> CachePipeline::receive_first(Sent& sent, const std::stop_token& stop) {
   if (sent.connection) {
+    // A node that has stalled loses its connection, which is what `receive` then says: another one is asked.
+    (void)sent.connection->await_or_lose(sent.request, deadline(), timeout() / 3, stop);
     Result<Response> response = sent.connection->receive(sent.request, deadline(), stop);
     if (response || response.error().code != Code::kUnavailable) {
       if (!response && response.error().code == Code::kDeadlineExceeded &&
@@ -67,8 +71,11 @@ Result<Response> CachePipeline::receive_first(Sent& sent, const std::stop_token&
         sent.connection->lose("it did not answer in time");
       return response;
     }
+    sent.connection.reset();  // a lost one closes with its last user
   }
-  return cache_.cluster().call(sent.operation, sent.body, Repeat::kSafe, sent.node, stop, cache_.timeout_);
+  const auto find = [&](const PartitionMap&) { return sent.node; };
+  return cache_.cluster().call_owner(sent.operation, sent.body, Repeat::kSafe, cache_.id(), find, stop,
+                                     cache_.timeout_);
 }
 
 Result<Response> CachePipeline::receive(const std::stop_token& stop) {

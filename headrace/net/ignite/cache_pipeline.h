@@ -9,6 +9,7 @@
 ///   }
 ///   while (chunks.in_flight() > 0) ...
 
+#include <chrono>
 #include <deque>
 #include <initializer_list>
 #include <memory>
@@ -41,7 +42,8 @@ class CachePipeline {
   void wait_at_most(std::chrono::milliseconds timeout) { cache_ = cache_.within(timeout); }
 
   std::size_t in_flight() const { return sent_.size(); }
-  /// The response to the oldest request. After a lost connection, that request is sent again.
+  /// The response to the oldest request. After a lost connection, that request is sent again; a node that
+  /// sends nothing for a third of the time has stalled, and its connection is lost.
   /// REQUIRES: in_flight() > 0
   /// \error as Cluster::call, with the cache's name
   Result<Response> receive(const std::stop_token& stop);
@@ -57,6 +59,7 @@ class CachePipeline {
     std::int64_t request = 0;
     Connection::Time begun{};
   };
+  std::chrono::milliseconds timeout() const;
   Connection::Time deadline() const;
   Status send_body(Operation operation, Bytes body, const std::optional<NodeId>& node,
                    const std::stop_token& stop);

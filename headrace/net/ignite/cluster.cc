@@ -83,8 +83,7 @@ Status Cluster::identify_all(const Address& connected, const std::stop_token& st
 Result<Response> Cluster::ask_soon(Connection& connection, Operation operation, BytesView body, Time until,
                                    const std::stop_token& stop) const {
   HEADRACE_TRY(const std::int64_t request, connection.send(operation, body, until, stop));
-  if (Status awaited = connection.await_or_lose({&request, 1}, until, options_.call_timeout / 3, stop);
-      !awaited) {
+  if (Status awaited = connection.await_or_lose(request, until, options_.call_timeout / 3, stop); !awaited) {
     connection.abandon(request);
     return std::move(awaited).error();
   }
@@ -281,7 +280,7 @@ Result<Answer> Cluster::ask_patiently(Operation operation, BytesView body, Repea
       const Result<std::int64_t> request = connection.send(operation, body, until, stop);
       // A node that has stalled loses its connection, which is what `receive` then says.
       if (request && patience.silence)
-        (void)connection.await_or_lose({&*request, 1}, until, *patience.silence, stop);
+        (void)connection.await_or_lose(*request, until, *patience.silence, stop);
       Result<Response> response =
           request ? connection.receive(*request, until, stop) : Result<Response>(request.error());
       if (response) return Answer{*std::move(response), *std::move(opened)};

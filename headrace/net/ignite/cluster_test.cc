@@ -172,28 +172,51 @@ TEST(IgniteCluster, ANodeThatDoesNotTellOwnersHasStalled) {
   EXPECT_TRUE((*cluster)->call(Operation::kCacheClear, {}, Repeat::kUnsafe).has_value());
 }
 
-// Without that rule, the request would end with kDeadlineExceeded.
-TEST(IgniteCluster, AReadOfANodeThatHasStalledGoesElsewhere) {
+// Asks a node that answers nothing but requests for owners, and then one that answers with `found`.
+std::shared_ptr<Cluster> cluster_whose_node_stalls(std::optional<ScriptedNode>& node, const Bytes& found) {
   const auto answer_but_reads = [](Peer& peer) {
     peer.accept_handshake();
     for (ScriptedRequest request = peer.next_request(); request.number != 0; request = peer.next_request())
       if (request.operation == Operation::kCachePartitions) peer.answer(request.number, Bytes(16));
   };
-  ScriptedNode node({answer_but_reads, [](Peer& peer) {
-                       peer.accept_handshake();
-                       for (ScriptedRequest request = peer.next_request(); request.number != 0;
-                            request = peer.next_request())
-                         peer.answer(request.number, request.operation == Operation::kCachePartitions
-                                                         ? Bytes(16)
-                                                         : encode_string("film"));
-                     }});
-  ClusterOptions options = options_for(node);
+  node.emplace(std::vector<ScriptedNode::Script>{
+      answer_but_reads, [found](Peer& peer) {
+        peer.accept_handshake();
+        for (ScriptedRequest request = peer.next_request(); request.number != 0;
+             request = peer.next_request())
+          peer.answer(request.number, request.operation == Operation::kCachePartitions ? Bytes(16) : found);
+      }});
+  ClusterOptions options = options_for(*node);
   options.call_timeout = milliseconds(3000);
   const Result<std::shared_ptr<Cluster>> cluster = Cluster::connect(options);
-  ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
-  const auto film = Cache(*cluster, "films").get(encode_long(7));
+  EXPECT_TRUE(cluster.has_value()) << cluster.error().message;
+  return *cluster;
+}
+
+// Without that rule, these requests would end with kDeadlineExceeded.
+TEST(IgniteCluster, AReadOfANodeThatHasStalledGoesElsewhere) {
+  std::optional<ScriptedNode> node;
+  const auto cluster = cluster_whose_node_stalls(node, encode_string("film"));
+  const auto film = Cache(cluster, "films").get(encode_long(7));
   ASSERT_TRUE(film.has_value()) << film.error().message;
   EXPECT_TRUE(film->has_value());
+}
+
+TEST(IgniteCluster, SoDoRequestsForManyKeys) {
+  Bytes one_film;
+  append_little_endian(one_film, std::int32_t{1});
+  append(one_film, encode_long(7));
+  append(one_film, encode_string("film"));
+  const Bytes key = encode_long(7);
+  {
+    std::optional<ScriptedNode> node;
+    const auto films = Cache(cluster_whose_node_stalls(node, one_film), "films").get_all({key});
+    ASSERT_TRUE(films.has_value()) << films.error().message;
+    EXPECT_EQ(films->entries.size(), 1U);
+  }
+  std::optional<ScriptedNode> node;
+  const Status put = Cache(cluster_whose_node_stalls(node, {}), "films").put_all({{key, key}});
+  EXPECT_TRUE(put) << put.error().message;
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kHandshakeLimitBytes = 64 << 10;
+// For finding out who closed a connection without a word.
+constexpr std::chrono::seconds kInquiryTime{1};
 constexpr std::size_t kQueueLimitBytes = std::size_t{64} << 20;
 constexpr std::size_t kAbandonedLimit = 1024;
 constexpr std::size_t kRequestHeaderBytes = 14;
@@ -72,6 +74,24 @@ Result<PooledBuffer> next_message(MessageStream& stream, Connection::Time until,
   }
 }
 
+// Ignite 3 closes a connection that does not begin with its magic, and says nothing. To its own handshake it
+// answers with that magic, which the stream takes for the length of a message, and names. Empty: it is not
+// Ignite 3.
+std::string recognise_ignite_3(Connector& connector, const ConnectTarget& target,
+                               const std::shared_ptr<BufferPool>& pool, const std::stop_token& stop) {
+  ConnectTarget again = target;
+  again.timeout = std::min<std::chrono::milliseconds>(target.timeout, kInquiryTime);
+  const Connection::Time until = steady_clock::now() + again.timeout;
+  Result<std::unique_ptr<ByteStream>> bytes = connector.connect(again, stop);
+  if (!bytes) return {};
+  auto stream = MessageStream::create(*std::move(bytes), pool, kHandshakeLimitBytes);
+  if (!stream) return {};
+  (*stream)->start(encode_ignite_3_handshake());
+  const Result<PooledBuffer> reply = next_message(**stream, until, stop);
+  const bool is_named = !reply && reply.error().message == kIgnite3Answers;
+  return is_named ? reply.error().message : std::string();
+}
+
 Result<Greeting> greet(Connector& connector, const ConnectTarget& target, const ConnectionOptions& options,
                        const ProtocolVersion& version, const std::shared_ptr<BufferPool>& pool,
                        Connection::Time until, const std::stop_token& stop) {
@@ -80,9 +100,13 @@ Result<Greeting> greet(Connector& connector, const ConnectTarget& target, const 
   HEADRACE_TRY(greeting.stream, MessageStream::create(std::move(bytes), pool, kHandshakeLimitBytes));
   greeting.stream->start(encode_handshake(version, options.credentials));
   Result<PooledBuffer> reply = next_message(*greeting.stream, until, stop);
-  if (!reply && reply.error().code == Code::kUnavailable && greeting.stream->received_bytes() == 0)
+  if (!reply && reply.error().code == Code::kUnavailable && greeting.stream->received_bytes() == 0) {
+    const std::string other = recognise_ignite_3(connector, target, pool, stop);
+    if (!other.empty()) return Error{Code::kUnimplemented, other};
     return std::move(reply).error().in(
-        "the handshake failed; does another protocol listen here, TLS, or Ignite 3, which is not supported");
+        "the handshake failed; does another protocol listen here, or TLS? The port of thin clients is "
+        "usually 10800");
+  }
   if (!reply) return std::move(reply).error();
   HEADRACE_TRY(greeting.reply, parse_handshake_reply(reply->view(), version));
   greeting.stream->set_limit(options.message_limit_bytes);
@@ -147,18 +171,6 @@ void Connection::lose_locked(std::string_view why) {
   changed_.notify_all();
 }
 
-// Lets this thread alone use the stream, without the lock.
-template <typename Take>
-void Connection::drive(std::unique_lock<std::mutex>& lock, const Take& take) {
-  is_driven_ = true;
-  lock.unlock();
-  const Status taken = take();
-  lock.lock();
-  is_driven_ = false;
-  if (!taken) lose_locked(taken.error().message);
-  changed_.notify_all();
-}
-
 template <typename IsDone>
 Status Connection::wait(std::unique_lock<std::mutex>& lock, const IsDone& is_done, Time until,
                         const std::stop_token& stop) {
@@ -171,7 +183,13 @@ Status Connection::wait(std::unique_lock<std::mutex>& lock, const IsDone& is_don
       changed_.wait_until(lock, until);
       continue;
     }
-    drive(lock, [&] { return advance(until); });
+    is_driven_ = true;
+    lock.unlock();
+    const Status advanced = advance(until);
+    lock.lock();
+    is_driven_ = false;
+    if (!advanced) lose_locked(advanced.error().message);
+    changed_.notify_all();
   }
   return {};
 }
@@ -191,7 +209,10 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
   std::unique_lock lock(mutex_);
   HEADRACE_CHECK(wait(
       lock, [&] { return !lost_ && queued_bytes_ <= kQueueLimitBytes; }, until, stop));
-  HEADRACE_CHECK(notice_end(lock));
+  // A connection that the node closed while it was idle takes bytes all the same; only reading shows the end.
+  // Noticed before a request is queued, it leaves no doubt that the request was not carried out.
+  receive_one(lock);
+  if (lost_) return *lost_;
   const std::int64_t request = next_request_++;
   store_little_endian(message.data() + 6, request);
   slots_.try_emplace(request);
@@ -201,65 +222,68 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
     stream_->wake();
     return request;
   }
-  drive(lock, [this] { return flush(); });
+  is_driven_ = true;
+  lock.unlock();
+  const Status flushed = flush();
+  lock.lock();
+  is_driven_ = false;
+  if (!flushed) lose_locked(flushed.error().message);
+  changed_.notify_all();
   return request;
 }
 
-// A connection that the node closed while it was idle takes bytes all the same; only reading shows the end.
-// Noticed before a request is queued, it leaves no doubt that the request was not carried out.
-Status Connection::notice_end(std::unique_lock<std::mutex>& lock) {
-  if (is_driven_) return {};  // whoever reads will notice
-  drive(lock, [this]() -> Status {
-    HEADRACE_CHECK(take_response());
-    return {};
-  });
-  if (lost_) return *lost_;
-  return {};
-}
-
-// No more is taken than is asked for: what was received last is still in the processor's cache.
-std::optional<std::size_t> Connection::find_answered(std::span<const std::int64_t> requests) {
-  std::unique_lock lock(mutex_);
-  bool may_have_more = !is_driven_;
-  while (may_have_more && !lost_ && !answered_locked(requests)) {
-    drive(lock, [&]() -> Status {
-      HEADRACE_CHECK(flush());
-      HEADRACE_TRY(may_have_more, take_response());
-      return {};
-    });
+// Takes a message that has come, without waiting. False: none has, or whoever drives will take it.
+bool Connection::receive_one(std::unique_lock<std::mutex>& lock) {
+  if (is_driven_ || lost_) return false;
+  is_driven_ = true;
+  lock.unlock();
+  Result<std::optional<PooledBuffer>> message = try_receive();
+  const bool has_come = message && *message;
+  Status taken;
+  if (!message) {
+    taken = std::move(message).error();
+  } else if (has_come) {
+    taken = dispatch(**std::move(message));
   }
-  if (lost_ && !requests.empty()) return 0;
-  return answered_locked(requests);
-}
-
-std::optional<std::size_t> Connection::answered_locked(std::span<const std::int64_t> requests) const {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const auto slot = slots_.find(requests[i]);
-    if (slot != slots_.end() && slot->second.outcome) return i;
-  }
-  return std::nullopt;
+  lock.lock();
+  is_driven_ = false;
+  if (!taken) lose_locked(taken.error().message);
+  changed_.notify_all();
+  return has_come;
 }
 
 Status Connection::await(std::int64_t request, Time until, const std::stop_token& stop) {
-  return await_any({&request, 1}, until, stop);
-}
-
-Status Connection::await_any(std::span<const std::int64_t> requests, Time until,
-                             const std::stop_token& stop) {
   const std::stop_callback wake_on_stop(stop, [this] { wake_all(); });
   std::unique_lock lock(mutex_);
-  for (const std::int64_t request : requests) {
-    if (!slots_.contains(request)) return Error{Code::kInternal, "a request that was not sent"};
-  }
+  const auto slot = slots_.find(request);
+  if (slot == slots_.end()) return Error{Code::kInternal, "a request that was not sent"};
   return wait(
-      lock, [&] { return answered_locked(requests).has_value(); }, until, stop);
+      lock, [&] { return slot->second.outcome.has_value(); }, until, stop);
 }
 
-Status Connection::await_or_lose(std::span<const std::int64_t> requests, Time until,
-                                 std::chrono::milliseconds silence, const std::stop_token& stop) {
+Result<std::int64_t> Connection::await_any(const std::vector<std::int64_t>& requests, Time until,
+                                           const std::stop_token& stop) {
+  const std::stop_callback wake_on_stop(stop, [this] { wake_all(); });
+  std::unique_lock lock(mutex_);
+  const auto find = [&]() -> std::optional<std::int64_t> {
+    for (const std::int64_t request : requests)
+      if (const auto slot = slots_.find(request); slot != slots_.end() && slot->second.outcome)
+        return request;
+    return std::nullopt;
+  };
+  while (!find() && receive_one(lock)) {
+  }
+  Status awaited = wait(
+      lock, [&] { return find().has_value(); }, until, stop);
+  if (const std::optional<std::int64_t> ready = find()) return *ready;
+  return std::move(awaited).error();
+}
+
+Status Connection::await_or_lose(std::int64_t request, Time until, std::chrono::milliseconds silence,
+                                 const std::stop_token& stop) {
   while (true) {
     const Time asked = steady_clock::now();
-    Status awaited = await_any(requests, std::min(until, asked + silence), stop);
+    Status awaited = await(request, std::min(until, asked + silence), stop);
     if (awaited || awaited.error().code != Code::kDeadlineExceeded) return awaited;
     if (steady_clock::now() >= until) return awaited;
     if (last_received() < asked) lose("it sends nothing any more");
@@ -295,7 +319,7 @@ void Connection::abandon_locked(std::int64_t request) {
   if (++abandoned_ > kAbandonedLimit) lose_locked("too many requests without an answer");
 }
 
-// Only whoever drives calls these five.
+// Only whoever drives calls these four.
 Result<std::optional<PooledBuffer>> Connection::try_receive() {
   const std::uint64_t before = stream_->received_bytes();
   Result<std::optional<PooledBuffer>> message = stream_->try_receive();
@@ -320,17 +344,11 @@ Status Connection::flush() {
   }
 }
 
-Result<bool> Connection::take_response() {
-  HEADRACE_TRY(std::optional<PooledBuffer> message, try_receive());
-  if (!message) return false;
-  HEADRACE_CHECK(dispatch(*std::move(message)));
-  return true;
-}
-
 Status Connection::advance(Time until) {
   HEADRACE_CHECK(flush());
-  HEADRACE_TRY(const bool has_taken, take_response());
-  return has_taken ? Status{} : stream_->wait(until);
+  HEADRACE_TRY(std::optional<PooledBuffer> message, try_receive());
+  if (message) return dispatch(*std::move(message));
+  return stream_->wait(until);
 }
 
 Status Connection::dispatch(PooledBuffer message) {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <stop_token>
+#include <vector>
 
 #include "headrace/base/result.h"
 #include "headrace/net/connector.h"
@@ -59,13 +59,14 @@ class Connection {
   /// must follow.
   /// \error kDeadlineExceeded, kCancelled, kUnavailable
   Status await(std::int64_t request, Time until, const std::stop_token& stop = {});
-  /// As `await`, until one of them has its response. A node that sends nothing at all for `silence` has
-  /// stalled: the connection ends, so that there is time to ask another.
-  Status await_or_lose(std::span<const std::int64_t> requests, Time until, std::chrono::milliseconds silence,
+  /// Reads what has come, then waits until one of the responses is there. Returns its request: of several the
+  /// one that comes first in `requests`. Errors as of `await`.
+  Result<std::int64_t> await_any(const std::vector<std::int64_t>& requests, Time until,
+                                 const std::stop_token& stop = {});
+  /// As `await`. A node that sends nothing at all for `silence` has stalled: the connection ends, so that
+  /// there is time to ask another.
+  Status await_or_lose(std::int64_t request, Time until, std::chrono::milliseconds silence,
                        const std::stop_token& stop = {});
-  /// Takes what has arrived, without waiting; then the place of the first of these requests for which
-  /// `receive` does not wait either: its response is there, or the connection is lost.
-  std::optional<std::size_t> find_answered(std::span<const std::int64_t> requests);
   /// Waits for the response.
   /// \error kUnavailable       the connection is lost, or the node is stopping: whether the request was
   ///                           carried out is unknown
@@ -97,12 +98,7 @@ class Connection {
   template <typename IsDone>
   Status wait(std::unique_lock<std::mutex>& lock, const IsDone& is_done, Time until,
               const std::stop_token& stop);
-  Status await_any(std::span<const std::int64_t> requests, Time until, const std::stop_token& stop);
-  std::optional<std::size_t> answered_locked(std::span<const std::int64_t> requests) const;
-  Status notice_end(std::unique_lock<std::mutex>& lock);
-  template <typename Take>
-  void drive(std::unique_lock<std::mutex>& lock, const Take& take);
-  Result<bool> take_response();
+  bool receive_one(std::unique_lock<std::mutex>& lock);
   Result<std::optional<PooledBuffer>> try_receive();
   Status flush();
   Status advance(Time until);

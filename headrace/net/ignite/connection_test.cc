@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "headrace/net/ignite/object_bytes_test.h"
 #include "headrace/net/ignite/scripted_node_test.h"
 
 namespace headrace::ignite {
@@ -116,6 +117,40 @@ TEST(IgniteConnection, OtherServersAreNamed) {
     ASSERT_FALSE(connection.has_value());
     EXPECT_THAT(connection.error().message, HasSubstr(greeting[0] == 'H' ? "HTTP" : "Ignite 3"));
   }
+}
+
+// The whole answer of a node of Ignite 3.1.0 to its own handshake.
+constexpr std::string_view kReplyOfIgnite3 =
+    "49474e490000004c030000c000d8039d4f4db1e22eadd8f72ebda6e77a58bba56e6f64653001d803c44c8ed6132bf2c50623f7a2"
+    "6b21"
+    "2faaa86865616472616365cf01a218d854c60000030100c0c0c4022a0a00";
+
+// That node does nothing but the end of the connection, unless it is greeted in its own words.
+TEST(IgniteConnection, Ignite3IsNamedThoughItSaysNothing) {
+  Bytes inquiry;
+  ScriptedNode node({[](Peer& peer) { EXPECT_FALSE(peer.read_message().empty()); },
+                     [&](Peer& peer) {
+                       inquiry = peer.read_bytes(15);
+                       peer.send(bytes_of_hex(std::string(kReplyOfIgnite3)));
+                       peer.read_message();
+                     }});
+  const auto connection = open(node);
+  ASSERT_FALSE(connection.has_value());
+  EXPECT_EQ(connection.error().code, Code::kUnimplemented);
+  EXPECT_THAT(connection.error().message, HasSubstr("Ignite 3 answers here"));
+  EXPECT_THAT(connection.error().message, HasSubstr("a cluster of Ignite 2"));
+  node.wait_until_played(2);
+  EXPECT_EQ(inquiry, encode_ignite_3_handshake());
+}
+
+TEST(IgniteConnection, AnotherServerThatSaysNothingIsNotTakenForIgnite3) {
+  const auto say_nothing = [](Peer& peer) { peer.read_bytes(15); };
+  ScriptedNode node({say_nothing, say_nothing});
+  const auto connection = open(node);
+  ASSERT_FALSE(connection.has_value());
+  EXPECT_EQ(connection.error().code, Code::kUnavailable);
+  EXPECT_THAT(connection.error().message, HasSubstr("does another protocol listen here"));
+  EXPECT_THAT(connection.error().message, testing::Not(HasSubstr("Ignite 3")));
 }
 
 TEST(IgniteConnection, AnOlderNodeGetsItsVersion) {

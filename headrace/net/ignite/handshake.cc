@@ -8,6 +8,7 @@ namespace {
 constexpr std::int8_t kHandshake = 1;
 constexpr std::int8_t kThinClient = 2;
 constexpr std::int32_t kAuthenticationFailed = 2000;
+constexpr std::string_view kIgnite3Magic = "IGNI";
 
 void set_feature(Bytes& bits, ProtocolFeature feature) {
   const unsigned number = static_cast<unsigned>(feature);
@@ -86,12 +87,19 @@ Result<HandshakeReply> parse_handshake_reply(BytesView reply, const ProtocolVers
   return parsed;
 }
 
+// A length, big-endian, and MessagePack: version 3.0.0, a general client, no features, no extensions.
+Bytes encode_ignite_3_handshake() {
+  Bytes request = to_bytes(kIgnite3Magic);
+  for (const unsigned value : {0x00, 0x00, 0x00, 0x07, 0x03, 0x00, 0x00, 0x02, 0xC4, 0x00, 0x00})
+    request.push_back(static_cast<std::byte>(value));
+  return request;
+}
+
 std::string describe_other_protocol(BytesView first) {
   const std::string_view text = as_text(first);
   if (text.starts_with("HTTP"))
     return "an HTTP server answers here; the port of thin clients is usually 10800";
-  if (text.starts_with("IGNI"))
-    return "Ignite 3 answers here, which is not supported; supported is Ignite 2, from 2.5 on";
+  if (text.starts_with(kIgnite3Magic)) return std::string(kIgnite3Answers);
   if (first.size() >= 2 && (first[0] == std::byte{0x15} || first[0] == std::byte{0x16}) &&
       first[1] == std::byte{3})
     return "the node speaks TLS; turn TLS on";

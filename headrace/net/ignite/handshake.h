@@ -59,6 +59,13 @@ Bytes encode_handshake(const ProtocolVersion& version, const Credentials& creden
 /// \error kDataLoss         it is not a reply
 Result<HandshakeReply> parse_handshake_reply(BytesView reply, const ProtocolVersion& version);
 
+/// The handshake of Ignite 3, its magic and its length included: by the answer we recognise one.
+Bytes encode_ignite_3_handshake();
+inline constexpr std::string_view kIgnite3Answers =
+    "Ignite 3 answers here, whose protocol Headrace does not speak; give the address of a cluster of Ignite "
+    "2, "
+    "from 2.5 on";
+
 /// Names the other protocol that speaks on the port, by the first bytes that came in place of a reply's
 /// length; empty: unknown.
 std::string describe_other_protocol(BytesView first);

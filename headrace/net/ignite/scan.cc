@@ -15,6 +15,8 @@ constexpr std::int32_t kFirstPageRows = 8;
 constexpr std::int32_t kPageRowsLimit = 16'384;
 constexpr std::int32_t kWholeCache = -1;
 constexpr std::chrono::seconds kClosingTime{2};
+// How long one of several nodes is waited for before the next one is looked at.
+constexpr std::chrono::milliseconds kTurn{5};
 
 std::uint64_t hash_of(BytesView key) { return siphash(HashKey{}, key); }
 
@@ -49,14 +51,27 @@ Result<std::unique_ptr<Scan>> Scan::open(const Cache& cache, ScanOptions options
   return scan;
 }
 
+// A connection that is lost meanwhile costs a repetition, as with other reads.
+Status Scan::read_first_map(const std::stop_token& stop) {
+  Backoff backoff(cache_.cluster().options().backoff, cache_.cluster().options().seed);
+  const Time until = deadline();
+  while (true) {
+    Result<std::shared_ptr<const PartitionMap>> map = cache_.cluster().partitions(cache_.id(), stop);
+    if (map) {
+      map_ = *std::move(map);
+      return {};
+    }
+    if (map.error().code != Code::kUnavailable || steady_clock::now() >= until) return std::move(map).error();
+    if (!sleep_unless_stopped(backoff.next(), stop)) return Error{Code::kCancelled, "stopped by the caller"};
+  }
+}
+
 Status Scan::begin(const std::stop_token& stop) {
   const auto described = [&](Error error) {
     return std::move(error).in(concat("cache \"", printable_line(cache_.name(), 200), '"'));
   };
   HEADRACE_TRY(backups_, cache_.backups(stop));  // fails if there is no such cache
-  Result<std::shared_ptr<const PartitionMap>> map = cache_.cluster().partitions(cache_.id(), stop);
-  if (!map) return described(std::move(map).error());
-  map_ = *std::move(map);
+  if (Status read = read_first_map(stop); !read) return described(std::move(read).error());
   owners_at_start_ = map_->owners_of(options_.partitions);
   std::vector<std::int32_t> partitions = options_.partitions;
   std::ranges::sort(partitions);
@@ -264,7 +279,7 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
     }
     if (waiting_.empty()) continue;
     // Until its response is there, a part stays in waiting_: the response may tell of a cursor to close.
-    HEADRACE_TRY(const std::size_t place, await_response(stop));
+    HEADRACE_TRY(const std::size_t place, await_any(stop));
     std::unique_ptr<Part> part = std::move(waiting_[place]);
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
     reserved_bytes_ -= part->reserved_bytes;
@@ -278,33 +293,52 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
   }
 }
 
-Scan::Asked Scan::asked_of(const Connection& connection) const {
-  Asked asked;
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    if (waiting_[i]->connection.get() != &connection) continue;
-    asked.requests.push_back(waiting_[i]->request);
-    asked.places.push_back(i);
+// A connection, and what it was asked for.
+struct Scan::Asked {
+  Connection* connection = nullptr;
+  std::vector<std::int64_t> requests{};
+};
+
+// In the order of asking, so that no node's pages wait for ever behind another's.
+std::vector<Scan::Asked> Scan::asked_nodes() const {
+  std::vector<Asked> asked;
+  for (const std::unique_ptr<Part>& part : waiting_) {
+    auto node = std::ranges::find(asked, part->connection.get(), &Asked::connection);
+    if (node == asked.end()) node = asked.insert(node, {.connection = part->connection.get()});
+    node->requests.push_back(part->request);
   }
   return asked;
 }
 
-// The place in waiting_ of a part whose response is there, or whose connection is lost. Each connection is
-// read, that of the oldest request first; only if none has a response is that one waited for.
-Result<std::size_t> Scan::await_response(const std::stop_token& stop) {
-  std::set<const Connection*> looked_at;
-  for (const std::unique_ptr<Part>& part : waiting_) {
-    if (!looked_at.insert(part->connection.get()).second) continue;
-    const Asked asked = asked_of(*part->connection);
-    if (const auto answered = part->connection->find_answered(asked.requests)) return asked.places[*answered];
-  }
-  const Part& oldest = *waiting_.front();
-  const Asked asked = asked_of(*oldest.connection);
-  // A node that sends nothing at all for a third of the time has stalled: there is time left to ask another.
+std::size_t Scan::place_of(const Connection& connection, std::int64_t request) const {
+  const auto found = std::ranges::find_if(waiting_, [&](const std::unique_ptr<Part>& part) {
+    return part->connection.get() == &connection && part->request == request;
+  });
+  return static_cast<std::size_t>(found - waiting_.begin());
+}
+
+// The place in waiting_ of a part whose response is there, or whose connection was lost. Several nodes are
+// waited for in turns. One that sends nothing at all for a third of the time has stalled: there is time left
+// to ask another.
+Result<std::size_t> Scan::await_any(const std::stop_token& stop) {
+  const std::vector<Asked> asked = asked_nodes();
   const std::chrono::milliseconds silence = cache_.cluster().options().call_timeout / 3;
-  Status awaited = oldest.connection->await_or_lose(asked.requests, deadline(), silence, stop);
-  if (!awaited && awaited.error().code != Code::kUnavailable)
-    return std::move(awaited).error().in(described(oldest));
-  return asked.places[oldest.connection->find_answered(asked.requests).value_or(0)];
+  const std::chrono::milliseconds turn = asked.size() == 1 ? silence : kTurn;
+  const Time begun = steady_clock::now(), until = deadline();
+  for (bool only_looks = asked.size() > 1;; only_looks = false) {
+    for (const Asked& node : asked) {
+      const Time now = steady_clock::now();
+      Result<std::int64_t> ready =
+          node.connection->await_any(node.requests, only_looks ? now : std::min(until, now + turn), stop);
+      if (ready) return place_of(*node.connection, *ready);
+      const std::size_t first = place_of(*node.connection, node.requests.front());
+      if (ready.error().code == Code::kUnavailable) return first;
+      if (ready.error().code != Code::kDeadlineExceeded || steady_clock::now() >= until)
+        return std::move(ready).error().in(described(*waiting_[first]));
+      if (steady_clock::now() - std::max(begun, node.connection->last_received()) >= silence)
+        node.connection->lose("it sends nothing any more");  // which its next turn tells
+    }
+  }
 }
 
 Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response response,

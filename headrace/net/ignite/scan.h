@@ -47,7 +47,9 @@ struct Page {
 };
 
 /// Not thread-safe. Gives every entry that is in the cache during the whole scan exactly once; of those that
-/// are put or removed meanwhile, any. Rows of a partition come in the order of its node; partitions mix.
+/// are put or removed meanwhile, any. Rows of a partition come in the order of its node; partitions mix: the
+/// page that is there first is given first. With one open cursor, partitions come one after another,
+/// ascending.
 ///
 /// If a node is lost, or sends nothing for a third of the cluster's call_timeout, its partitions are read
 /// again from their new owners, and rows whose key was given before are dropped. Two keys of a partition with
@@ -78,6 +80,7 @@ class Scan {
   struct Part;
   Scan(const Cache& cache, ScanOptions options);
   Status begin(const std::stop_token& stop);
+  Status read_first_map(const std::stop_token& stop);
   Status fill(const std::stop_token& stop);
   Status request_first_page(std::unique_ptr<Part> part, const std::stop_token& stop);
   Status request_next_page(std::unique_ptr<Part> part, const std::stop_token& stop);
@@ -88,12 +91,10 @@ class Scan {
   static void close_cursor(Part& part, Time until);
   std::string described(const Part& part) const;
   Result<std::optional<Page>> find_page(const std::stop_token& stop);
-  struct Asked {
-    std::vector<std::int64_t> requests;
-    std::vector<std::size_t> places;  // in waiting_
-  };
-  Asked asked_of(const Connection& connection) const;
-  Result<std::size_t> await_response(const std::stop_token& stop);
+  struct Asked;
+  std::vector<Asked> asked_nodes() const;
+  Result<std::size_t> await_any(const std::stop_token& stop);
+  std::size_t place_of(const Connection& connection, std::int64_t request) const;
   Result<std::optional<Page>> take_page(std::unique_ptr<Part> part, Response response,
                                         const std::stop_token& stop);
   Status parse(const Response& response, Part& part, Page& page, bool& has_more);

@@ -35,6 +35,13 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
+  // That many bytes; fewer if the client closed.
+  Bytes read_bytes(std::size_t count) {
+    Bytes bytes(count);
+    const ssize_t got = ::recv(socket_, bytes.data(), count, MSG_WAITALL);
+    bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return bytes;
+  }
   // Empty: the client closed.
   Bytes read_message() {
     std::int32_t length = 0;

@@ -2,45 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <optional>
 #include <span>
 
 #include "headrace/base/text.h"
-#include "headrace/net/url_encoding.h"
+#include "headrace/prepare/ignite/url_parameters.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::array<std::string_view, 4> kQueryParameters = {"schema", "query", "order_by", "page_rows"};
 constexpr std::span<const std::string_view> kTableParameters = std::span(kQueryParameters).first(1);
-
-Error wrong(const Url& url, std::string_view what) {
-  return {Code::kInvalidArgument, concat("the URL ", url.scheme, "://", url.authority, " ", what)};
-}
-
-using Parameters = std::map<std::string, std::string, std::less<>>;
-
-Result<Parameters> parse_parameters(const Url& url, std::span<const std::string_view> known) {
-  Parameters parameters;
-  if (url.query.empty()) return parameters;
-  for (const std::string& part : split(url.query, '&')) {
-    const std::size_t equals = part.find('=');
-    const std::string name = part.substr(0, equals);
-    if (std::ranges::find(known, name) == known.end() || equals == part.npos) {
-      return wrong(url, concat("has a parameter \"", printable_line(name, 40), "\"; there are ",
-                               join({known.begin(), known.end()}, ", "),
-                               " (write & within a value as %26; users and passwords come from the "
-                               "environment, as HEADRACE_IGNITE_USER)"));
-    }
-    std::optional<std::string> value = percent_decode(std::string_view(part).substr(equals + 1));
-    if (!value) return wrong(url, concat("has a % without two digits in ", name, "; write % as %25"));
-    if (!is_valid_utf8(*value)) return wrong(url, concat("has a parameter ", name, " that is not UTF-8"));
-    if (!parameters.emplace(name, *std::move(value)).second)
-      return wrong(url, concat("has the parameter ", name, " twice"));
-  }
-  return parameters;
-}
 
 // The statement, which becomes a subquery.
 std::string without_end(std::string_view statement) {
@@ -76,14 +47,14 @@ Result<std::string> parse_identifier(std::string_view text) {
 }
 
 Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url) {
-  HEADRACE_TRY(Parameters parameters, parse_parameters(url, kQueryParameters));
+  HEADRACE_TRY(UrlParameters parameters, parse_url_parameters(url, kQueryParameters));
   IgniteQueryUrl out{.hosts = url.authority};
   out.statement = without_end(parameters["query"]);
   if (out.statement.empty() == url.path.empty()) {
-    return wrong(url, out.statement.empty()
-                          ? "names neither a table nor a query: write ignite-sql://host:10800/TABLE, or "
-                            "ignite-sql://host:10800/?query=SELECT ..."
-                          : "names a table and a query; leave one out");
+    return wrong_url(url, out.statement.empty()
+                              ? "names neither a table nor a query: write ignite-sql://host:10800/TABLE, or "
+                                "ignite-sql://host:10800/?query=SELECT ..."
+                              : "names a table and a query; leave one out");
   }
   if (!url.path.empty()) {
     HEADRACE_TRY(out.table, parse_identifier(url.path));
@@ -91,14 +62,11 @@ Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url) {
   }
   if (const auto schema = parameters.find("schema"); schema != parameters.end()) out.schema = schema->second;
   if (const auto order = parameters.find("order_by"); order != parameters.end()) {
-    for (const std::string& column : split(order->second, ',')) {
-      if (trim(column).empty()) return wrong(url, "has an empty column in order_by");
-      out.order_by.emplace_back(trim(column));
-    }
+    HEADRACE_TRY(out.order_by, names_in(url, "order_by", order->second));
   }
   if (const auto rows = parameters.find("page_rows"); rows != parameters.end()) {
     const auto number = parse_number<std::int32_t>(rows->second);
-    if (!number || *number < 1) return wrong(url, "has page_rows that is no number from 1");
+    if (!number || *number < 1) return wrong_url(url, "has page_rows that is no number from 1");
     out.page_rows = *number;
   }
   return out;
@@ -106,8 +74,8 @@ Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url) {
 
 Result<IgniteTableUrl> parse_ignite_table_url(std::string_view text) {
   HEADRACE_TRY(const Url url, parse_url(text, "", {.takes_query = true}));
-  HEADRACE_TRY(const Parameters parameters, parse_parameters(url, kTableParameters));
-  if (url.path.empty()) return wrong(url, "names no table: write ignite-table://host:10800/PREDICTIONS");
+  HEADRACE_TRY(const UrlParameters parameters, parse_url_parameters(url, kTableParameters));
+  if (url.path.empty()) return wrong_url(url, "names no table: write ignite-table://host:10800/PREDICTIONS");
   IgniteTableUrl out{.hosts = url.authority};
   HEADRACE_TRY(out.table, parse_identifier(url.path));
   if (const auto schema = parameters.find("schema"); schema != parameters.end()) out.schema = schema->second;

@@ -5,6 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/prepare/source/folder_digest.h"
+#include "headrace/prepare/source/ignite_cache_input.h"
 #include "headrace/prepare/source/ignite_input.h"
 #include "headrace/prepare/source/input_kind.h"
 
@@ -15,6 +16,7 @@ InputKinds input_kinds() {
   static const InputKind* const kinds[] = {
       &stored_input_kind(),
       &ignite_sql_input_kind(),
+      &ignite_cache_input_kind(),
   };
   return kinds;
 }

@@ -26,6 +26,10 @@ constexpr std::size_t kPieceOfUpload = 1 << 20;
 // A description and a table beyond that are refused: 16 million sections are 128 TiB of rows.
 constexpr std::uint64_t kTableLimitBytes = std::uint64_t{1} << 30;
 
+// A section ends at 8 MiB, and a row comes in a message of 512 MiB at most, whose tf.Example is five times as
+// large at most: a list of negative shorts. A larger room is none that was measured.
+constexpr std::uint64_t kRoomLimitBytes = std::uint64_t{8} << 30;
+
 void append_entry(const SnapshotSection& section, Bytes& out) {
   append_little_endian(out, section.partition);
   append_little_endian(out, section.row_count);
@@ -68,7 +72,8 @@ Status check_section(const SnapshotSection& section, std::int32_t partition_befo
   const bool lies_inside = section.offset_bytes >= kMagic.size() && section.offset_bytes <= end_of_sections &&
                            section.size_bytes <= end_of_sections - section.offset_bytes;
   if (section.partition < -1 || section.partition < partition_before || section.row_count == 0 ||
-      !lies_inside || section.room_bytes / kRecordFramingBytes < section.row_count)
+      !lies_inside || section.room_bytes / kRecordFramingBytes < section.row_count ||
+      section.room_bytes > kRoomLimitBytes)
     return Error{Code::kDataLoss, "its table contradicts itself"};
   return {};
 }

@@ -78,6 +78,12 @@ TEST_F(IgniteSnapshot, EndsSectionsAtTheSizeOfABlock) {
   EXPECT_THAT(counts, ElementsAre(2, 2, 1));
 }
 
+// A reader takes memory for the room of a section.
+TEST_F(IgniteSnapshot, ThatClaimsMoreRoomThanRowsCanHaveIsRefused) {
+  ASSERT_TRUE(write({{1, rows_of({"a"}, std::uint64_t{1} << 63)}}));
+  EXPECT_EQ(read_snapshot(place_, {}).error().code, Code::kDataLoss);
+}
+
 TEST_F(IgniteSnapshot, IsNeverReplaced) {
   Result<SnapshotWriter> late = SnapshotWriter::create(place_, {});
   ASSERT_TRUE(late);

@@ -1,0 +1,31 @@
+#pragma once
+
+/// \file The parameters of the URLs that name something in Apache Ignite. Their grammar:
+/// docs/formats/ignite-input.md.
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/store/url.h"
+
+namespace headrace {
+
+using UrlParameters = std::map<std::string, std::string, std::less<>>;
+
+/// Parses the query of a URL, which may have the parameters in `known`.
+/// \error kInvalidArgument  an unknown or repeated parameter; a wrong escape; no UTF-8
+Result<UrlParameters> parse_url_parameters(const Url& url, std::span<const std::string_view> known);
+
+/// "the URL ignite-sql://host …": says what is wrong with it, without its query.
+Error wrong_url(const Url& url, std::string_view what);
+
+/// The names between commas. \error kInvalidArgument  one is empty; `parameter` is named
+Result<std::vector<std::string>> names_in(const Url& url, std::string_view parameter,
+                                          const std::string& names);
+
+}  // namespace headrace

@@ -1,0 +1,11 @@
+#pragma once
+
+/// \file Rows of a cache of Apache Ignite as an input: ignite-cache://. docs/decisions/ignite-cache.md.
+
+namespace headrace {
+
+class InputKind;
+
+const InputKind& ignite_cache_input_kind();
+
+}  // namespace headrace
