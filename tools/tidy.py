@@ -26,7 +26,7 @@ LAYERS = [
     {"record", "codec", "engine", "filesystem"},
     {"coordinate", "model", "page"},
     {"stream", "track", "events", "metrics"},
-    {"prepare", "train", "evaluate", "statistics", "serve"},
+    {"artifact", "prepare", "train", "evaluate", "statistics", "serve"},
     {"predict"},
     {"engine_process"},
     {"cli"},

@@ -1,5 +1,6 @@
 #include "headrace/base/iso_time.h"
 
+#include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 
 namespace headrace {
@@ -44,6 +45,14 @@ std::optional<std::chrono::system_clock::time_point> parse_iso_time(std::string_
   const auto offset = parse_zone(zone);
   if (!offset) return std::nullopt;
   return sys_days(date) + hours(*hour) + minutes(*minute) + seconds(*second) - *offset;
+}
+
+std::string format_time_ms(std::chrono::system_clock::time_point time) {
+  std::string text = format_time(time);
+  const auto since_epoch = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  const std::int64_t ms = (since_epoch % 1000 + 1000) % 1000;
+  text.insert(text.size() - 1, concat(".", zero_padded(static_cast<std::uint64_t>(ms), 3)));
+  return text;
 }
 
 }  // namespace headrace

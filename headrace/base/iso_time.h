@@ -1,9 +1,10 @@
 #pragma once
 
-/// \file Times as others write them, read.
+/// \file Times with fractions of a second, as text.
 
 #include <chrono>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace headrace {
@@ -11,5 +12,8 @@ namespace headrace {
 /// ISO 8601 with date, time and zone: "2026-11-21T03:26:00Z", "2026-11-21T03:26:00.5+01:00". None for any
 /// other form, and for years before 1970 or after 2200.
 std::optional<std::chrono::system_clock::time_point> parse_iso_time(std::string_view text);
+
+/// "2026-11-21T03:26:00.125Z" (UTC).
+std::string format_time_ms(std::chrono::system_clock::time_point time);
 
 }  // namespace headrace

@@ -28,5 +28,13 @@ TEST(IsoTime, OfAnotherFormIsNone) {
     EXPECT_EQ(seconds_of(text), -1) << text;
 }
 
+TEST(IsoTime, IsWrittenWithMilliseconds) {
+  using std::chrono::milliseconds;
+  const std::chrono::system_clock::time_point begin{};
+  EXPECT_EQ(format_time_ms(begin + milliseconds(1'005)), "1970-01-01T00:00:01.005Z");
+  EXPECT_EQ(parse_iso_time(format_time_ms(begin + milliseconds(86'400'125))),
+            begin + milliseconds(86'400'125));
+}
+
 }  // namespace
 }  // namespace headrace

@@ -6,6 +6,7 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/record/sealed_json.h"
 #include "headrace/store/numbered.h"
 
 namespace headrace {
@@ -28,7 +29,10 @@ Result<AliasEntry> read_entry(const Location& model, std::uint64_t number, const
   const std::string key = numbered_key(alias_prefix(model), number);
   HEADRACE_TRY(const ReadObject read, read_object(*model.store, key, kEntryLimitBytes, call));
   return read_json(as_text(read.data), concat("the entry ", number, " of the aliases of ", model.describe()),
-                   [](const Json& json) -> Result<AliasEntry> {
+                   [&](const Json& json) -> Result<AliasEntry> {
+                     // Entries of earlier programs have no checksum.
+                     if (json.contains("zz_crc32c") && !is_sealed_json(as_text(read.data)))
+                       throw JsonError("the checksum does not match: it was altered");
                      AliasEntry entry{json.get<std::string>("alias"), json.get<std::uint64_t>("version")};
                      if (json.contains("all")) {
                        entry.all.emplace();
@@ -191,7 +195,7 @@ Status Aliases::point(std::string_view alias, std::uint64_t version, std::string
   auto after = versions_;
   after[std::string(alias)] = version;
   const std::string entry =
-      Json{{"alias", alias}, {"version", version}, {"by", by}, {"all", after}}.dump() + "\n";
+      seal_json(Json{{"alias", alias}, {"version", version}, {"by", by}, {"all", after}}.dump() + "\n");
   const std::uint64_t number = last_.value_or(0) + 1;
   const auto created = create_numbered(*model_.store, alias_prefix(model_), number, as_bytes(entry));
   if (!created) return created.error();

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "headrace/base/environment.h"
+#include "headrace/base/iso_time.h"
 #include "headrace/base/text.h"
 #include "headrace/store/glob.h"
 #include "headrace/track/published_folder.h"
@@ -18,14 +19,6 @@ using TimePoint = std::chrono::system_clock::time_point;
 
 constexpr std::size_t kResumeLookback = 256;  // runs of version 1
 constexpr std::size_t kMostEntries = 16;      // that may point to no record, of processes that were killed
-
-std::string format_time_ms(TimePoint time) {
-  std::string text = format_time(time);
-  const auto since_epoch = std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  const std::int64_t ms = (since_epoch % 1000 + 1000) % 1000;
-  text.insert(text.size() - 1, concat(".", zero_padded(static_cast<std::uint64_t>(ms), 3)));
-  return text;
-}
 
 Result<bool> has_runs(const Location& folder, const CallOptions& call) {
   bool found = false;

@@ -306,6 +306,16 @@ std::string redact_word(std::string_view word) {
   }
 }
 
+void redact_member(Json& value, bool is_secret) {
+  if (value.is_string()) {
+    value = is_secret ? std::string(kMask) : redact_secrets(value.text());
+  } else if (value.is_array()) {
+    for (Json& inner : value.values()) redact_member(inner, is_secret);
+  } else if (value.is_object()) {
+    for (auto& [name, inner] : value.members()) redact_member(inner, is_secret || names_a_secret(name));
+  }
+}
+
 }  // namespace
 
 bool names_a_secret(std::string_view name) {
@@ -327,5 +337,7 @@ std::vector<std::string> redact_command_line(const std::vector<std::string>& wor
   }
   return out;
 }
+
+void redact_texts(Json& document) { redact_member(document, false); }
 
 }  // namespace headrace

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "headrace/base/json.h"
+
 namespace headrace {
 
 /// `text` with "***" in place of the user-info and the query values of URLs, and of each value that follows a
@@ -20,5 +22,9 @@ bool names_a_secret(std::string_view name);
 /// Each word by `redact_secrets`; a word that begins with a secret's name to its end; and the word after an
 /// option that names a secret.
 std::vector<std::string> redact_command_line(const std::vector<std::string>& words);
+
+/// Every text in a document by `redact_secrets`; every text below a member that names a secret is masked.
+/// Numbers stay.
+void redact_texts(Json& document);
 
 }  // namespace headrace

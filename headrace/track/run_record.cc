@@ -18,17 +18,6 @@ constexpr std::uint64_t kVersion = 2;
 constexpr std::size_t kMostItems = 10'000;  // of a list in a record
 constexpr std::string_view kComplaint = "the record is not as docs/formats/run-record.md says";
 
-// Numbers stay: they are counts and metrics.
-void redact_texts(Json& value, bool is_secret = false) {
-  if (value.is_string()) {
-    value = is_secret ? "***" : redact_secrets(value.text());
-  } else if (value.is_array()) {
-    for (Json& inner : value.values()) redact_texts(inner, is_secret);
-  } else if (value.is_object()) {
-    for (auto& [name, inner] : value.members()) redact_texts(inner, is_secret || names_a_secret(name));
-  }
-}
-
 std::string seal(Json document, std::string_view format, std::string_view run_id) {
   redact_texts(document);
   document["format"] = format;

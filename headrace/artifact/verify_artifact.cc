@@ -1,0 +1,197 @@
+#include "headrace/artifact/verify_artifact.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "headrace/artifact/artifact.h"
+#include "headrace/artifact/content.h"
+#include "headrace/base/text.h"
+#include "headrace/os/parallel.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kMostUnneeded = 1000;  // objects of a listing between two that are wanted
+
+// A reference, and its key in its store.
+struct WantedObject {
+  std::string key;
+  const ArtifactEntry* entry = nullptr;
+  Location location{};
+};
+
+using Found = std::function<Status(const WantedObject&, const std::optional<ObjectInfo>&)>;
+
+Result<std::optional<ObjectInfo>> stat_if_there(const WantedObject& wanted, const CallOptions& call) {
+  auto object = wanted.location.store->stat(wanted.key, call);
+  if (object) return std::optional(*std::move(object));
+  if (object.error().code == Code::kNotFound) return std::optional<ObjectInfo>();
+  return std::move(object).error();
+}
+
+// The folder that holds all keys from `first` to `last`, as a prefix.
+std::string folder_between(std::string_view first, std::string_view last) {
+  const auto same = static_cast<std::size_t>(std::ranges::mismatch(first, last).in1 - first.begin());
+  const std::size_t slash = first.substr(0, same).rfind('/');
+  return slash == std::string_view::npos ? "" : std::string(first.substr(0, slash + 1));
+}
+
+// Tells of each whether it is there. `wanted`: of one store, sorted by key. Listings pass over few objects
+// that are not wanted: where there are many, the next one that is wanted is asked for by itself.
+Status find_all(const std::vector<WantedObject>& wanted, const CallOptions& call, const Found& found) {
+  std::size_t next = 0;
+  while (next < wanted.size()) {
+    HEADRACE_TRY(const auto object, stat_if_there(wanted[next], call));
+    HEADRACE_CHECK(found(wanted[next], object));
+    const std::string after = wanted[next].key;
+    if (++next == wanted.size()) break;
+    const std::string prefix = folder_between(wanted[next].key, wanted.back().key);
+    Status told;
+    std::size_t unneeded = 0;
+    const auto visit = [&](const ObjectInfo& listed) {
+      while (told && next < wanted.size() && wanted[next].key < listed.key)
+        told = found(wanted[next++], std::nullopt);
+      if (!told || next == wanted.size()) return false;
+      if (wanted[next].key != listed.key) return ++unneeded < kMostUnneeded;
+      unneeded = 0;
+      told = found(wanted[next++], listed);
+      return told && next < wanted.size();
+    };
+    HEADRACE_CHECK(wanted[next].location.store->list(
+        prefix, {.after = after.starts_with(prefix) ? after : "", .call = call}, visit));
+    HEADRACE_CHECK(told);
+    if (unneeded == kMostUnneeded) continue;
+    while (next < wanted.size()) HEADRACE_CHECK(found(wanted[next++], std::nullopt));
+  }
+  return {};
+}
+
+// Says what has changed; empty: nothing.
+std::string change_of(const ArtifactEntry& entry, const ObjectInfo& object) {
+  if (object.size_bytes != entry.size_bytes)
+    return concat("has changed: it had ", entry.size_bytes, " bytes, and has ", object.size_bytes);
+  if (entry.version.empty() || object.version.token == entry.version) return "";
+  if (!entry.crc32c || !object.crc32c)
+    return concat("has changed: it had the version ", entry.version, ", and has ", object.version.token,
+                  " with the same size");
+  if (*entry.crc32c == *object.crc32c) return "";  // the same bytes were written again
+  return concat("has changed: its bytes had the CRC32C ", hex32(*entry.crc32c), ", and have ",
+                hex32(*object.crc32c));
+}
+
+// Says what is wrong with a content; empty: nothing.
+Result<std::string> fault_of(const Location& root, const ArtifactEntry& entry, const CallOptions& call,
+                             const ArtifactVerifier::Advance& advance) {
+  const auto found = find_content(root, entry.sha256, call);
+  if (!found && found.error().code == Code::kNotFound) return found.error().message;
+  if (!found) return found.error();
+  const auto& [location, object] = *found;
+  const auto digest = digest_of(location, object, call);
+  if (!digest && digest.error().code == Code::kDataLoss) return digest.error().message;
+  if (!digest) return digest.error();
+  if (advance) advance(object.size_bytes);
+  return *digest == entry.sha256 ? "" : concat(location.describe(), " was altered: its SHA-256 is ", *digest);
+}
+
+bool is_about_one(Code code) {
+  return code == Code::kNotFound || code == Code::kDataLoss || code == Code::kUnimplemented ||
+         code == Code::kInvalidArgument;
+}
+
+}  // namespace
+
+void ArtifactVerifier::tell(std::string_view path, std::string url, std::string problem) {
+  bad_.push_back({artifact_, std::string(path), std::move(url), std::move(problem)});
+}
+
+Status ArtifactVerifier::tell_or_return(std::string_view path, std::string url, const Error& error) {
+  if (!is_about_one(error.code)) return error;
+  tell(path, std::move(url), error.message);
+  return {};
+}
+
+Status ArtifactVerifier::verify(std::string_view name, std::uint64_t number) {
+  artifact_ = concat(name, ":v", number);
+  ++versions_;
+  const std::string url = artifact_folder(root_, name).url.text();
+  const auto version = read_artifact_version(root_, name, number, call_);
+  if (!version) return tell_or_return("", url, version.error());
+  const auto entries = read_entries(root_, *version, call_);
+  if (!entries) return tell_or_return("", url, entries.error());
+  entries_ += entries->size();
+  if (checks_references_) HEADRACE_CHECK(verify_references(*entries));
+  return verify_contents(*entries);
+}
+
+Status ArtifactVerifier::verify_all(std::string_view name) {
+  HEADRACE_TRY(const std::vector<std::uint64_t> numbers, artifact_numbers(root_, name, call_));
+  for (const std::uint64_t number : numbers) HEADRACE_CHECK(verify(name, number));
+  return verify_aliases(name);
+}
+
+Status ArtifactVerifier::verify_aliases(std::string_view name) {
+  artifact_ = name;
+  const std::string url = artifact_folder(root_, name).url.text();
+  const auto aliases = artifact_aliases(root_, name, call_);
+  if (!aliases) return tell_or_return("", url, aliases.error());
+  HEADRACE_TRY(const auto numbers, artifact_numbers(root_, name, call_));
+  for (const auto& [alias, number] : *aliases) {
+    if (!std::ranges::binary_search(numbers, number))
+      tell("", url, concat("the alias ", alias, " names version ", number, ", which is missing"));
+  }
+  return {};
+}
+
+Status ArtifactVerifier::verify_references(const std::vector<ArtifactEntry>& entries) {
+  std::map<const Store*, std::vector<WantedObject>> stores;
+  for (const ArtifactEntry& entry : entries) {
+    if (!entry.is_reference()) continue;
+    auto location = registry_.open(entry.url);
+    if (!location) {
+      HEADRACE_CHECK(tell_or_return(entry.path, entry.url, location.error()));
+      continue;
+    }
+    const Store* const store = location->store.get();
+    stores[store].push_back({location->key, &entry, *std::move(location)});
+  }
+  const Found found = [&](const WantedObject& wanted, const std::optional<ObjectInfo>& listed) -> Status {
+    std::optional<ObjectInfo> object = listed;
+    const bool lists_late = !object && !wanted.location.store->capabilities().strong_list;
+    const bool may_be_same =
+        object && wanted.entry->crc32c && !object->crc32c && !change_of(*wanted.entry, *object).empty();
+    if (lists_late || may_be_same) {
+      HEADRACE_TRY(object, stat_if_there(wanted, call_));
+    }
+    std::string problem = object ? change_of(*wanted.entry, *object) : "is gone";
+    if (!problem.empty()) tell(wanted.entry->path, wanted.entry->url, std::move(problem));
+    return {};
+  };
+  for (auto& [store, wanted] : stores) {
+    std::ranges::sort(wanted, {}, &WantedObject::key);
+    HEADRACE_CHECK(find_all(wanted, call_, found));
+  }
+  return {};
+}
+
+Status ArtifactVerifier::verify_contents(const std::vector<ArtifactEntry>& entries) {
+  std::vector<const ArtifactEntry*> kept;
+  for (const ArtifactEntry& entry : entries) {
+    if (!entry.is_reference() && !verified_.contains(entry.sha256)) kept.push_back(&entry);
+  }
+  std::vector<std::string> faults(kept.size());
+  HEADRACE_CHECK(parallel_for(kObjectsAtOnce, kept.size(), [&](std::size_t i) -> Status {
+    HEADRACE_TRY(faults[i], fault_of(root_, *kept[i], call_, advance_));
+    return {};
+  }));
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (faults[i].empty()) {
+      verified_.insert(kept[i]->sha256);
+    } else {
+      tell(kept[i]->path, content_copy(root_, kept[i]->sha256, 1).url.text(), std::move(faults[i]));
+    }
+  }
+  return {};
+}
+
+}  // namespace headrace
