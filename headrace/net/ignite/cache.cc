@@ -53,10 +53,13 @@ Cache Cache::within(std::chrono::milliseconds timeout) const {
   return copy;
 }
 
+std::shared_ptr<const PartitionMap> Cache::map_or_none(const std::stop_token& stop) const {
+  Result<std::shared_ptr<const PartitionMap>> map = cluster_->partitions(id_, stop);
+  return map ? *std::move(map) : std::make_shared<const PartitionMap>();
+}
+
 std::optional<NodeId> Cache::owner_of(BytesView key, const std::stop_token& stop) const {
-  const Result<std::shared_ptr<const PartitionMap>> map = cluster_->partitions(id_, stop);
-  // Without a map any node will do; the request itself tells what is wrong.
-  return map ? (*map)->owner_of_key(key) : std::nullopt;
+  return map_or_none(stop)->owner_of_key(key);
 }
 
 Bytes Cache::begin_body() const {

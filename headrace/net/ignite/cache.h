@@ -98,6 +98,8 @@ class Cache {
  private:
   friend class CachePipeline;
   Bytes begin_body() const;
+  /// Without a map any node will do: the request itself tells what is wrong.
+  std::shared_ptr<const PartitionMap> map_or_none(const std::stop_token& stop) const;
   std::optional<NodeId> owner_of(BytesView key, const std::stop_token& stop) const;
   Result<Response> call(Operation operation, BytesView body, Repeat repeat, std::optional<BytesView> key,
                         const std::stop_token& stop) const;

@@ -167,7 +167,8 @@ Status read_entries(const Response& response, std::vector<Entry>& entries) {
 Result<StoredEntries> Cache::get_all(const std::vector<BytesView>& keys, const std::stop_token& stop) const {
   CachePipeline pipeline(*this);
   KeyRequests requests(pipeline, Operation::kCacheGetAll, stop);
-  for (const BytesView key : keys) HEADRACE_CHECK(requests.add(owner_of(key, stop), key));
+  const std::shared_ptr<const PartitionMap> map = map_or_none(stop);
+  for (const BytesView key : keys) HEADRACE_CHECK(requests.add(map->owner_of_key(key), key));
   StoredEntries stored;
   HEADRACE_TRY(stored.responses, requests.finish());
   for (const Response& response : stored.responses) HEADRACE_CHECK(read_entries(response, stored.entries));
@@ -195,8 +196,9 @@ Result<StoredEntries> Cache::get_all_in(std::int32_t partition, const std::vecto
 Status Cache::put_all(const std::vector<Entry>& entries, const std::stop_token& stop) const {
   CachePipeline pipeline(*this);
   KeyRequests requests(pipeline, Operation::kCachePutAll, stop);
+  const std::shared_ptr<const PartitionMap> map = map_or_none(stop);
   for (const Entry& entry : entries)
-    HEADRACE_CHECK(requests.add(owner_of(entry.key, stop), entry.key, entry.value));
+    HEADRACE_CHECK(requests.add(map->owner_of_key(entry.key), entry.key, entry.value));
   HEADRACE_CHECK(requests.finish());
   return {};
 }
@@ -204,7 +206,8 @@ Status Cache::put_all(const std::vector<Entry>& entries, const std::stop_token& 
 Status Cache::remove_keys(const std::vector<BytesView>& keys, const std::stop_token& stop) const {
   CachePipeline pipeline(*this);
   KeyRequests requests(pipeline, Operation::kCacheRemoveKeys, stop);
-  for (const BytesView key : keys) HEADRACE_CHECK(requests.add(owner_of(key, stop), key));
+  const std::shared_ptr<const PartitionMap> map = map_or_none(stop);
+  for (const BytesView key : keys) HEADRACE_CHECK(requests.add(map->owner_of_key(key), key));
   HEADRACE_CHECK(requests.finish());
   return {};
 }

@@ -219,5 +219,31 @@ TEST(IgniteCluster, SoDoRequestsForManyKeys) {
   EXPECT_TRUE(put) << put.error().message;
 }
 
+// For each key, a cluster that is away would cost the time of a connection.
+TEST(IgniteCluster, ARequestForManyKeysAsksForOwnersOnce) {
+  int asked = 0, puts = 0;
+  ScriptedNode node({[&](Peer& peer) {
+    peer.accept_handshake();
+    for (ScriptedRequest request = peer.next_request(); request.number != 0; request = peer.next_request()) {
+      if (request.operation == Operation::kCachePartitions) {
+        ++asked;
+        peer.refuse(request.number, 1, "not now");
+      } else {
+        ++puts;
+        peer.answer(request.number, {});
+      }
+    }
+  }});
+  {
+    const auto cluster = Cluster::connect(options_for(node));
+    ASSERT_TRUE(cluster.has_value()) << cluster.error().message;
+    const Bytes one = encode_long(1), two = encode_long(2), three = encode_long(3);
+    EXPECT_TRUE(Cache(*cluster, "films").put_all({{one, one}, {two, two}, {three, three}}));
+  }
+  node.wait_until_played(1);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(puts, 1);
+}
+
 }  // namespace
 }  // namespace headrace::ignite
