@@ -239,3 +239,17 @@ def test_the_runs_are_told_as_events_of_openlineage(headrace, s3_url, images):
     ]
     assert events[1]["outputs"][0]["name"] == events[3]["inputs"][0]["name"]
     assert events[1]["inputs"][0]["namespace"].startswith("s3://")
+
+
+def test_what_headrace_published_is_an_artifact_and_its_copy_is_published(headrace, file_url, tmp_path):
+    (tmp_path / "rows.csv").write_text("id,text,label\n1,a,x\n2,b,y\n")
+    headrace("prepare", tmp_path / "rows.csv", f"{file_url}/data")
+    published = json.loads(headrace("artifacts", "ls", file_url, "--json").stdout)["published"]
+    assert [(each["url"], each["kind"]) for each in published] == [(f"{file_url}/data", "dataset")]
+    artifact = hr.Artifact("rows", type="dataset")
+    artifact.add_reference(f"{file_url}/data")
+    with hr.init(file_url) as run:
+        run.log_artifact(artifact).download(tmp_path / "copy")
+    headrace("verify", tmp_path / "copy")
+    made = json.loads(headrace("lineage", file_url, "rows", "--json").stdout)["upstream"]
+    assert ("run", "prepare") in nodes(made, "inputs")
