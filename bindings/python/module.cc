@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "bindings/python/artifact.h"
 #include "bindings/python/dataset.h"
 #include "bindings/python/ignite.h"
 #include "bindings/python/loader.h"
@@ -40,6 +41,7 @@ NB_MODULE(_headrace, module) {
   bind_ignite(module);
   bind_loader(module);
   bind_published(module);
+  bind_artifact(module);
   bind_run(module);
   bind_staging(module);
   bind_store(module);

@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <mutex>
+#include <set>
 #include <unordered_map>
 
+#include "bindings/python/artifact.h"
 #include "bindings/python/process.h"
 #include "headrace/base/text.h"
 #include "headrace/metrics/metric_log.h"
@@ -45,14 +48,48 @@ struct Started {
   std::optional<std::int64_t> from_step;
 };
 
+template <typename Add>
+Status add_once(Artifact artifact, std::set<std::string>& recorded, const Add& add) {
+  const std::string identity = concat(artifact.url, " ", artifact.version, " ", artifact.digest);
+  if (recorded.contains(identity)) return {};
+  HEADRACE_CHECK(add(std::move(artifact)));
+  recorded.insert(identity);
+  return {};
+}
+
 // A run of a program of the user's, with its metrics.
 struct OpenRun {
   explicit OpenRun(RunRecorder started) : recorder(std::move(started)) {}
   ~OpenRun() { ends.request_stop(); }
   OpenRun(const OpenRun&) = delete;
 
+  // Inputs and outputs are recorded once, however often the program names them.
+  Status add_input(Artifact input) {
+    const std::scoped_lock lock(recording);
+    return add_once(std::move(input), used,
+                    [&](Artifact artifact) { return recorder.add_input(std::move(artifact)); });
+  }
+  Status add_output(Artifact output) {
+    const std::scoped_lock lock(recording);
+    made.insert(output.url);
+    return add_once(std::move(output), published,
+                    [&](Artifact artifact) { return recorder.add_output(std::move(artifact)); });
+  }
+  // Where an artifact's references lie: an input, unless the run made that itself.
+  Status add_source(Artifact source) {
+    {
+      const std::scoped_lock lock(recording);
+      if (made.contains(source.url)) return {};
+    }
+    return add_input(std::move(source));
+  }
+
   std::stop_source ends;
+  std::mutex recording;  // guards the record, and what is in it
   RunRecorder recorder;
+  std::set<std::string> made;  // URLs
+  std::set<std::string> used;  // URL, version and digest
+  std::set<std::string> published;
   Background background{3};
   std::shared_ptr<MetricWriter> writer;  // first to go
 };
@@ -100,6 +137,22 @@ std::unique_ptr<OpenRun> opened_run(const Started& started) {
   const std::shared_ptr<StoreRegistry> stores = stores_of(started.root);
   return value_of(
       run_interruptibly([&](const std::stop_token& stop) { return open_run(stores, started, state, stop); }));
+}
+
+// The sources are recorded before the version is there, the version after it.
+Result<ArtifactVersion> logged(OpenRun& run, const ArtifactDraft& draft,
+                               const std::vector<std::string>& aliases,
+                               std::chrono::system_clock::time_point now, const CallOptions& call) {
+  const Location& root = run.recorder.root();
+  const std::string& id = run.recorder.run_id();
+  for (const std::string& alias : aliases) HEADRACE_CHECK(check_artifact_alias(alias));
+  std::vector<Artifact> sources = draft.sources();
+  for (Artifact& source : sources) HEADRACE_CHECK(run.add_source(std::move(source)));
+  HEADRACE_TRY(ArtifactVersion version, log_artifact(root, draft, id, now, call));
+  HEADRACE_CHECK(run.add_output(recorded_artifact(root, version)));
+  for (const std::string& alias : aliases)
+    HEADRACE_CHECK(point_artifact_alias(root, version.name, alias, version.number, id));
+  return version;
 }
 
 class PythonRun {
@@ -162,14 +215,44 @@ class PythonRun {
   void add_input(const std::string& name, const std::string& url) {
     OpenRun& open = *open_.here();
     const Location location = open_location(url);
-    check(run_interruptibly([&](const std::stop_token&) { return open.recorder.add_input(name, location); }));
+    check(run_interruptibly([&](const std::stop_token& stop) -> Status {
+      HEADRACE_TRY(Artifact input, describe_artifact(location, {.call = {.stop = stop}}));
+      input.name = name;
+      return open.add_input(std::move(input));
+    }));
   }
 
   void add_output(const std::string& name, const std::string& url) {
     OpenRun& open = *open_.here();
     const Location location = open_location(url);
-    check(
-        run_interruptibly([&](const std::stop_token&) { return open.recorder.add_output(name, location); }));
+    check(run_interruptibly([&](const std::stop_token& stop) -> Status {
+      HEADRACE_TRY(Artifact output, describe_artifact(location, {.call = {.stop = stop}}));
+      output.name = name;
+      return open.add_output(std::move(output));
+    }));
+  }
+
+  PythonArtifactVersion log_artifact(const PythonArtifactDraft& artifact,
+                                     const std::vector<std::string>& aliases) {
+    OpenRun& open = *open_.here();
+    PythonArtifactDraft::Guarded& draft = artifact.here();
+    const auto now = Environment{}.now;
+    return {place(), value_of(run_interruptibly([&](const std::stop_token& stop) {
+              const std::scoped_lock lock(draft.mutex);
+              return logged(open, draft.draft, aliases, now(), {.stop = stop});
+            }))};
+  }
+
+  PythonArtifactVersion use_artifact(const std::string& reference, const std::string& name) {
+    OpenRun& open = *open_.here();
+    return {place(), value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<ArtifactVersion> {
+              const Location& root = open.recorder.root();
+              HEADRACE_TRY(ArtifactVersion version, find_artifact(root, reference, {.stop = stop}));
+              Artifact input = recorded_artifact(root, version);
+              if (!name.empty()) input.name = name;
+              HEADRACE_CHECK(open.add_input(std::move(input)));
+              return version;
+            }))};
   }
 
   /// Writes the rest of the metrics, and the end of the record. `error`: why it failed or was stopped; empty:
@@ -183,6 +266,7 @@ class PythonRun {
       const Status closed = open.writer->close(within);
       Status outcome;
       if (!error.empty()) outcome = Error{is_stopped ? Code::kCancelled : Code::kUnknown, error};
+      const std::scoped_lock lock(open.recording);
       const Status recorded = open.recorder.finish(outcome, {.metrics = std::move(metrics)});
       if (outcome && !recorded) return recorded;
       return closed;
@@ -190,6 +274,9 @@ class PythonRun {
   }
 
  private:
+  // With its query, which is the driver's.
+  std::string place() const { return open_.anywhere()->recorder.root().url.text(); }
+
   std::uint32_t metric_of(MetricWriter& writer, PyObject* name) {
     Py_ssize_t size = 0;
     const char* const text = PyUnicode_AsUTF8AndSize(name, &size);
@@ -231,6 +318,8 @@ void bind_run(nb::module_& module) {
       .def("counts", &PythonRun::counts)
       .def("add_input", &PythonRun::add_input, nb::arg("name"), nb::arg("url"))
       .def("add_output", &PythonRun::add_output, nb::arg("name"), nb::arg("url"))
+      .def("log_artifact", &PythonRun::log_artifact, nb::arg("artifact"), nb::arg("aliases"))
+      .def("use_artifact", &PythonRun::use_artifact, nb::arg("reference"), nb::arg("name"))
       .def("finish", &PythonRun::finish, nb::arg("error"), nb::arg("is_stopped"), nb::arg("metrics"),
            nb::arg("within_s"));
 }

@@ -101,6 +101,9 @@ Status ArtifactDraft::add_published(const Location& folder, std::uint64_t manife
   for (const ManifestPart& part : published->manifest.parts)
     missing[part.key] = {.size_bytes = part.size_bytes, .crc32c = part.crc32c};
   missing[numbered_key(kManifestPrefix, manifest)] = {.sha256 = published->digest};
+  // The entry of ownership makes a copy a whole chain; in old folders there may be none.
+  const std::uint64_t owner = published->manifest.entry;
+  if (owner > 0) missing[numbered_key(kManifestPrefix, owner)] = {};
   const std::string prefix = folder_prefix(folder.key);
   Status added;
   HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
@@ -120,6 +123,7 @@ Status ArtifactDraft::add_published(const Location& folder, std::uint64_t manife
     return added.has_value();
   }));
   HEADRACE_CHECK(added);
+  if (owner > 0) missing.erase(numbered_key(kManifestPrefix, owner));
   if (missing.empty()) return {};
   return Error{Code::kDataLoss,
                concat(folder.describe(), " lacks ", missing.begin()->first,

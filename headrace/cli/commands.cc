@@ -28,6 +28,11 @@ extern const Command kModelsLsCommand;
 extern const Command kModelsShowCommand;
 extern const Command kModelsAliasCommand;
 extern const Command kModelsExportCommand;
+extern const Command kArtifactsLsCommand;
+extern const Command kArtifactsShowCommand;
+extern const Command kArtifactsGetCommand;
+extern const Command kArtifactsAliasCommand;
+extern const Command kArtifactsVerifyCommand;
 extern const Command kRunsLsCommand;
 extern const Command kRunsShowCommand;
 extern const Command kRunsRepairCommand;
@@ -56,6 +61,11 @@ std::span<const Command* const> all_commands() {
       &kModelsShowCommand,
       &kModelsAliasCommand,
       &kModelsExportCommand,
+      &kArtifactsLsCommand,
+      &kArtifactsShowCommand,
+      &kArtifactsGetCommand,
+      &kArtifactsAliasCommand,
+      &kArtifactsVerifyCommand,
       &kRunsLsCommand,
       &kRunsShowCommand,
       &kRunsMetricsCommand,

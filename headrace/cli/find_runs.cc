@@ -76,6 +76,16 @@ Result<const RunRecord*> run_named(const std::vector<RunRecord>& runs, const std
 
 }  // namespace
 
+Result<std::vector<Location>> roots_near(CommandContext& context, const Location& location) {
+  // The root may be the URL itself: ask as for something in it.
+  HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));
+  std::vector<Location> roots = {nearest};
+  HEADRACE_TRY(const std::vector<Location> below, tracking_roots_below(location, context.call()));
+  std::ranges::copy_if(below, std::back_inserter(roots),
+                       [&](const Location& root) { return root.key != nearest.key; });
+  return roots;
+}
+
 Result<RunList> runs_at(CommandContext& context, const Location& location, std::size_t limit) {
   // The root may be the URL itself: ask as for something in it.
   HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));

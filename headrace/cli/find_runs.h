@@ -3,6 +3,7 @@
 /// \file Finds runs for the commands `runs …`.
 
 #include <string>
+#include <vector>
 
 #include "headrace/cli/command.h"
 #include "headrace/track/runs.h"
@@ -10,6 +11,9 @@
 namespace headrace {
 
 inline constexpr std::size_t kMaximumRuns = 100'000;
+
+/// The tracking roots near a place: the nearest one at or above it, and those below it.
+Result<std::vector<Location>> roots_near(CommandContext& context, const Location& location);
 
 /// The runs that wrote to that place or below it, and all that are recorded at or below it; the newest
 /// `limit`, oldest first. Warns of damaged records.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "headrace/artifact/collect_content.h"
 #include "headrace/base/duration.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
@@ -47,6 +48,7 @@ struct Collection {
   std::uint64_t of_unknown_size = 0;
   std::uint64_t removed_objects = 0;
   std::uint64_t removed_object_bytes = 0;
+  CollectedContent contents{};
   std::vector<std::string> failures;
 };
 
@@ -141,6 +143,23 @@ Status remove_leftovers(CommandContext& context, const Location& place, seconds 
   return keys.empty() || is_dry_run ? Status{} : place.store->remove_many(keys, context.call());
 }
 
+// Bytes that artifacts of this tracking root kept, and that no version names.
+Status remove_contents(CommandContext& context, const Location& place, seconds age, bool is_dry_run,
+                       Collection& found) {
+  const auto tell = [&](const ObjectInfo& object) {
+    if (!context.console.json())
+      context.console.result(concat(is_dry_run ? "would remove " : "removes ",
+                                    context.console.name(place.store->describe(object.key)), " (",
+                                    format_size(object.size_bytes), ")"));
+  };
+  HEADRACE_TRY(found.contents,
+               collect_content(
+                   place, is_dry_run, [&](const ObjectInfo& object) { return is_old(object, age); }, tell,
+                   context.call()));
+  found.too_young += found.contents.too_young;
+  return {};
+}
+
 void show_collection(Console& console, const Location& place, bool is_dry_run, const Collection& found) {
   if (console.json()) {
     console.result(Json({{"url", place.url.text()},
@@ -150,6 +169,8 @@ void show_collection(Console& console, const Location& place, bool is_dry_run, c
                          {"of_unknown_size", found.of_unknown_size},
                          {"removed_objects", found.removed_objects},
                          {"removed_object_bytes", found.removed_object_bytes},
+                         {"removed_contents", found.contents.removed},
+                         {"removed_content_bytes", found.contents.removed_bytes},
                          {"kept_too_young", found.too_young},
                          {"kept_without_time", found.without_time},
                          {"failures", found.failures}})
@@ -164,6 +185,10 @@ void show_collection(Console& console, const Location& place, bool is_dry_run, c
     console.note(concat(is_dry_run ? "would remove " : "removed ", found.removed_objects,
                         " objects that headrace prepare left and nobody needs (",
                         format_size(found.removed_object_bytes), ")"));
+  if (found.contents.removed > 0)
+    console.note(concat(is_dry_run ? "would remove " : "removed ", found.contents.removed,
+                        " contents that no artifact names (", format_size(found.contents.removed_bytes),
+                        ")"));
   if (found.too_young > 0)
     console.note(
         concat("left ", found.too_young, " that were written since; --older-than sets how long ago"));
@@ -181,6 +206,7 @@ Status run_gc(CommandContext& context, const std::vector<std::string>& arguments
   HEADRACE_TRY(Collection found, find_old(place, age, context.call()));
   HEADRACE_CHECK(remove_old(context, place, age, is_dry_run, found));
   if (!place.key.empty()) HEADRACE_CHECK(remove_leftovers(context, place, age, is_dry_run, found));
+  HEADRACE_CHECK(remove_contents(context, place, age, is_dry_run, found));
   show_collection(context.console, place, is_dry_run, found);
   if (found.failures.empty()) return {};
   return Error{Code::kUnavailable, concat(found.failures.size(), " unfinished writes of ", found.old.size(),
@@ -202,6 +228,10 @@ const Command kGcCommand = {
         "Where URL is the output of headrace prepare, its leftovers go, too: work objects, and parts that no "
         "manifest names, of plans that were given up or overtaken. What is published stays, and so does what "
         "the last plan needs to go on.\n"
+        "\n"
+        "Where URL is the folder that runs are recorded in, bytes that were kept for an artifact go, too, "
+        "unless\n"
+        "a version names them.\n"
         "\n"
         "For a folder or a store, MinIO lists only uploads begun since its process started. For the exact "
         "key of an object it lists all. It removes uploads itself after a day.\n"

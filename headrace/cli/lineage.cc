@@ -1,16 +1,21 @@
 #include "headrace/track/lineage.h"
 
+#include "headrace/artifact/artifact.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/run_views.h"
+#include "headrace/track/openlineage.h"
 #include "headrace/track/recorder.h"
 
 namespace headrace {
 namespace {
 
 constexpr Positional kLineagePositionals[] = {
-    {.name = "URL", .sentence = "An object or folder that a run read or made."}};
+    {.name = "URL", .sentence = "An object or folder that a run read or made."},
+    {.name = "NAME",
+     .sentence = "An artifact that runs have logged at or above URL: NAME, NAME:ALIAS or NAME:v3.",
+     .required = false}};
 
 constexpr Option kLineageOptions[] = {
     {.name = "track",
@@ -18,6 +23,11 @@ constexpr Option kLineageOptions[] = {
      .unit = "URL",
      .sentence = "Also read the runs recorded below this folder. Runs near URL, and near the inputs of the "
                  "runs that made it, are found without this option."},
+    {.name = "format",
+     .default_value = "tree",
+     .sentence =
+         "tree, or openlineage: the runs of the tree as events of OpenLineage, one JSON object a line.",
+     .choices = "tree|openlineage"},
 };
 
 Json node_to_json(const LineageNode& node, const char* inner_name) {
@@ -56,24 +66,30 @@ void print_tree(Console& console, const LineageNode& node, const TreeWords& word
   }
 }
 
-Status run_lineage(CommandContext& context, const std::vector<std::string>& arguments,
-                   const OptionValues& options) {
-  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
-  RunPool runs(context.stores, context.call());
-  HEADRACE_TRY(const Location root, tracking_root(location, context.call()));
-  HEADRACE_CHECK(runs.add(root));
-  for (const std::string& url : options.list("track")) {
-    HEADRACE_TRY(const Location other, context.stores.open(url));
-    HEADRACE_CHECK(runs.add(other));
-  }
-  HEADRACE_TRY(const Lineage lineage, lineage_of(recorded_url(location), runs));
-  for (const std::string& remark : runs.remarks()) context.console.warn(remark);
-  if (lineage.upstream.steps.empty() && lineage.downstream.steps.empty()) {
-    return Error{Code::kNotFound, concat("no run recorded below ", root.describe(), " read or made ",
-                                         location.describe(), "; --track names another folder with records")};
+// The place that the command line asks about, and the version of it, if it names one.
+struct Asked {
+  Location location;
+  std::string digest{};
+};
+
+Result<Asked> asked_about(CommandContext& context, const std::vector<std::string>& arguments) {
+  HEADRACE_TRY(Location location, context.stores.open(arguments[0]));
+  if (arguments.size() == 1) return Asked{std::move(location)};
+  HEADRACE_TRY(const Location root, tracking_root(location.at("run"), context.call()));
+  HEADRACE_TRY(const ArtifactVersion version, find_artifact(root, arguments[1], context.call()));
+  return Asked{artifact_folder(root, version.name), version.digest};
+}
+
+Status show_lineage(CommandContext& context, const Lineage& lineage, const OptionValues& options) {
+  if (options.text("format") == "openlineage") {
+    context.console.begin_stream();
+    for (const RunRecord& run : runs_in(lineage)) {
+      for (const std::string& event : openlineage_events(run)) context.console.result(event);
+    }
+    return {};
   }
   if (context.console.json()) {
-    context.console.result(Json({{"url", recorded_url(location)},
+    context.console.result(Json({{"url", lineage.upstream.artifact.url},
                                  {"upstream", node_to_json(lineage.upstream, "inputs")},
                                  {"downstream", node_to_json(lineage.downstream, "outputs")}})
                                .dump());
@@ -83,6 +99,25 @@ Status run_lineage(CommandContext& context, const std::vector<std::string>& argu
   print_tree(context.console, lineage.upstream, {"made by", "from"}, "  ");
   print_tree(context.console, lineage.downstream, {"used by", "made"}, "  ");
   return {};
+}
+
+Status run_lineage(CommandContext& context, const std::vector<std::string>& arguments,
+                   const OptionValues& options) {
+  HEADRACE_TRY(const Asked asked, asked_about(context, arguments));
+  RunPool runs(context.stores, context.call());
+  HEADRACE_TRY(const Location root, tracking_root(asked.location, context.call()));
+  HEADRACE_CHECK(runs.add(root));
+  for (const std::string& url : options.list("track")) {
+    HEADRACE_TRY(const Location other, context.stores.open(url));
+    HEADRACE_CHECK(runs.add(other));
+  }
+  HEADRACE_TRY(const Lineage lineage, lineage_of(recorded_url(asked.location), runs, asked.digest));
+  for (const std::string& remark : runs.remarks()) context.console.warn(remark);
+  if (!lineage.upstream.steps.empty() || !lineage.downstream.steps.empty())
+    return show_lineage(context, lineage, options);
+  return Error{Code::kNotFound,
+               concat("no run recorded below ", root.describe(), " read or made ", asked.location.describe(),
+                      "; --track names another folder with records")};
 }
 
 }  // namespace
@@ -95,7 +130,9 @@ const Command kLineageCommand = {
         "Reads run records only, and follows them as far back and as far forward as they reach.\n"
         "\n"
         "  headrace lineage s3://datasets/runs/imdb-1\n"
-        "  headrace lineage s3://datasets/aclImdb_v1.tar.gz --json",
+        "  headrace lineage s3://datasets/aclImdb_v1.tar.gz --json\n"
+        "  headrace lineage s3://datasets cats-and-dogs:v3\n"
+        "  headrace lineage s3://datasets/runs/imdb-1 --format openlineage",
     .positionals = kLineagePositionals,
     .options = kLineageOptions,
     .run = run_lineage};

@@ -1,9 +1,7 @@
-#include <algorithm>
-#include <iterator>
-
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/find_runs.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/model/export_files.h"
 #include "headrace/model/named_model.h"
@@ -79,17 +77,6 @@ Result<PublishedFolder> published_version(const FoundModel& model, std::uint64_t
   return Error{Code::kNotFound, concat("version ", version, " of ", model.folder.describe(),
                                        " is not published; headrace models show ", model.folder.describe(),
                                        " lists those that are")};
-}
-
-// The folders whose models/ is looked at: the one above `location` that has records of runs, and those below.
-Result<std::vector<Location>> roots_near(CommandContext& context, const Location& location) {
-  // The root may be the URL itself: ask as for something in it.
-  HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));
-  std::vector<Location> roots = {nearest};
-  HEADRACE_TRY(const std::vector<Location> below, tracking_roots_below(location, context.call()));
-  std::ranges::copy_if(below, std::back_inserter(roots),
-                       [&](const Location& root) { return root.key != nearest.key; });
-  return roots;
 }
 
 Json to_json(const FoundModel& model) {

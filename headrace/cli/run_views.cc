@@ -2,9 +2,11 @@
 
 #include <cstdio>
 
+#include "headrace/artifact/artifact.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/quoted_name.h"
+#include "headrace/store/url.h"
 
 namespace headrace {
 namespace {
@@ -78,9 +80,13 @@ std::string run_line(const RunRecord& run) {
 }
 
 std::string artifact_line(const Artifact& artifact) {
-  std::string line = in_line(artifact.url);
+  const bool is_named = artifact.kind == kArtifactKind;
+  const std::string_view name = last_segment(artifact.url);
+  const std::string version = artifact.version.empty() ? "" : concat(":", artifact.version);
+  std::string line = is_named ? in_line(concat(name, version)) : in_line(artifact.url);
   if (!artifact.kind.empty()) line += concat("  ", in_line(artifact.kind));
-  if (artifact.manifest > 0) line += concat(", manifest ", artifact.manifest);
+  if (is_named) line += concat(" at ", in_line(artifact.url));
+  if (artifact.manifest > 0 && !is_named) line += concat(", manifest ", artifact.manifest);
   if (artifact.size_bytes > 0) line += concat(", ", format_size(artifact.size_bytes));
   return line;
 }

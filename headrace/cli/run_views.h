@@ -19,7 +19,8 @@ std::string run_page(const RunRecord& run);
 /// run that has none. A run of several parts also has "parts", each with "part", "start" and "end".
 Json run_to_json(const RunRecord& run);
 
-/// "s3://datasets/reviews  dataset, manifest 1, 12.3 MB"
+/// "s3://datasets/reviews  dataset, manifest 1, 12.3 MB"; of a named artifact
+/// "cats:v3  artifact at s3://…, 9 kB"
 std::string artifact_line(const Artifact& artifact);
 
 }  // namespace headrace

@@ -5,13 +5,15 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/published.h"
+#include "headrace/cli/verify_record.h"
 
 namespace headrace {
 namespace {
 
 constexpr Positional kVerifyPositionals[] = {
     {.name = "URL",
-     .sentence = "A published folder, or a folder with published folders, such as a training run."}};
+     .sentence = "A published folder, a folder with published folders, such as a training run, or the folder "
+                 "that runs are recorded in."}};
 
 constexpr Option kVerifyOptions[] = {
     {.name = "jobs",
@@ -27,26 +29,30 @@ constexpr Option kVerifyOptions[] = {
                  "dataset, and earlier checkpoints."},
 };
 
-void show_verdict(Console& console, const PublishedVersions& verdict) {
-  if (console.json()) {
-    Json out = {{"ok", verdict.bad.empty()},
-                {"parts", verdict.parts},
-                {"size_bytes", verdict.bytes},
-                {"published", Json::array()},
-                {"bad", Json::array()}};
-    for (const PublishedVersion& version : verdict.versions) {
-      const PublishedFolder& published = version.published;
-      out["published"].push_back({{"url", published.folder.url.text()},
-                                  {"kind", published.manifest.kind},
-                                  {"manifest", published.number},
-                                  {"digest", published.digest},
-                                  {"parts", version.parts.size()}});
-    }
-    for (const BadPart& part : verdict.bad)
-      out["bad"].push_back({{"url", part.url}, {"problem", part.problem}});
-    console.result(out.dump());
-    return;
+void show_json(Console& console, const PublishedVersions& verdict, const VerifiedObjects& record) {
+  Json out = {{"ok", verdict.bad.empty() && record.bad.empty()},
+              {"parts", verdict.parts},
+              {"size_bytes", verdict.bytes},
+              {"recorded", record.objects},
+              {"published", Json::array()},
+              {"bad", Json::array()}};
+  for (const PublishedVersion& version : verdict.versions) {
+    const PublishedFolder& published = version.published;
+    out["published"].push_back({{"url", published.folder.url.text()},
+                                {"kind", published.manifest.kind},
+                                {"manifest", published.number},
+                                {"digest", published.digest},
+                                {"parts", version.parts.size()}});
   }
+  for (const BadPart& part : verdict.bad)
+    out["bad"].push_back({{"url", part.url}, {"problem", part.problem}});
+  for (const BadObject& object : record.bad)
+    out["bad"].push_back({{"url", object.url}, {"problem", object.problem}});
+  console.result(out.dump());
+}
+
+void show_verdict(Console& console, const PublishedVersions& verdict, const VerifiedObjects& record) {
+  if (console.json()) return show_json(console, verdict, record);
   for (const PublishedVersion& version : verdict.versions) {
     const PublishedFolder& published = version.published;
     console.result(concat(console.name(published.folder.describe()), "  ", published.manifest.kind,
@@ -54,16 +60,34 @@ void show_verdict(Console& console, const PublishedVersions& verdict) {
   }
   for (const BadPart& part : verdict.bad)
     console.result(concat("BAD  ", console.name(part.url), "  ", part.problem));
-  if (verdict.bad.empty())
+  for (const BadObject& object : record.bad)
+    console.result(concat("BAD  ", console.name(object.url), "  ", object.problem));
+  if (verdict.bad.empty() && !verdict.versions.empty())
     console.result(
         concat("all ", verdict.parts, " parts (", format_size(verdict.bytes), ") are as published"));
+  if (record.bad.empty() && record.objects > 0)
+    console.result(
+        concat("all ", record.objects, " objects of records, metrics and artifacts are as written"));
+}
+
+Error bad_parts(const PublishedVersions& verdict, const Location& location, const std::string& url) {
+  const bool is_chain_bad =
+      std::ranges::any_of(verdict.bad, [](const BadPart& bad) { return !bad.part.has_value(); });
+  return {Code::kDataLoss, concat(verdict.bad.size(), " bad parts or manifests below ", location.describe(),
+                                  ", of ", verdict.parts, " parts that could be compared: headrace repair ",
+                                  url, " makes those of datasets again; headrace lineage ", url,
+                                  " shows the command that made the others", is_chain_bad ? "; " : "",
+                                  is_chain_bad ? kRestoreChain : "")};
 }
 
 Status run_verify(CommandContext& context, const std::vector<std::string>& arguments,
                   const OptionValues& options) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
-  HEADRACE_TRY(PublishedVersions verdict,
-               read_published_versions(location, options.flag("latest"), context.call()));
+  auto published = read_published_versions(location, options.flag("latest"), context.call());
+  if (!published && published.error().code != Code::kNotFound) return std::move(published).error();
+  HEADRACE_TRY(const VerifiedObjects record, verify_record(context, location));
+  if (!published && record.objects == 0) return std::move(published).error();
+  PublishedVersions verdict = published ? *std::move(published) : PublishedVersions();
   std::atomic<std::uint64_t> done = 0;
   for (const PublishedVersion& version : verdict.versions) {
     HEADRACE_TRY(
@@ -74,16 +98,12 @@ Status run_verify(CommandContext& context, const std::vector<std::string>& argum
                      }));
     verdict.bad.insert(verdict.bad.end(), bad.begin(), bad.end());
   }
-  show_verdict(context.console, verdict);
-  if (verdict.bad.empty()) return {};
-  const bool is_chain_bad =
-      std::ranges::any_of(verdict.bad, [](const BadPart& bad) { return !bad.part.has_value(); });
-  return Error{Code::kDataLoss,
-               concat(verdict.bad.size(), " bad parts or manifests below ", location.describe(), ", of ",
-                      verdict.parts, " parts that could be compared: headrace repair ", arguments[0],
-                      " makes those of datasets again; headrace lineage ", arguments[0],
-                      " shows the command that made the others", is_chain_bad ? "; " : "",
-                      is_chain_bad ? kRestoreChain : "")};
+  show_verdict(context.console, verdict, record);
+  if (!verdict.bad.empty()) return bad_parts(verdict, location, arguments[0]);
+  if (record.bad.empty()) return {};
+  return Error{Code::kDataLoss, concat(record.bad.size(), " of ", record.objects, " recorded objects below ",
+                                       location.describe(),
+                                       " are damaged: they cannot be made again; restore them from a copy")};
 }
 
 }  // namespace
@@ -99,6 +119,11 @@ const Command kVerifyCommand = {
         "although some may be left. Names each part that is missing, has another size, "
         "or was altered, and each manifest or entry of ownership that cannot be read; the exit code is then "
         "1.\n"
+        "\n"
+        "In the folder that runs are recorded in, every object of the records, of their metrics and of "
+        "artifacts "
+        "is\n"
+        "read as well. headrace artifacts verify tells which references of artifacts have changed.\n"
         "\n"
         "  headrace verify s3://datasets/preprocessed-data\n"
         "  headrace verify s3://datasets/runs/imdb-1",

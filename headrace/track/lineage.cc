@@ -176,11 +176,27 @@ class TreeBuilder {
   std::set<std::string> seen_;
 };
 
+void add_runs_of(const LineageNode& node, std::map<std::pair<std::string, std::string>, RunRecord>& runs) {
+  for (const LineageStep& step : node.steps) {
+    runs.try_emplace({step.run.start.started, step.run.id}, step.run);
+    for (const LineageNode& inner : step.nodes) add_runs_of(inner, runs);
+  }
+}
+
 }  // namespace
 
-Result<Lineage> lineage_of(std::string_view url, RunPool& runs) {
+std::vector<RunRecord> runs_in(const Lineage& lineage) {
+  std::map<std::pair<std::string, std::string>, RunRecord> found;  // by start and id
+  add_runs_of(lineage.upstream, found);
+  add_runs_of(lineage.downstream, found);
+  std::vector<RunRecord> runs;
+  for (auto& [key, run] : found) runs.push_back(std::move(run));
+  return runs;
+}
+
+Result<Lineage> lineage_of(std::string_view url, RunPool& runs, std::string_view digest) {
   EntryList list(runs);
-  Artifact artifact = {.url = std::string(url)};
+  Artifact artifact = {.url = std::string(url), .digest = std::string(digest)};
   HEADRACE_CHECK(list.find_makers(artifact));
   HEADRACE_CHECK(list.find_readers(artifact));
   const Entry* latest = nullptr;  // that mentions it, and so knows its kind
@@ -189,6 +205,7 @@ Result<Lineage> lineage_of(std::string_view url, RunPool& runs) {
       for (const Artifact& other : *mentioned) {
         if (other.url != url || (latest != nullptr && started_before(&entry, latest))) continue;
         artifact.kind = other.kind;
+        if (other.digest == digest) artifact.version = other.version;
         latest = &entry;
       }
     }

@@ -12,7 +12,6 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kRecordLimitBytes = 16 << 20;
 constexpr int kReaders = 8;
 
 // Objects of a part, as a listing names them: "start", "inputs/data".
@@ -32,7 +31,7 @@ Location object_of(const Location& root, const PartObjects& objects, std::string
 template <typename T>
 Result<T> read_parsed(const Location& object, Result<T> (*parse)(BytesView), const CallOptions& call) {
   HEADRACE_CHECK(check_key(object.key));
-  HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kRecordLimitBytes, call));
+  HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kRunRecordLimitBytes, call));
   auto parsed = parse(read.data);
   if (!parsed) return std::move(parsed).error().in(object.describe());
   return parsed;

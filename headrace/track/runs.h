@@ -3,6 +3,7 @@
 /// \file Reads records of runs, of both versions.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "headrace/track/run_record.h"
 
 namespace headrace {
+
+/// Larger objects of a record are not read.
+inline constexpr std::uint64_t kRunRecordLimitBytes = 16 << 20;
 
 /// One listing, and two reads for each part that has ended.
 /// \error kNotFound  no run of that id below `root`; else as for `parse_run_start`

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from headrace import summary as summary
     from headrace import tensorflow as tensorflow
     from headrace import tfrecorder as tfrecorder
+    from headrace._src.artifacts import Artifact, ArtifactEntry, ArtifactVersion
     from headrace._src.columns import Column, bytes_, float32, int64, ragged, string
     from headrace._src.dataset import Dataset, Shard, mix
     from headrace._src.dataset import open as open
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
 
 # Where each public name lies; it is imported when it is first asked for.
 _HOMES = {
+    "Artifact": "_src.artifacts",
+    "ArtifactEntry": "_src.artifacts",
+    "ArtifactVersion": "_src.artifacts",
     "Column": "_src.columns",
     "bytes_": "_src.columns",
     "float32": "_src.columns",
@@ -96,6 +100,9 @@ _MODULES = ("errors", "fsspec", "ignite", "keras", "models", "summary", "tensorf
 # The names that `import *` gives: none that hides Python's own `open` or imports Keras.
 __all__ = [
     "Answers",
+    "Artifact",
+    "ArtifactEntry",
+    "ArtifactVersion",
     "Capabilities",
     "Column",
     "Dataset",

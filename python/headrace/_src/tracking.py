@@ -11,11 +11,12 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headrace import _headrace
+from headrace._src.artifacts import Artifact, ArtifactVersion, names_an_artifact
 from headrace._src.version import __version__
 from headrace.errors import Error, InvalidArgumentError
 
@@ -118,8 +119,7 @@ class Run:
             InvalidArgumentError: a value is no number, a name no text of 1 to 1,024 bytes, or the run is
                 finished.
         """
-        if self._is_finished:
-            raise InvalidArgumentError(f"the run {self.id} is finished: log before `finish`")
+        self._require_open("log")
         if step is None:
             step = self._next_step
         self._next_step = step + 1
@@ -128,13 +128,52 @@ class Run:
         except TypeError:
             self._native.log(_numbers(_flat(values)), step)
 
-    def use(self, url: str | os.PathLike[str], *, name: str = "data") -> None:
-        """Records that the run reads a dataset, a model or an object. Lineage shows it from both sides."""
-        self._native.add_input(name, os.fspath(url))
+    def use(self, what: str | os.PathLike[str], *, name: str | None = None) -> ArtifactVersion | None:
+        """Records that the run reads something. Lineage shows it from both sides.
+
+        Args:
+            what: the URL or path of a dataset, a model or an object; or an artifact of the run's folder:
+                "NAME:ALIAS", "NAME:v3", or "NAME:latest". "./a:b" is a path.
+            name: what the run calls it. None: "data", or the artifact's name.
+
+        Returns:
+            The version of the artifact; None for a URL.
+
+        Raises:
+            NotFoundError: nothing is there.
+            InvalidArgumentError: the run is finished.
+        """
+        self._require_open("use")
+        text = os.fspath(what)
+        if names_an_artifact(text):
+            return ArtifactVersion(self._native.use_artifact(text, name or ""))
+        self._native.add_input(name or "data", text)
+        return None
 
     def made(self, url: str | os.PathLike[str], *, name: str = "model") -> None:
         """Records that the run has published this. Call it once it is there."""
+        self._require_open("made")
         self._native.add_output(name, os.fspath(url))
+
+    def log_artifact(self, artifact: Artifact, aliases: Iterable[str] = ()) -> ArtifactVersion:
+        """Keeps the artifact in the run's folder, and records it as an output; and the URLs that it refers to
+        as inputs. "latest" always names the newest version. If the latest version has the same entries, type,
+        description and metadata, it is taken, and there is no new one.
+
+        Args:
+            aliases: names that from now on stand for this version: "stable".
+
+        Returns:
+            The version.
+
+        Raises:
+            FailedPreconditionError: a file has changed since it was added, the artifact has no entries, or
+                earlier versions have another type.
+            InvalidArgumentError: an alias is none, or the run is finished.
+            AbortedError: somebody else has set one of the aliases meanwhile.
+        """
+        self._require_open("log_artifact")
+        return ArtifactVersion(self._native.log_artifact(artifact._native, list(aliases)))
 
     def flush(self) -> None:
         """Everything logged so far survives a kill of this process. Does not wait for the store.
@@ -160,6 +199,10 @@ class Run:
             DeadlineExceededError: the store did not take all numbers in time.
         """
         self._end(error or "", False, timeout)
+
+    def _require_open(self, call: str) -> None:
+        if self._is_finished:
+            raise InvalidArgumentError(f"the run {self.id} is finished: {call} before `finish`")
 
     def _end(self, error: str, is_stopped: bool, timeout: float = _FINISH_SECONDS) -> None:
         with self._lock:

@@ -1,0 +1,188 @@
+"""Artifacts: named versions of data, by reference or by content."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from headrace import _headrace
+from headrace.errors import NotFoundError
+
+names_an_artifact = _headrace.names_an_artifact
+
+
+class Artifact:
+    """An artifact that is being put together; `Run.log_artifact` keeps it. Threads may share it; a forked
+    child may not use it.
+
+        images = hr.Artifact("cats-and-dogs", type="dataset")
+        images.add_reference("s3://raw/images")     # stays where it is
+        images.add_file("labels.csv")               # is kept
+        run.log_artifact(images, aliases=["reviewed"])
+
+    Paths within the artifact are keys, as in a store: "labels.csv", "raw/cat.jpg".
+    """
+
+    def __init__(
+        self,
+        name: str,
+        type: str,
+        *,
+        description: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ):
+        """
+        Args:
+            name: 1 to 64 letters, digits, '.', '_' and '-'.
+            type: "dataset", "model" or another word; all versions have the same.
+            metadata: anything that JSON can hold; other values are kept as texts.
+
+        Raises:
+            InvalidArgumentError: the name or the type is none.
+        """
+        self.name = name
+        self.type = type
+        text = json.dumps(dict(metadata or {}), default=str, ensure_ascii=False)
+        self._native = _headrace.ArtifactDraft(name, type, description, text)
+
+    def add_reference(self, url: str | os.PathLike[str], name: str | None = None) -> None:
+        """Adds an object, or all objects of a folder, which stay where they are. The artifact keeps URL, size
+        and version of each, and its checksum if the store has it; nothing is read. A published dataset or
+        model is added as its manifest and the parts that this names.
+
+        Args:
+            name: path of the object within the artifact, by default the last part of the URL; or of the
+                folder, by default the artifact itself.
+
+        Raises:
+            NotFoundError: nothing is there.
+            InvalidArgumentError: the path is taken; the URL is a pattern, or seems to hold a secret.
+            DataLossError: a published folder lacks a part.
+        """
+        self._native.add_reference(os.fspath(url), name or "")
+
+    def add_file(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+        """Adds a file, or an object of a store, whose bytes are to be kept. They are read by `log_artifact`;
+        the file may not change before that.
+
+        Args:
+            name: its path within the artifact, by default its name.
+
+        Raises:
+            NotFoundError: there is no such file.
+            InvalidArgumentError: the path is taken.
+        """
+        self._native.add_file(os.fspath(path), name or "")
+
+    def add_dir(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+        """Adds all files of a folder, as `add_file` does.
+
+        Args:
+            name: path of the folder within the artifact, by default the artifact itself.
+
+        Raises:
+            NotFoundError: there are no files in it.
+            InvalidArgumentError: a path is taken.
+        """
+        self._native.add_folder(os.fspath(path), name or "")
+
+    def __len__(self) -> int:
+        """Number of entries."""
+        return len(self._native)
+
+
+class ArtifactEntry(NamedTuple):
+    """An object of an artifact.
+
+    Attributes:
+        path: within the artifact.
+        url: where the object of a reference is; None: its bytes are kept with the artifact.
+        version: the store's version of a reference, if it is known.
+        size_bytes: its size when it was added.
+        sha256: 64 hexadecimal digits; None: unknown.
+    """
+
+    path: str
+    url: str | None
+    version: str | None
+    size_bytes: int
+    sha256: str | None
+
+
+class ArtifactVersion:
+    """A version of an artifact. Never changes; threads may share it.
+
+    Attributes:
+        name, number, type, description, metadata: as they were logged.
+        version: "v3".
+        run: id of the run that logged it.
+        created: when that was: "2026-11-21T03:26:00.125Z".
+        digest: of the version, 64 hexadecimal digits.
+        size_bytes: of all entries.
+    """
+
+    def __init__(self, native: _headrace.ArtifactVersion):
+        self._native = native
+        self.name = native.name
+        self.number = native.number
+        self.version = f"v{native.number}"
+        self.type = native.type
+        self.description = native.description
+        self.metadata: dict[str, Any] = json.loads(native.metadata_json)
+        self.run = native.run
+        self.created = native.created
+        self.digest = native.digest
+        self.size_bytes = native.size_bytes
+
+    def __repr__(self) -> str:
+        return f"<headrace.ArtifactVersion {self.name}:{self.version}, {len(self)} entries>"
+
+    def __len__(self) -> int:
+        """Number of entries."""
+        return self._native.count
+
+    @functools.cached_property
+    def entries(self) -> list[ArtifactEntry]:
+        """The entries, sorted by path. Read once.
+
+        Raises:
+            DataLossError: their list is damaged.
+        """
+        return [
+            ArtifactEntry(path, url, version, size_bytes, sha256)
+            for path, url, version, size_bytes, sha256 in self._native.entries()
+        ]
+
+    @functools.cached_property
+    def _by_path(self) -> dict[str, ArtifactEntry]:
+        return {entry.path: entry for entry in self.entries}
+
+    def path(self, name: str) -> str:
+        """Returns the URL where an entry can be read now: of a reference its own, which may have changed
+        since; of a file the place where its bytes are kept.
+
+        Raises:
+            NotFoundError: the artifact has no entry of that path.
+        """
+        entry = self._by_path.get(name)
+        if entry is None:
+            raise NotFoundError(f"{self.name}:{self.version} has no entry {name}")
+        return entry.url or self._native.url_of_content(entry.sha256 or "")
+
+    def download(self, folder: str | os.PathLike[str]) -> str:
+        """Copies every entry to its path below `folder`, a path or a URL, and compares it with what was
+        logged. Files that are there already with the same bytes stay; nothing is replaced.
+
+        Returns:
+            The folder.
+
+        Raises:
+            FailedPreconditionError: a reference has changed, or something else is there.
+            NotFoundError: an object is gone.
+            DataLossError: bytes were altered.
+        """
+        self._native.download(os.fspath(folder))
+        return os.fspath(folder)
