@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -65,6 +66,36 @@ def test_what_is_logged_is_in_the_store_and_in_the_record(headrace, s3_url, stat
     assert record["end"]["metrics"]["loss"] == 0.1
     assert record["end"]["metrics"]["best"] == 0.1
     assert not list(state.iterdir())
+
+
+def test_how_busy_the_machine_is_is_logged_beside(headrace, file_url, tmp_path, monkeypatch):
+    gpus = tmp_path / "bin/nvidia-smi"
+    gpus.parent.mkdir()
+    gpus.write_text("#!/bin/sh\nprintf '40, 1024\\n7, 1\\n'\n")
+    gpus.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{gpus.parent}:{os.environ['PATH']}")
+    with hr.init(file_url, system_metrics_each=0.05) as run:
+        run.log({"loss": 0.5})
+        end = time.monotonic() + 60
+        while "system/cpu_percent" not in run._native.last_values():
+            assert time.monotonic() < end
+            sum(range(100_000))
+        run.log({"loss": 0.25})
+        seen = run._native.last_values()
+    assert points(headrace, file_url, run.id, "loss") == {0: [(0, 0.5), (1, 0.25)]}
+    assert 0 < seen["system/cpu_percent"] <= 100 * (os.cpu_count() or 1) * 1.5
+    assert 0 <= seen["system/machine_cpu_percent"] <= 100
+    assert 1e6 < seen["system/resident_bytes"] < seen["system/machine_available_bytes"] * 100
+    for rate in ("disk_read", "disk_write", "network_received", "network_sent"):
+        assert seen[f"system/{rate}_bytes_per_s"] >= 0
+    assert seen["system/gpu0_percent"] == 40 and seen["system/gpu1_used_bytes"] == 2**20
+    record = json.loads(headrace("runs", "show", file_url, run.id, "--json").stdout)
+    assert record["end"]["metrics"] == {"loss": 0.25}
+    with hr.init(file_url, system_metrics_each=None) as alone:
+        assert not any(thread.name == "headrace-system-metrics" for thread in threading.enumerate())
+    assert alone.id != run.id
+    with pytest.raises(errors.InvalidArgumentError, match="seconds, or None"):
+        hr.init(file_url, system_metrics_each=-1.0)
 
 
 def test_names_may_have_anything_in_them(headrace, file_url):

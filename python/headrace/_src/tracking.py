@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace import _headrace
 from headrace._src.artifacts import Artifact, ArtifactVersion, names_an_artifact
+from headrace._src.system_metrics import PREFIX, SystemMetrics
 from headrace._src.version import __version__
 from headrace.errors import Error, InvalidArgumentError
 
@@ -39,6 +40,7 @@ def init(
     rank: int = 0,
     world_size: int = 1,
     from_step: int | None = None,
+    system_metrics_each: float | None = 15.0,
 ) -> Run:
     """Starts the record of a run in the folder `root` of a store. Needs no server and no account.
 
@@ -51,6 +53,9 @@ def init(
         rank, world_size: which process of the run this is, of how many. Several need a `run_id`.
         from_step: this process continues a run that was interrupted, and logs again from this step on: points
             that an earlier attempt of this rank has logged there do not count any more.
+        system_metrics_each: seconds between samples of how busy this process and the machine are: processors,
+            memory, disk, network, and NVIDIA's GPUs where `nvidia-smi` answers. Their names begin with
+            "system/", and their steps are seconds since the start. None: no samples.
 
     Returns:
         The run. Use it with `with`, or call `finish`; else it ends with the program.
@@ -59,7 +64,16 @@ def init(
         InvalidArgumentError: the id is none, or several ranks have none.
         PermissionDeniedError, UnavailableError, …: the store does not take the record.
     """
-    return Run(os.fspath(root), name, dict(config or {}), run_id or "", rank, world_size, from_step)
+    return Run(
+        os.fspath(root),
+        name,
+        dict(config or {}),
+        run_id or "",
+        rank,
+        world_size,
+        from_step,
+        system_metrics_each,
+    )
 
 
 class Run:
@@ -87,7 +101,12 @@ class Run:
         rank: int,
         world_size: int,
         from_step: int | None,
+        system_metrics_each: float | None,
     ):
+        if system_metrics_each is not None and not system_metrics_each > 0:
+            raise InvalidArgumentError(
+                f"system_metrics_each is {system_metrics_each}; it is seconds, or None"
+            )
         self.name = name
         self.config = config
         self.summary: dict[str, float] = {}
@@ -104,6 +123,7 @@ class Run:
         self._is_finished = False
         for remark in self._native.remarks:
             warnings.warn(remark, stacklevel=3)
+        self._system = SystemMetrics(self._native.log, system_metrics_each) if system_metrics_each else None
         _open.add(self)
         _watch_the_end()
 
@@ -210,7 +230,13 @@ class Run:
                 return
             self._is_finished = True
         _open.discard(self)
-        values = self._native.last_values()
+        if self._system is not None:
+            self._system.stop()
+        values = {
+            name: value
+            for name, value in self._native.last_values().items()
+            if self._system is None or not name.startswith(PREFIX)
+        }
         final = dict(list(values.items())[:_MOST_FINAL_METRICS]) | _numbers(self.summary)
         self._native.finish(error, is_stopped, final, timeout)
 

@@ -1,0 +1,121 @@
+"""How busy this process and its machine are: numbers that a run logs by itself, from Linux' /proc."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+
+PREFIX = "system/"
+_GPU_SECONDS = 5
+_GPU_QUERY = "--query-gpu=utilization.gpu,memory.used"
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class SystemMetrics:
+    """Samples until `stop`, in a thread of its own. `log` gets name → value, and the seconds since the start.
+
+    Rates are over the time since the sample before. What the system does not tell is left out.
+    """
+
+    def __init__(self, log: Callable[[dict[str, float], int], None], each_s: float):
+        self._log = log
+        self._each_s = each_s
+        self._nvidia = shutil.which("nvidia-smi")
+        self._is_over = threading.Event()
+        self._began = self._at = time.monotonic()
+        self._before = _counters()
+        self._thread = threading.Thread(target=self._run, name="headrace-system-metrics", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No sample is logged once it has returned."""
+        self._is_over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._is_over.wait(self._each_s):
+            values = self._sample()
+            if not self._is_over.is_set():
+                self._log(values, int(self._at - self._began))
+
+    def _sample(self) -> dict[str, float]:
+        counters, at = _counters(), time.monotonic()
+        passed = at - self._at
+        rates = {
+            name: (value - self._before[name]) / passed
+            for name, value in counters.items()
+            if name in self._before
+        }
+        self._before, self._at = counters, at
+        busy, idle = rates.pop("busy", 0.0), rates.pop("idle", 0.0)
+        values = {PREFIX + name: value for name, value in rates.items()}
+        if "cpu" in rates:
+            values[PREFIX + "cpu_percent"] = 100 * values.pop(PREFIX + "cpu")
+        if busy + idle > 0:
+            values[PREFIX + "machine_cpu_percent"] = 100 * busy / (busy + idle)
+        values |= {PREFIX + name: value for name, value in _memory().items()}
+        return values | {PREFIX + name: value for name, value in self._gpus().items()}
+
+    def _gpus(self) -> dict[str, float]:
+        if self._nvidia is None:
+            return {}
+        command = [self._nvidia, _GPU_QUERY, "--format=csv,noheader,nounits"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_GPU_SECONDS, check=True)
+            values = {}
+            for number, line in enumerate(done.stdout.splitlines()):
+                percent, mebibytes = map(float, line.split(","))
+                values[f"gpu{number}_percent"] = percent
+                values[f"gpu{number}_used_bytes"] = mebibytes * 2**20
+            return values
+        except (OSError, ValueError, subprocess.SubprocessError):
+            self._nvidia = None  # a driver that does not answer is not asked again
+            return {}
+
+
+def _counters() -> dict[str, float]:
+    """Seconds and bytes that only grow: of this process, and of the machine's cores and network."""
+    used = os.times()
+    counters = {"cpu": used.user + used.system + used.children_user + used.children_system}
+    for line in _lines("/proc/self/io"):
+        name, _, value = line.partition(": ")
+        if name in ("read_bytes", "write_bytes"):
+            counters[f"disk_{name}_per_s"] = float(value)
+    for line in _lines("/proc/stat")[:1]:
+        ticks = [float(word) for word in line.split()[1:9]]
+        counters["idle"] = ticks[3] + ticks[4]  # with waiting for disks
+        counters["busy"] = sum(ticks) - counters["idle"]
+    for line in _lines("/proc/net/dev")[2:]:
+        name, _, words = line.partition(":")
+        if name.strip() == "lo":
+            continue
+        numbers = [float(word) for word in words.split()]
+        for field, number in (
+            ("network_received_bytes_per_s", numbers[0]),
+            ("network_sent_bytes_per_s", numbers[8]),
+        ):
+            counters[field] = counters.get(field, 0.0) + number
+    return counters
+
+
+def _memory() -> dict[str, float]:
+    values = {}
+    for line in _lines("/proc/self/statm"):
+        values["resident_bytes"] = float(line.split()[1]) * _PAGE_BYTES
+    for line in _lines("/proc/meminfo"):
+        name, _, words = line.partition(":")
+        if name == "MemAvailable":
+            values["machine_available_bytes"] = float(words.split()[0]) * 1024
+    return values
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path) as file:
+            return file.read().splitlines()
+    except OSError:
+        return []
