@@ -257,9 +257,9 @@ class PythonRun {
 
   /// Writes the rest of the metrics, and the end of the record. `error`: why it failed or was stopped; empty:
   /// it has finished. If metrics are left in the journal, the record's end is written nonetheless, and their
-  /// error is raised.
+  /// error is raised. `parameters`: those that are new, or have changed.
   void finish(const std::string& error, bool is_stopped, std::map<std::string, double> metrics,
-              double within_s) {
+              std::map<std::string, std::string> parameters, double within_s) {
     OpenRun& open = *open_.here();
     const auto within = std::chrono::milliseconds(static_cast<std::int64_t>(within_s * 1000));
     check(run_interruptibly([&](const std::stop_token&) -> Status {
@@ -267,7 +267,8 @@ class PythonRun {
       Status outcome;
       if (!error.empty()) outcome = Error{is_stopped ? Code::kCancelled : Code::kUnknown, error};
       const std::scoped_lock lock(open.recording);
-      const Status recorded = open.recorder.finish(outcome, {.metrics = std::move(metrics)});
+      const Status recorded = open.recorder.finish(
+          outcome, {.metrics = std::move(metrics), .parameters = std::move(parameters)});
       if (outcome && !recorded) return recorded;
       return closed;
     }));
@@ -321,7 +322,7 @@ void bind_run(nb::module_& module) {
       .def("log_artifact", &PythonRun::log_artifact, nb::arg("artifact"), nb::arg("aliases"))
       .def("use_artifact", &PythonRun::use_artifact, nb::arg("reference"), nb::arg("name"))
       .def("finish", &PythonRun::finish, nb::arg("error"), nb::arg("is_stopped"), nb::arg("metrics"),
-           nb::arg("within_s"));
+           nb::arg("parameters"), nb::arg("within_s"));
 }
 
 }  // namespace headrace::python

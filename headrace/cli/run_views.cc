@@ -115,7 +115,7 @@ std::string run_page(const RunRecord& run) {
     add_facts(page, "metrics", run.end->metrics, pair_of_texts);
     add_facts(page, "counts", run.end->counts, pair_of_texts);
   }
-  add_facts(page, "parameters", run.start.parameters, pair_of_texts);
+  add_facts(page, "parameters", run.parameters(), pair_of_texts);
   add_facts(page, "versions", run.versions(), pair_of_texts);
   add_facts(page, "host", run.start.host, pair_of_texts);
   return printable_text(page);

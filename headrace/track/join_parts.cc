@@ -51,6 +51,7 @@ void join_ends(RunEnd& end, const RunPart& part) {
   end.metrics.insert(part.end->metrics.begin(), part.end->metrics.end());
   end.counts.insert(part.end->counts.begin(), part.end->counts.end());
   end.versions.insert(part.end->versions.begin(), part.end->versions.end());
+  end.parameters.insert(part.end->parameters.begin(), part.end->parameters.end());
   end.ended = std::max(end.ended, part.end->ended);
   end.seconds = std::max(end.seconds, part.end->seconds);
   if (end.error.empty() && !part.end->error.empty())

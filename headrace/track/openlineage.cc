@@ -28,8 +28,9 @@ std::string uuid_of(const RunRecord& run) {
 
 std::string job_of(const RunRecord& run) {
   if (!run.start.output.empty()) return concat(run.start.command, " ", run.start.output);
-  const auto name = run.start.parameters.find("name");
-  return name == run.start.parameters.end() || name->second.empty() ? run.start.command : name->second;
+  const auto parameters = run.parameters();
+  const auto name = parameters.find("name");
+  return name == parameters.end() || name->second.empty() ? run.start.command : name->second;
 }
 
 // `name`: of the facet's type, with its version: "1-0-1/DatasetVersionDatasetFacet".

@@ -130,6 +130,12 @@ std::map<std::string, std::string> RunRecord::versions() const {
   return out;
 }
 
+std::map<std::string, std::string> RunRecord::parameters() const {
+  std::map<std::string, std::string> out = end ? end->parameters : std::map<std::string, std::string>();
+  out.insert(start.parameters.begin(), start.parameters.end());
+  return out;
+}
+
 std::vector<Artifact> RunRecord::outputs() const {
   const std::vector<Artifact>& recorded = end ? end->outputs : so_far.outputs;
   if (!recorded.empty()) return recorded;
@@ -157,17 +163,18 @@ std::string serialize_run_start(std::string_view id, const RunStart& start) {
 std::string serialize_run_end(std::string_view id, const RunEnd& end) {
   Json metrics = Json::object();
   for (const auto& [name, number] : end.metrics) metrics[name] = number_to_json(number);
-  return seal({{"status", run_status_name(end.status)},
-               {"error", end.error},
-               {"inputs", list_to_json(end.inputs, artifact_to_json)},
-               {"outputs", list_to_json(end.outputs, artifact_to_json)},
-               {"series", list_to_json(end.series, series_to_json)},
-               {"metrics", std::move(metrics)},
-               {"counts", end.counts},
-               {"versions", end.versions},
-               {"ended", end.ended},
-               {"seconds", number_to_json(end.seconds)}},
-              kEndFormat, id);
+  Json document = {{"status", run_status_name(end.status)},
+                   {"error", end.error},
+                   {"inputs", list_to_json(end.inputs, artifact_to_json)},
+                   {"outputs", list_to_json(end.outputs, artifact_to_json)},
+                   {"series", list_to_json(end.series, series_to_json)},
+                   {"metrics", std::move(metrics)},
+                   {"counts", end.counts},
+                   {"versions", end.versions},
+                   {"ended", end.ended},
+                   {"seconds", number_to_json(end.seconds)}};
+  if (!end.parameters.empty()) document["parameters"] = end.parameters;
+  return seal(std::move(document), kEndFormat, id);
 }
 
 std::string serialize_run_input(std::string_view id, const Artifact& input) {
@@ -224,6 +231,7 @@ Result<RunEnd> parse_run_end(BytesView data) {
                   .ended = from.get<std::string>("ended"),
                   .seconds = number_from_json(from.at("seconds"))};
     if (from.contains("series")) end.series = list_from_json(from.at("series"), series_from_json);
+    end.parameters = from.get_or("parameters", end.parameters);
     for (const auto& [name, number] : from.at("metrics").members())
       end.metrics[name] = number_from_json(number);
     return end;

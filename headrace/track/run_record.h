@@ -85,6 +85,8 @@ struct RunEnd {
   std::string ended{};
   double seconds = 0;  // from start to end, by the wall clock
   std::vector<RunSeries> series{};
+  /// Settings that became known after the start, or replace those of the start.
+  std::map<std::string, std::string> parameters{};
 };
 
 /// The record of a process that has not ended, as far as it goes.
@@ -119,6 +121,8 @@ struct RunRecord {
   std::vector<Artifact> inputs() const;
   /// Those known at the start and at the end.
   std::map<std::string, std::string> versions() const;
+  /// Those of the start; where the end has another value, that one.
+  std::map<std::string, std::string> parameters() const;
   /// The published outputs. A run that was stopped or killed, or still runs, and recorded none has the folder
   /// that it writes to. A failed run has none: most were refused before they wrote.
   std::vector<Artifact> outputs() const;

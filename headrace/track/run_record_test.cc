@@ -58,6 +58,19 @@ TEST(RunRecordFormat, IsByteForByteAsItsPageShows) {
             "\n");
 }
 
+TEST(RunRecordFormat, TheEndMayReplaceSettings) {
+  RunEnd written = example_end();
+  written.parameters = {{"epochs", "3"}, {"rate", "0.1"}};
+  const auto end = parse_run_end(as_bytes(serialize_run_end(kId, written)));
+  ASSERT_TRUE(end) << end.error().message;
+  RunRecord run{.id = std::string(kId), .start = example_start(), .end = *end};
+  EXPECT_EQ(run.parameters().at("epochs"), "3");
+  EXPECT_EQ(run.parameters().at("rate"), "0.1");
+  EXPECT_EQ(run.parameters().size(), run.start.parameters.size() + 1);
+  run.end.reset();
+  EXPECT_EQ(run.parameters(), run.start.parameters);
+}
+
 TEST(RunRecordFormat, ReadsWhatItWroteOfEachThing) {
   const Artifact data = example_start().inputs.at(0);
   const auto input = parse_run_input(as_bytes(serialize_run_input(kId, data)));

@@ -95,7 +95,7 @@ _HOMES = {
     "Strings": "_src.variable",
     "Error": "errors",
 }
-_MODULES = ("errors", "fsspec", "ignite", "keras", "models", "summary", "tensorflow", "tfrecorder")
+_MODULES = ("errors", "fsspec", "ignite", "keras", "models", "summary", "tensorflow", "tfrecorder", "wandb")
 
 # The names that `import *` gives: none that hides Python's own `open` or imports Keras.
 __all__ = [

@@ -55,6 +55,8 @@ def test_what_is_logged_is_in_the_store_and_in_the_record(headrace, s3_url, stat
         run.log({"loss": 0.125}, step=10)
         run.log({"loss": 0.1})
         run.summary["best"] = 0.1
+        run.config["optimizer"]["momentum"] = 0.9
+        run.config["lr"] = 1e-4
     assert points(headrace, s3_url, run.id, "loss")[0][2:] == [(10, 0.125), (11, 0.1)]
     assert math.isnan(points(headrace, s3_url, run.id, "loss")[0][1][1])
     assert points(headrace, s3_url, run.id, "nested/accuracy") == {0: [(0, 0.25)]}
@@ -63,6 +65,8 @@ def test_what_is_logged_is_in_the_store_and_in_the_record(headrace, s3_url, stat
     assert record["status"] == "finished"
     parameters = {"lr": "0.001", "optimizer/name": "adam", "name": "first"}
     assert record["start"]["parameters"] == parameters
+    assert record["end"]["parameters"] == {"lr": "0.0001", "optimizer/momentum": "0.9"}
+    assert "lr = 0.0001\n" in headrace("runs", "show", s3_url, run.id).stdout
     assert record["end"]["metrics"]["loss"] == 0.1
     assert record["end"]["metrics"]["best"] == 0.1
     assert not list(state.iterdir())

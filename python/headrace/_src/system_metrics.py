@@ -18,7 +18,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 class SystemMetrics:
     """Samples until `stop`, in a thread of its own. `log` gets name → value, and the seconds since the start.
 
-    Rates are over the time since the sample before. What the system does not tell is left out.
+    Rates are over the time since the sample before. Numbers that the system does not tell are left out.
     """
 
     def __init__(self, log: Callable[[dict[str, float], int], None], each_s: float):

@@ -88,7 +88,7 @@ class Run:
         id: of the run.
         root: URL of the folder that holds the record.
         name: what people call it, or None.
-        config: the settings that it was started with. Changes are not recorded.
+        config: the settings. Those that are added or changed until `finish` are recorded with the end.
         summary: values that stand for the run; what is not set here is the last value of each metric.
     """
 
@@ -110,9 +110,8 @@ class Run:
         self.name = name
         self.config = config
         self.summary: dict[str, float] = {}
-        parameters = {key: _as_text(value) for key, value in _flat(config).items()}
-        if name is not None:
-            parameters["name"] = name
+        self._parameters = _parameters(config)
+        parameters = {**self._parameters, "name": name} if name is not None else self._parameters
         self._native = _headrace.Run(
             root, run_id, parameters, _versions(), _command_line(), rank, world_size, from_step
         )
@@ -146,7 +145,7 @@ class Run:
         try:
             self._native.log(values, step)  # the common case: a flat dict of numbers
         except TypeError:
-            self._native.log(_numbers(_flat(values)), step)
+            self._native.log(_numbers(flat(values)), step)
 
     def use(self, what: str | os.PathLike[str], *, name: str | None = None) -> ArtifactVersion | None:
         """Records that the run reads something. Lineage shows it from both sides.
@@ -238,7 +237,9 @@ class Run:
             if self._system is None or not name.startswith(PREFIX)
         }
         final = dict(list(values.items())[:_MOST_FINAL_METRICS]) | _numbers(self.summary)
-        self._native.finish(error, is_stopped, final, timeout)
+        now = _parameters(self.config).items()
+        changed = {key: value for key, value in now if self._parameters.get(key) != value}
+        self._native.finish(error, is_stopped, final, changed, timeout)
 
     def _end_by(self, error: BaseException | None) -> None:
         if error is None or (isinstance(error, SystemExit) and not error.code):
@@ -255,16 +256,21 @@ class Run:
         self._end_by(error)
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The names of nested mappings are joined with '/'."""
+    found: dict[str, Any] = {}
     for name, value in values.items():
         if not isinstance(name, str):
             raise InvalidArgumentError(f"{prefix}{name!r} is no name: names are texts")
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name}/")
+            found |= flat(value, f"{prefix}{name}/")
         else:
-            flat[prefix + name] = value
-    return flat
+            found[prefix + name] = value
+    return found
+
+
+def _parameters(config: Mapping[str, Any]) -> dict[str, str]:
+    return {key: _as_text(value) for key, value in flat(config).items()}
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
