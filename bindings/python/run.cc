@@ -37,6 +37,8 @@ std::string metrics_state(const Environment& environment) {
   return concat(*state, kMetricsFolder);
 }
 
+constexpr std::string_view kMediaPrefix = "_headrace/media/";
+
 struct Started {
   std::string root;
   std::string run_id;
@@ -66,11 +68,13 @@ struct OpenRun {
   // Inputs and outputs are recorded once, however often the program names them.
   Status add_input(Artifact input) {
     const std::scoped_lock lock(recording);
+    HEADRACE_CHECK(require_unfinished());
     return add_once(std::move(input), used,
                     [&](Artifact artifact) { return recorder.add_input(std::move(artifact)); });
   }
   Status add_output(Artifact output) {
     const std::scoped_lock lock(recording);
+    HEADRACE_CHECK(require_unfinished());
     made.insert(output.url);
     return add_once(std::move(output), published,
                     [&](Artifact artifact) { return recorder.add_output(std::move(artifact)); });
@@ -84,12 +88,21 @@ struct OpenRun {
     return add_input(std::move(source));
   }
 
+  // A reader of a finished run takes what its end names, and nothing that comes later.
+  // REQUIRES: recording is held
+  Status require_unfinished() const {
+    if (!is_finished) return {};
+    return Error{Code::kFailedPrecondition,
+                 concat("the run ", recorder.run_id(), " was finished meanwhile, so this is not recorded")};
+  }
+
   std::stop_source ends;
   std::mutex recording;  // guards the record, and what is in it
   RunRecorder recorder;
   std::set<std::string> made;  // URLs
   std::set<std::string> used;  // URL, version and digest
   std::set<std::string> published;
+  bool is_finished = false;
   Background background{3};
   std::shared_ptr<MetricWriter> writer;  // first to go
 };
@@ -255,6 +268,21 @@ class PythonRun {
             }))};
   }
 
+  /// Records that the run logs media, and returns the URL of the folder for their event files.
+  std::string add_media() {
+    OpenRun& open = *open_.here();
+    return value_of(run_interruptibly([&](const std::stop_token&) -> Result<std::string> {
+      const std::scoped_lock lock(open.recording);
+      HEADRACE_CHECK(open.require_unfinished());
+      const RunRecorder& recorder = open.recorder;
+      const Location folder =
+          recorder.root().at(concat(kMediaPrefix, recorder.run_id(), "/", recorder.part()));
+      HEADRACE_CHECK(
+          open.recorder.add_series({.name = "media", .url = recorded_url(folder), .kind = "event_files"}));
+      return folder.url.text();
+    }));
+  }
+
   /// Writes the rest of the metrics, and the end of the record. `error`: why it failed or was stopped; empty:
   /// it has finished. If metrics are left in the journal, the record's end is written nonetheless, and their
   /// error is raised. `parameters`: those that are new, or have changed.
@@ -267,8 +295,9 @@ class PythonRun {
       Status outcome;
       if (!error.empty()) outcome = Error{is_stopped ? Code::kCancelled : Code::kUnknown, error};
       const std::scoped_lock lock(open.recording);
-      const Status recorded = open.recorder.finish(
-          outcome, {.metrics = std::move(metrics), .parameters = std::move(parameters)});
+      open.is_finished = true;
+      const Status recorded =
+          open.recorder.finish(outcome, {.metrics = std::move(metrics), .parameters = std::move(parameters)});
       if (outcome && !recorded) return recorded;
       return closed;
     }));
@@ -321,6 +350,7 @@ void bind_run(nb::module_& module) {
       .def("add_output", &PythonRun::add_output, nb::arg("name"), nb::arg("url"))
       .def("log_artifact", &PythonRun::log_artifact, nb::arg("artifact"), nb::arg("aliases"))
       .def("use_artifact", &PythonRun::use_artifact, nb::arg("reference"), nb::arg("name"))
+      .def("add_media", &PythonRun::add_media)
       .def("finish", &PythonRun::finish, nb::arg("error"), nb::arg("is_stopped"), nb::arg("metrics"),
            nb::arg("parameters"), nb::arg("within_s"));
 }

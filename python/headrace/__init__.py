@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from headrace._src.dataset import open as open
     from headrace._src.images import brightness, contrast, crop, flip, image
     from headrace._src.loader import Loader, Place, ShuffleQuality
+    from headrace._src.media import Histogram, Image, Text
     from headrace._src.model import Answers, Model, load
     from headrace._src.prepare import Prepared, prepare
     from headrace._src.row_batches import Query, query
@@ -73,6 +74,9 @@ _HOMES = {
     "crop": "_src.images",
     "flip": "_src.images",
     "image": "_src.images",
+    "Histogram": "_src.media",
+    "Image": "_src.media",
+    "Text": "_src.media",
     "Loader": "_src.loader",
     "Place": "_src.loader",
     "ShuffleQuality": "_src.loader",
@@ -107,6 +111,8 @@ __all__ = [
     "Column",
     "Dataset",
     "Error",
+    "Histogram",
+    "Image",
     "Loader",
     "Model",
     "ObjectInfo",
@@ -120,6 +126,7 @@ __all__ = [
     "Stats",
     "Store",
     "Strings",
+    "Text",
     "Upload",
     "brightness",
     "bytes_",

@@ -19,6 +19,8 @@ from headrace._src import wandb as _wandb
 from headrace._src.wandb import (
     Artifact,
     Config,
+    Histogram,
+    Image,
     Run,
     WandbCallback,
     WandbMetricsLogger,
@@ -33,6 +35,8 @@ from headrace._src.wandb import (
 __all__ = [
     "Artifact",
     "Config",
+    "Histogram",
+    "Image",
     "Run",
     "WandbCallback",
     "WandbMetricsLogger",

@@ -125,6 +125,26 @@ def test_changed_references_and_damaged_bytes_are_told(headrace, s3_url, images,
     assert "was altered" in bad["labels.csv"]
 
 
+def test_what_comes_after_the_end_is_refused(file_url, files):
+    run = hr.init(file_url)
+    artifact = cats(files=files)
+    run.finish()
+    for late in (
+        lambda: run._native.log_artifact(artifact._native, []),  # as a thread that had begun it before
+        lambda: run._native.add_output("model", file_url),
+        lambda: run._native.add_media(),
+    ):
+        with pytest.raises(errors.FailedPreconditionError, match="finished meanwhile"):
+            late()
+
+
+def test_traps_of_python_are_refused(file_url, files):
+    with pytest.raises(errors.InvalidArgumentError, match="NaN"):
+        hr.Artifact("a", "dataset", metadata={"loss": float("nan")})
+    with hr.init(file_url) as run, pytest.raises(errors.InvalidArgumentError, match=r"\['stable'\]"):
+        run.log_artifact(cats(files=files), aliases="stable")
+
+
 def test_aliases_versions_and_what_was_published_are_listed(headrace, file_url, files):
     with hr.init(file_url) as run:
         run.log_artifact(cats(files=files))

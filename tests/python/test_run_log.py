@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -100,6 +101,30 @@ def test_how_busy_the_machine_is_is_logged_beside(headrace, file_url, tmp_path, 
     assert alone.id != run.id
     with pytest.raises(errors.InvalidArgumentError, match="seconds, or None"):
         hr.init(file_url, system_metrics_each=-1.0)
+
+
+@pytest.mark.slow
+def test_media_are_in_event_files_that_the_record_names(headrace, s3_url, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    pixels = np.zeros((4, 6, 3), "uint8")
+    with hr.init(s3_url) as run:
+        run.log({"loss": 0.5, "sample": hr.Image(pixels)})
+        run.log({"nested": {"weights": hr.Histogram([1.0, 2.0, 4.0])}, "note": hr.Text("# Hello")})
+        run.log({"loss": 0.25})
+        with pytest.raises(errors.InvalidArgumentError, match="channels"):
+            run.log({"sample": hr.Image(np.zeros(3))})
+        with pytest.raises(errors.InvalidArgumentError, match="words is no number"):
+            run.log({"words": "one two", "sample": hr.Image(pixels)})
+    assert points(headrace, s3_url, run.id, "loss") == {0: [(0, 0.5), (2, 0.25)]}
+    record = json.loads(headrace("runs", "show", s3_url, run.id, "--json").stdout)
+    (series,) = (each for each in record["end"]["series"] if each["name"] == "media")
+    assert series["kind"] == "event_files"
+    headrace("cp", "-r", "-q", series["url"], tmp_path / "copy")
+    seen = EventAccumulator(str(tmp_path / "copy"), size_guidance={"tensors": 0}).Reload()
+    steps = {tag: [event.step for event in seen.Tensors(tag)] for tag in seen.Tags()["tensors"]}
+    assert steps == {"sample": [0], "nested/weights": [1], "note": [1]}
+    assert list(seen.Tensors("sample")[0].tensor_proto.string_val)[:2] == [b"6", b"4"]
 
 
 def test_names_may_have_anything_in_them(headrace, file_url):

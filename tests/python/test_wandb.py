@@ -57,7 +57,7 @@ def test_a_run_of_a_tutorial(headrace, tmp_path):
         wandb.log({"loss": 0.125, "picture": []}, commit=False)
         wandb.log({"also": 1, "picture": []})
     assert len(warned) == 1
-    wandb.log({"loss": 0.1}, step=10)
+    wandb.log({"loss": 0.1, "weights": wandb.Histogram([1, 2, 3])}, step=10)
     wandb.summary["best"] = 0.1
     with pytest.warns(UserWarning, match="not logged"):
         wandb.watch(object())
@@ -68,6 +68,7 @@ def test_a_run_of_a_tutorial(headrace, tmp_path):
     assert points(headrace, root, run.id, "nested/accuracy") == [(0, 0.5), (1, 0.75)]
     assert points(headrace, root, run.id, "also") == [(2, 1.0)]
     made = record(headrace, root, run.id)
+    assert [series["name"] for series in made["end"]["series"]] == ["metrics", "media"]
     assert made["status"] == "finished" and made["end"]["metrics"]["best"] == 0.1
     assert made["start"]["parameters"] == {"lr": "0.1", "name": "cnn-1", "tags": '["a", "b"]'}
     assert made["end"]["parameters"] == {"lr": "0.01", "epochs": "3", "batch": "32"}

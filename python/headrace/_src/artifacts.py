@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from headrace import _headrace
-from headrace.errors import NotFoundError
+from headrace.errors import InvalidArgumentError, NotFoundError
 
 names_an_artifact = _headrace.names_an_artifact
 
@@ -38,14 +38,17 @@ class Artifact:
         Args:
             name: 1 to 64 letters, digits, '.', '_' and '-'.
             type: "dataset", "model" or another word; all versions have the same.
-            metadata: anything that JSON can hold; other values are kept as texts.
+            metadata: anything that JSON can hold; values of other types are kept as texts.
 
         Raises:
             InvalidArgumentError: the name or the type is none.
         """
         self.name = name
         self.type = type
-        text = json.dumps(dict(metadata or {}), default=str, ensure_ascii=False)
+        try:
+            text = json.dumps(dict(metadata or {}), default=str, ensure_ascii=False, allow_nan=False)
+        except ValueError as error:
+            raise InvalidArgumentError(f"metadata of {name}: {error}; JSON has no NaN or infinity") from None
         self._native = _headrace.ArtifactDraft(name, type, description, text)
 
     def add_reference(self, url: str | os.PathLike[str], name: str | None = None) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace import _headrace
 from headrace._src.artifacts import Artifact, ArtifactVersion, names_an_artifact
+from headrace._src.media import MEDIA
 from headrace._src.system_metrics import PREFIX, SystemMetrics
 from headrace._src.version import __version__
 from headrace.errors import Error, InvalidArgumentError
@@ -24,11 +25,14 @@ from headrace.errors import Error, InvalidArgumentError
 if TYPE_CHECKING:
     from typing import Self  # from Python 3.11 on
 
+    from headrace.summary import Writer
+
 _GIT_SECONDS = 5
 _FINISH_SECONDS = 60.0
+_MEDIA_SECONDS = 10.0
 _MOST_FINAL_METRICS = 1000
 _open: set[Run] = set()
-_raised: list[BaseException] = []  # by which the program ends, if it does
+_raised: BaseException | None = None  # by which the program ends, if it does
 
 
 def init(
@@ -120,6 +124,7 @@ class Run:
         self._next_step = from_step or 0
         self._lock = threading.Lock()
         self._is_finished = False
+        self._media: Writer | None = None
         for remark in self._native.remarks:
             warnings.warn(remark, stacklevel=3)
         self._system = SystemMetrics(self._native.log, system_metrics_each) if system_metrics_each else None
@@ -127,16 +132,19 @@ class Run:
         _watch_the_end()
 
     def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
-        """Logs numbers: floats, ints, bools and all that `float` takes, such as arrays of one element. Names
-        are texts; those of nested mappings are joined with '/'. Values are kept as float64, also NaN and
-        infinities.
+        """Logs numbers: floats, ints, bools and all that `float` takes, such as arrays of one element; and
+        `Image`, `Histogram` and `Text`. Names are texts; those of nested mappings are joined with '/'.
+        Numbers are kept as float64, also NaN and infinities. Media go into event files, which TensorBoard
+        shows; a kill may lose those of the last ten seconds.
 
         Args:
             step: None: one more than the step before, from 0 on. Steps may repeat and go back.
 
         Raises:
-            InvalidArgumentError: a value is no number, a name no text of 1 to 1,024 bytes, or the run is
-                finished.
+            InvalidArgumentError: a value is no number and no medium, a name no text of 1 to 1,024 bytes, or
+                the run is finished.
+            ResourceExhaustedError, PermissionDeniedError: the store takes no media; those of this call are
+                kept, or dropped if 64 MiB are waiting.
         """
         self._require_open("log")
         if step is None:
@@ -145,7 +153,23 @@ class Run:
         try:
             self._native.log(values, step)  # the common case: a flat dict of numbers
         except TypeError:
-            self._native.log(_numbers(flat(values)), step)
+            self._log_mixed(flat(values), step)
+
+    def _log_mixed(self, values: dict[str, Any], step: int) -> None:
+        media = {name: value for name, value in values.items() if isinstance(value, MEDIA)}
+        numbers = _numbers({name: value for name, value in values.items() if name not in media})
+        if numbers:
+            self._native.log(numbers, step)
+        for name, medium in media.items():
+            medium.write(self._media_writer(), name, step)
+
+    def _media_writer(self) -> Writer:
+        from headrace.summary import Writer
+
+        with self._lock:
+            if self._media is None:
+                self._media = Writer(self._native.add_media(), flush_seconds=_MEDIA_SECONDS)
+            return self._media
 
     def use(self, what: str | os.PathLike[str], *, name: str | None = None) -> ArtifactVersion | None:
         """Records that the run reads something. Lineage shows it from both sides.
@@ -180,7 +204,7 @@ class Run:
         description and metadata, it is taken, and there is no new one.
 
         Args:
-            aliases: names that from now on stand for this version: "stable".
+            aliases: names that from now on stand for this version: ["stable"].
 
         Returns:
             The version.
@@ -192,6 +216,8 @@ class Run:
             AbortedError: somebody else has set one of the aliases meanwhile.
         """
         self._require_open("log_artifact")
+        if isinstance(aliases, str):
+            raise InvalidArgumentError(f"aliases is a text; it is a list of names: [{aliases!r}]")
         return ArtifactVersion(self._native.log_artifact(artifact._native, list(aliases)))
 
     def flush(self) -> None:
@@ -212,7 +238,8 @@ class Run:
 
         Args:
             error: why the run has failed. None: it has finished.
-            timeout: most seconds to wait for the store. Numbers that it does not take stay on this machine.
+            timeout: most seconds to wait for the store with the numbers. Those that it does not take stay on
+                this machine. Media wait for five minutes at most, then they are lost.
 
         Raises:
             DeadlineExceededError: the store did not take all numbers in time.
@@ -239,7 +266,11 @@ class Run:
         final = dict(list(values.items())[:_MOST_FINAL_METRICS]) | _numbers(self.summary)
         now = _parameters(self.config).items()
         changed = {key: value for key, value in now if self._parameters.get(key) != value}
-        self._native.finish(error, is_stopped, final, changed, timeout)
+        try:
+            if self._media is not None:
+                self._media.close()
+        finally:
+            self._native.finish(error, is_stopped, final, changed, timeout)
 
     def _end_by(self, error: BaseException | None) -> None:
         if error is None or (isinstance(error, SystemExit) and not error.code):
@@ -325,7 +356,8 @@ def _watch_the_end() -> None:
     shows = sys.excepthook
 
     def note(kind, error, trace):
-        _raised.append(error)
+        global _raised
+        _raised = error
         shows(kind, error, trace)
 
     sys.excepthook = note
@@ -334,6 +366,6 @@ def _watch_the_end() -> None:
 def _finish_all() -> None:
     for run in list(_open):
         try:
-            run._end_by(_raised[-1] if _raised else None)
+            run._end_by(_raised)
         except Error as error:
             print(f"headrace: the run {run.id}: {error}", file=sys.stderr)

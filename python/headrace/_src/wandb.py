@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from headrace._src import artifacts, tracking
+from headrace._src import artifacts, media, tracking
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -80,6 +80,24 @@ class Artifact(artifacts.Artifact):
         super().add_reference(uri, name)
 
 
+class Image(media.Image):
+    """As `headrace.Image`, also of a file by its path. `caption` is not logged."""
+
+    def __init__(self, data_or_path: Any, caption: str | None = None):
+        del caption
+        if isinstance(data_or_path, str | os.PathLike):
+            with open(data_or_path, "rb") as file:
+                data_or_path = file.read()
+        super().__init__(data_or_path)
+
+
+class Histogram(media.Histogram):
+    """As `headrace.Histogram`."""
+
+    def __init__(self, sequence: Any, num_bins: int = 64):
+        super().__init__(sequence, num_bins)
+
+
 class Run:
     """A run that is being recorded; `init` makes one.
 
@@ -101,8 +119,8 @@ class Run:
         self._refused: set[str] = set()
 
     def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
-        """Logs numbers of a step; nested names are joined with '/'. Values that are no numbers are left out,
-        with a warning.
+        """Logs numbers, images and histograms of a step; nested names are joined with '/'. Other values are
+        left out, with a warning.
 
         Args:
             step: None: the next one.
@@ -111,22 +129,24 @@ class Run:
         """
         if step is not None:
             self._step = step
-        self.tracked.log(self._numbers(data), step=self._step)
+        self.tracked.log(self._known(data), step=self._step)
         if commit or (commit is None and step is None):
             self._step += 1
 
-    def _numbers(self, data: Mapping[str, Any]) -> dict[str, float]:
-        numbers: dict[str, float] = {}
+    def _known(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        known: dict[str, Any] = {}
         for name, value in tracking.flat(data).items():
+            if isinstance(value, media.MEDIA):
+                known[name] = value
+                continue
             try:
-                numbers[name] = float(value)
+                known[name] = float(value)
             except (TypeError, ValueError):
                 if name not in self._refused:
-                    warnings.warn(
-                        f"{name} is a {type(value).__name__}; only numbers are logged", stacklevel=4
-                    )
+                    kind = type(value).__name__
+                    warnings.warn(f"{name} is a {kind}, which is not logged", stacklevel=4)
                     self._refused.add(name)
-        return numbers
+        return known
 
     def log_artifact(
         self,

@@ -1,0 +1,53 @@
+"""Values of `Run.log` that are no numbers. They go into event files, which TensorBoard shows."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.summary import Writer
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """An image. Needs Pillow.
+
+    Attributes:
+        image: an array [height, width] or [height, width, channels] with 1, 3 or 4 channels, of uint8 or of
+            floats from 0 to 1; an image of Pillow; or the bytes of a PNG, JPEG or GIF file.
+    """
+
+    image: Any
+
+    def write(self, writer: Writer, name: str, step: int) -> None:
+        writer.image(name, self.image, step)
+
+
+@dataclasses.dataclass(frozen=True)
+class Histogram:
+    """The distribution of values.
+
+    Attributes:
+        values: an array of any shape and numeric dtype. Values that are not finite are dropped.
+        buckets: how many there are of equal width.
+    """
+
+    values: Any
+    buckets: int = 30
+
+    def write(self, writer: Writer, name: str, step: int) -> None:
+        writer.histogram(name, self.values, step, buckets=self.buckets)
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    """A text, which is shown as Markdown."""
+
+    markdown: str
+
+    def write(self, writer: Writer, name: str, step: int) -> None:
+        writer.text(name, self.markdown, step)
+
+
+MEDIA = (Image, Histogram, Text)
