@@ -37,6 +37,7 @@ extern const Command kRunsLsCommand;
 extern const Command kRunsShowCommand;
 extern const Command kRunsRepairCommand;
 extern const Command kRunsMetricsCommand;
+extern const Command kRunsCompareCommand;
 extern const Command kRunsRecoverCommand;
 extern const Command kLineageCommand;
 extern const Command kTensorflowEnableCommand;
@@ -69,6 +70,7 @@ std::span<const Command* const> all_commands() {
       &kRunsLsCommand,
       &kRunsShowCommand,
       &kRunsMetricsCommand,
+      &kRunsCompareCommand,
       &kRunsRecoverCommand,
       &kRunsRepairCommand,
       &kLineageCommand,

@@ -19,12 +19,6 @@ std::string padded(std::string text, std::size_t width) {
 // Records are objects of others, so each of their texts stays in its line.
 std::string in_line(std::string_view text) { return quoted_name(text, Quoting::kUnsafe); }
 
-std::string format_metric(double number) {
-  char out[32];
-  std::snprintf(out, sizeof out, "%.4g", number);
-  return out;
-}
-
 std::string format_seconds(double seconds) {
   char out[32];
   std::snprintf(out, sizeof out, seconds < 100 ? "%.1f s" : "%.0f s", seconds);
@@ -66,6 +60,12 @@ void add_facts(std::string& page, std::string_view name, const Facts& facts, con
 }
 
 }  // namespace
+
+std::string format_metric(double number) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.4g", number);
+  return out;
+}
 
 std::string run_line(const RunRecord& run) {
   std::string line = concat(in_line(run.id), "  ", padded(in_line(run.start.command), 8), "  ",

@@ -9,6 +9,9 @@
 
 namespace headrace {
 
+/// "0.9812": four digits.
+std::string format_metric(double number);
+
 /// One line: id, command, status, duration, metrics, output.
 std::string run_line(const RunRecord& run);
 

@@ -20,7 +20,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("journals")
 
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "repair"]
-COMMANDS += ["runs ls", "runs show", "runs repair", "lineage"]
+COMMANDS += ["runs ls", "runs show", "runs compare", "runs repair", "lineage"]
 
 
 def crc32c(data: bytes) -> int:

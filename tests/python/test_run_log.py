@@ -127,6 +127,24 @@ def test_media_are_in_event_files_that_the_record_names(headrace, s3_url, tmp_pa
     assert list(seen.Tensors("sample")[0].tensor_proto.string_val)[:2] == [b"6", b"4"]
 
 
+def test_runs_are_compared(headrace, file_url):
+    for run_id, rate, accuracy in (("one", 0.1, 0.5), ("two", 0.2, 0.75), ("three", 0.2, 0.625)):
+        with hr.init(file_url, run_id=run_id, config={"rate": rate, "batch": 8}) as run:
+            run.log({"accuracy": accuracy})
+    compared = json.loads(headrace("runs", "compare", file_url, "one", "two", "--json").stdout)
+    assert compared["runs"] == ["one", "two"]
+    assert compared["metrics"] == {"accuracy": ["0.5", "0.75"]}
+    assert compared["parameters"] == {"rate": ["0.1", "0.2"]} and compared["versions"] == {}
+    whole = json.loads(headrace("runs", "compare", file_url, "one", "two", "--all", "--json").stdout)
+    assert whole["parameters"] == {"batch": ["8", "8"], "rate": ["0.1", "0.2"]}
+    lines = headrace("runs", "compare", file_url).stdout.splitlines()
+    assert lines[0].split() == ["run", "two", "three"]
+    assert "metric accuracy" in lines[3] and lines[3].split()[2:] == ["0.75", "0.625"]
+    assert not any("rate" in line for line in lines)
+    alone = headrace("runs", "compare", file_url, "one", check=False)
+    assert alone.returncode == 1 and "at least two runs" in alone.stderr
+
+
 def test_names_may_have_anything_in_them(headrace, file_url):
     names = ["a b", "ü/é", 'quote"s\n', "../../up", "x" * 1024]
     with hr.init(file_url) as run:
