@@ -56,7 +56,7 @@ class SystemMetrics:
         if "cpu" in rates:
             values[PREFIX + "cpu_percent"] = 100 * values.pop(PREFIX + "cpu")
         if busy + idle > 0:
-            values[PREFIX + "machine_cpu_percent"] = 100 * busy / (busy + idle)
+            values[PREFIX + "machine_cpu_percent"] = min(max(100 * busy / (busy + idle), 0.0), 100.0)
         values |= {PREFIX + name: value for name, value in _memory().items()}
         return values | {PREFIX + name: value for name, value in self._gpus().items()}
 
