@@ -38,6 +38,7 @@ extern const Command kRunsShowCommand;
 extern const Command kRunsRepairCommand;
 extern const Command kRunsMetricsCommand;
 extern const Command kRunsCompareCommand;
+extern const Command kRunsExportCommand;
 extern const Command kRunsRecoverCommand;
 extern const Command kLineageCommand;
 extern const Command kTensorflowEnableCommand;
@@ -71,6 +72,7 @@ std::span<const Command* const> all_commands() {
       &kRunsShowCommand,
       &kRunsMetricsCommand,
       &kRunsCompareCommand,
+      &kRunsExportCommand,
       &kRunsRecoverCommand,
       &kRunsRepairCommand,
       &kLineageCommand,

@@ -1,5 +1,7 @@
 #include "headrace/cli/parquet.h"
 
+#include <filesystem>
+
 #include "headrace/base/text.h"
 #include "headrace/cli/own_package.h"
 #include "headrace/engine/tensorflow/tensorflow.h"
@@ -11,6 +13,17 @@ namespace {
 constexpr std::chrono::hours kConversionDeadline{1};
 
 }  // namespace
+
+Status upload_file(CommandContext& context, const std::string& path, const Location& to) {
+  HEADRACE_TRY(const Location from, context.stores.open(std::filesystem::absolute(path).string()));
+  const CallOptions call = context.call();
+  HEADRACE_TRY(const ObjectInfo object, from.store->stat(from.key, call));
+  HEADRACE_TRY(const auto upload, to.store->start_upload(to.key, {.call = call}));
+  HEADRACE_CHECK(
+      read_in_pieces(*from.store, object, call, [&](BytesView piece) { return upload->append(piece); }));
+  HEADRACE_CHECK(upload->commit());
+  return {};
+}
 
 Status run_parquet_program(const CommandContext& context, const std::string& program,
                            std::vector<std::string> arguments) {

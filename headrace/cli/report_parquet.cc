@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <fstream>
 
 #include "headrace/base/text.h"
@@ -23,15 +22,6 @@ Result<std::uint64_t> write_lines(const PublishedFolder& published, const CallOp
   return lines;
 }
 
-Status copy(const Location& from, const Location& to, const CallOptions& call) {
-  HEADRACE_TRY(const ObjectInfo object, from.store->stat(from.key, call));
-  HEADRACE_TRY(const auto upload, to.store->start_upload(to.key, {.call = call}));
-  HEADRACE_CHECK(
-      read_in_pieces(*from.store, object, call, [&](BytesView piece) { return upload->append(piece); }));
-  HEADRACE_CHECK(upload->commit());
-  return {};
-}
-
 }  // namespace
 
 Status write_report_parquet(CommandContext& context, const PublishedFolder& published,
@@ -47,8 +37,7 @@ Status write_report_parquet(CommandContext& context, const PublishedFolder& publ
                         " has no report: no row was rejected, dropped or changed; prepare with "
                         "--report all to have a line for each")};
   HEADRACE_CHECK(run_parquet_program(context, "report_parquet.py", {lines, parquet}));
-  HEADRACE_TRY(const Location from, context.stores.open(std::filesystem::absolute(parquet).string()));
-  HEADRACE_CHECK(copy(from, to, context.call()));
+  HEADRACE_CHECK(upload_file(context, parquet, to));
   context.console.note(concat(to.describe(), " has ", count, " rows"));
   return {};
 }

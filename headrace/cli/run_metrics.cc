@@ -9,6 +9,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/find_runs.h"
+#include "headrace/cli/run_metrics.h"
 #include "headrace/metrics/recover.h"
 #include "headrace/track/json_number.h"
 
@@ -36,31 +37,11 @@ constexpr Option kMetricsOptions[] = {
      .sentence = "Read everything, and compare all checksums and the chain of segments."},
 };
 
-Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run, bool verifies) {
-  std::vector<PartLog> parts;
-  for (const RunPart& part : run.parts) {
-    const auto& all = part.end ? part.end->series : part.so_far.series;
-    for (const RunSeries& series : all) {
-      if (series.kind != kSeriesKind) continue;
-      HEADRACE_TRY(const Location location, context.stores.open(series.url));
-      HEADRACE_TRY(MetricLog log, MetricLog::open(location, context.call()));
-      if (verifies) HEADRACE_CHECK(log.verify());
-      parts.push_back({part.start.rank, std::move(log)});
-    }
-  }
-  return RunMetrics(std::move(parts));
-}
-
 std::string shown(double value) {
   std::array<char, 32> text;
   const auto end =
       std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6).ptr;
   return {text.data(), end};
-}
-
-std::string exact(double value) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 std::string seconds(std::int64_t time_us) {
@@ -155,7 +136,7 @@ Status print_points(CommandContext& context, const RunMetrics& metrics,
     std::string lines;
     for (std::size_t i = 0; i < series.values.size(); ++i) {
       lines += concat(metric.rank, "\t", series.steps[i], "\t", seconds(series.times_us[i]), "\t",
-                      exact(series.values[i]), "\n");
+                      exact_number(series.values[i]), "\n");
     }
     HEADRACE_CHECK(context.console.result_bytes(as_bytes(lines)));
   }
@@ -200,6 +181,26 @@ Status recover(CommandContext& context, const std::vector<std::string>&, const O
 }
 
 }  // namespace
+
+Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run, bool verifies) {
+  std::vector<PartLog> parts;
+  for (const RunPart& part : run.parts) {
+    const auto& all = part.end ? part.end->series : part.so_far.series;
+    for (const RunSeries& series : all) {
+      if (series.kind != kSeriesKind) continue;
+      HEADRACE_TRY(const Location location, context.stores.open(series.url));
+      HEADRACE_TRY(MetricLog log, MetricLog::open(location, context.call()));
+      if (verifies) HEADRACE_CHECK(log.verify());
+      parts.push_back({part.start.rank, std::move(log)});
+    }
+  }
+  return RunMetrics(std::move(parts));
+}
+
+std::string exact_number(double value) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
 
 extern const Command kRunsMetricsCommand;
 const Command kRunsMetricsCommand = {

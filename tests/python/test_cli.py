@@ -20,7 +20,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("journals")
 
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "repair"]
-COMMANDS += ["runs ls", "runs show", "runs compare", "runs repair", "lineage"]
+COMMANDS += ["runs ls", "runs show", "runs compare", "runs export", "runs repair", "lineage"]
 
 
 def crc32c(data: bytes) -> int:
@@ -192,7 +192,7 @@ def test_a_wrong_command_line_is_explained_with_exit_code_2(headrace, words, sug
 
 
 def test_a_failure_is_explained_with_exit_code_1(headrace, tmp_path):
-    takes_two = ("cp", "sync")
+    takes_two = ("cp", "sync", "runs export")
     commands = [f"{command} nothing" + " copy" * (command in takes_two) for command in COMMANDS]
     commands.append("ls ftp://host/x")
     for words in map(str.split, commands):

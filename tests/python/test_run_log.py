@@ -145,6 +145,31 @@ def test_runs_are_compared(headrace, file_url):
     assert alone.returncode == 1 and "at least two runs" in alone.stderr
 
 
+@pytest.mark.slow
+def test_points_become_a_table(headrace, file_url, s3_url, tmp_path):
+    import pandas
+
+    names = ["loss", 'a "b", c', "nested/x"]
+    for run_id, shift in (("one", 0.1), ("two", 1e300)):
+        with hr.init(file_url, run_id=run_id) as run:
+            for step in range(3):
+                run.log({name: step + shift for name in names} | {"odd": [math.nan, math.inf, -0.0][step]})
+    headrace("runs", "export", file_url, tmp_path / "all.csv")
+    headrace("runs", "export", file_url, f"{s3_url}/two.parquet", "two")
+    whole = pandas.read_csv(tmp_path / "all.csv", dtype={"metric": str})
+    assert len(whole) == 2 * 3 * 4 and set(whole["metric"]) == {*names, "odd"}
+    one = whole[(whole["run"] == "one") & (whole["metric"] == names[1])]
+    assert one["step"].tolist() == [0, 1, 2] and one["value"].tolist() == [0.1, 1.1, 2.1]
+    (tmp_path / "two.parquet").write_bytes(hr.store(s3_url).read("two.parquet"))
+    two = pandas.read_parquet(tmp_path / "two.parquet")
+    assert set(two["run"]) == {"two"} and len(two) == 12
+    odd = two[two["metric"] == "odd"]["value"].tolist()
+    assert math.isnan(odd[0]) and odd[1] == math.inf and math.copysign(1, odd[2]) == -1
+    assert abs(two["time_us"].iloc[0].timestamp() - time.time()) < 600
+    refused = headrace("runs", "export", file_url, tmp_path / "all.xls", check=False)
+    assert refused.returncode == 1 and "neither in .csv nor in .parquet" in refused.stderr
+
+
 def test_names_may_have_anything_in_them(headrace, file_url):
     names = ["a b", "ü/é", 'quote"s\n', "../../up", "x" * 1024]
     with hr.init(file_url) as run:

@@ -1,0 +1,121 @@
+// `runs export`: all points of metrics as one table, in CSV or Parquet.
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/find_runs.h"
+#include "headrace/cli/parquet.h"
+#include "headrace/cli/run_metrics.h"
+#include "headrace/store/staging.h"
+
+namespace headrace {
+namespace {
+
+constexpr Positional kExportPositionals[] = {
+    {.name = "URL", .sentence = "The output of the runs, or a folder above it."},
+    {.name = "TARGET", .sentence = "The table, a path or URL that ends in .csv or .parquet; it is replaced."},
+    {.name = "RUN",
+     .sentence = "Id of a run, or the beginning of one. Default: all runs that have logged metrics.",
+     .required = false,
+     .repeated = true},
+};
+
+// As RFC 4180 has it.
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (const char c : text) {
+    if (c == '"') field += '"';
+    field += c;
+  }
+  return field + '"';
+}
+
+// One metric of one rank at a time is in memory.
+Result<std::uint64_t> write_points(const RunRecord& run, const RunMetrics& metrics, std::ofstream& file) {
+  std::uint64_t points = 0;
+  HEADRACE_TRY(const std::vector<MetricSummary> summaries, metrics.summaries());
+  for (const MetricSummary& metric : summaries) {
+    HEADRACE_TRY(const MetricSeries series, metrics.read(metric.name, metric.rank));
+    const std::string begin = concat(csv_field(run.id), ",", metric.rank, ",", csv_field(metric.name), ",");
+    for (std::size_t i = 0; i < series.values.size(); ++i)
+      file << begin << series.steps[i] << ',' << series.times_us[i] << ',' << exact_number(series.values[i])
+           << '\n';
+    points += series.values.size();
+  }
+  return points;
+}
+
+Result<std::vector<RunRecord>> chosen(CommandContext& context, const Location& location,
+                                      const std::vector<std::string>& arguments) {
+  std::vector<RunRecord> runs;
+  for (std::size_t i = 2; i < arguments.size(); ++i) {
+    HEADRACE_TRY(RunRecord run, run_at(context, location, arguments[i]));
+    runs.push_back(std::move(run));
+  }
+  if (!runs.empty()) return runs;
+  HEADRACE_TRY(RunList all, runs_at(context, location, kMaximumRuns));
+  return std::move(all.runs);
+}
+
+Result<std::uint64_t> write_table(CommandContext& context, const std::vector<RunRecord>& runs,
+                                  const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  file << "run,rank,metric,step,time_us,value\n";
+  std::uint64_t points = 0;
+  for (const RunRecord& run : runs) {
+    HEADRACE_TRY(const RunMetrics metrics, metrics_of(context, run));
+    HEADRACE_TRY(const std::uint64_t of_run, write_points(run, metrics, file));
+    points += of_run;
+  }
+  if (!file.flush())
+    return Error{Code::kResourceExhausted, concat("cannot write ", path, ": is the disk full?")};
+  return points;
+}
+
+Status export_metrics(CommandContext& context, const std::vector<std::string>& arguments,
+                      const OptionValues&) {
+  const std::string& target = arguments[1];
+  const bool is_parquet = target.ends_with(".parquet");
+  if (!is_parquet && !target.ends_with(".csv"))
+    return Error{Code::kInvalidArgument, concat(target, " ends neither in .csv nor in .parquet")};
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  HEADRACE_TRY(const Location to, context.stores.open(target));
+  HEADRACE_TRY(const std::vector<RunRecord> runs, chosen(context, location, arguments));
+  HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder(context.environment)));
+  std::string table = concat(staged.path(), "/metrics.csv");
+  HEADRACE_TRY(const std::uint64_t points, write_table(context, runs, table));
+  if (points == 0)
+    return Error{Code::kNotFound,
+                 concat("no run at ", location.describe(), " has logged metrics into segments")};
+  if (is_parquet) {
+    const std::string parquet = concat(staged.path(), "/metrics.parquet");
+    HEADRACE_CHECK(run_parquet_program(context, "metrics_parquet.py", {table, parquet}));
+    table = parquet;
+  }
+  HEADRACE_CHECK(upload_file(context, table, to));
+  context.console.note(concat(to.describe(), " has ", points, " points of ", runs.size(), " runs"));
+  return {};
+}
+
+}  // namespace
+
+extern const Command kRunsExportCommand;
+const Command kRunsExportCommand = {
+    .name = "runs export",
+    .summary = "Write all points of metrics as a table in CSV or Parquet",
+    .details =
+        "The columns are run, rank, metric, step, time_us (since 1970) and value. Parquet needs pyarrow in "
+        "the\n"
+        "Python of HEADRACE_PYTHON. DuckDB, pandas and Polars read both.\n"
+        "\n"
+        "  headrace runs export s3://datasets/runs metrics.parquet\n"
+        "  headrace runs export s3://datasets/runs s3://datasets/tables/cnn.csv cnn-1 cnn-2",
+    .positionals = kExportPositionals,
+    .options = {},
+    .run = export_metrics};
+
+}  // namespace headrace
