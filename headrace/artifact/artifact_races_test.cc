@@ -231,6 +231,16 @@ TEST(ArtifactRaces, AVersionWithoutContentIsToldAndMendedByLoggingItAgain) {
   }
 }
 
+// "a" is read before "cats", whose list it keeps as a file.
+TEST(ArtifactRaces, GcReadsAListThatAnotherArtifactKeepsAsAFile) {
+  World world;
+  ASSERT_TRUE(world.log(world.root, "files/a"));
+  const std::string list = find_artifact(world.root, "cats")->entries;
+  ASSERT_TRUE(world.log(world.root, content_copy(world.root, list, 1).key, "a"));
+  EXPECT_EQ(world.gc(world.root)->removed, 0U);
+  EXPECT_THAT(world.problems(), IsEmpty());
+}
+
 TEST(ArtifactRaces, GcRemovesNothingWhileAVersionCannotBeRead) {
   World world;
   ASSERT_TRUE(world.log(world.root, "files/a"));

@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Digests that versions name. Reads each version once.
+// Digests that versions name. Reads each version and each list of entries once.
 class NamedContents {
  public:
   NamedContents(const Location& root, const CallOptions& call) : root_(root), call_(call) {}
@@ -33,7 +33,8 @@ class NamedContents {
  private:
   Status read(const std::string& name, std::uint64_t number) {
     HEADRACE_TRY(const ArtifactVersion version, read_artifact_version(root_, name, number, call_));
-    if (!digests_.insert(version.entries).second) return {};
+    digests_.insert(version.entries);
+    if (!read_lists_.insert(version.entries).second) return {};
     HEADRACE_TRY(const std::vector<ArtifactEntry> entries, read_entries(root_, version, call_));
     for (const ArtifactEntry& entry : entries) {
       if (!entry.is_reference()) digests_.insert(entry.sha256);
@@ -44,6 +45,7 @@ class NamedContents {
   const Location& root_;
   const CallOptions& call_;
   std::set<std::pair<std::string, std::uint64_t>> read_;
+  std::set<std::string> read_lists_;  // a list may be in digests_ unread: as the file of another artifact
   std::set<std::string> digests_;
 };
 
