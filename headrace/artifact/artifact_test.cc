@@ -157,6 +157,19 @@ TEST_F(ArtifactTest, ReferencesThatChangedOrAreGoneAreTold) {
   EXPECT_TRUE(fetch_entries(stores, root, std::span(entries).subspan(10, 1), root.at("copy"), {}));
 }
 
+TEST_F(ArtifactTest, AnObjectWithSeveralPathsIsComparedForEachOfThem) {
+  ArtifactDraft cats = draft();
+  for (const char* key : {"raw/1", "raw/2", "raw/3"}) {
+    put(key, "four");
+    for (const char* folder : {"x", "y", "z"})
+      ASSERT_TRUE(cats.add_reference(root.at(key), concat(folder, "/", key)));
+  }
+  log(cats);
+  EXPECT_THAT(problems("cats", 1), IsEmpty());
+  ASSERT_TRUE(remove_object(*root.store, "raw/2"));
+  EXPECT_THAT(problems("cats", 1), ElementsAre("x/raw/2: is gone", "y/raw/2: is gone", "z/raw/2: is gone"));
+}
+
 // Every bit of every object that is kept.
 TEST_F(ArtifactTest, VerifyFindsEveryFlippedBit) {
   put("files/a", "some text");
