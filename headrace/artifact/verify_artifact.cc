@@ -37,8 +37,8 @@ std::string folder_between(std::string_view first, std::string_view last) {
   return slash == std::string_view::npos ? "" : std::string(first.substr(0, slash + 1));
 }
 
-// Tells of each whether it is there. Listings pass over few objects that are not wanted: where there are many,
-// the next one that is wanted is asked for by itself.
+// Tells of each whether it is there. Listings pass over few objects that are not wanted: where there are
+// many, the next one that is wanted is asked for by itself.
 Status find_all(const WantedObjects& wanted, const CallOptions& call, const Found& found) {
   auto next = wanted.begin();
   while (next != wanted.end()) {
