@@ -241,6 +241,26 @@ TEST(ArtifactRaces, GcReadsAListThatAnotherArtifactKeepsAsAFile) {
   EXPECT_THAT(world.problems(), IsEmpty());
 }
 
+TEST(ArtifactRaces, AReaderGoesOnWithAnotherCopyWhereItsOwnIsRemoved) {
+  for (int at = 0;; ++at) {
+    World world;
+    ASSERT_TRUE(world.log(world.root, "files/a"));
+    const std::vector<ObjectInfo> firsts = *list_all(*world.root.store, "_headrace/artifacts/content/");
+    const auto stalled = std::make_shared<StalledStore>(world.root.store, at, [&] {
+      for (const ObjectInfo& first : firsts) {
+        const ContentCopy copy = *parse_content_key(world.root, first.key);
+        world.put(content_copy(world.root, copy.sha256, 2).key,
+                  to_string(read_object(*world.root.store, first.key, 1000)->data));
+        EXPECT_TRUE(remove_object(*world.root.store, first.key));
+      }
+    });
+    ArtifactVerifier verifier(world.stores, world.through(stalled), {});
+    EXPECT_TRUE(verifier.verify("cats", 1));
+    EXPECT_THAT(verifier.bad(), IsEmpty()) << at;
+    if (stalled->calls() <= at) break;
+  }
+}
+
 TEST(ArtifactRaces, GcRemovesNothingWhileAVersionCannotBeRead) {
   World world;
   ASSERT_TRUE(world.log(world.root, "files/a"));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "headrace/artifact/content.h"
 #include "headrace/artifact/fetch.h"
 #include "headrace/artifact/verify_artifact.h"
 #include "headrace/base/crc32c.h"
@@ -192,6 +193,46 @@ TEST_F(ArtifactTest, VerifyFindsEveryFlippedBit) {
       EXPECT_THAT(problems("cats", 1), SizeIs(1)) << object.key << " " << bit;
     }
     put(object.key, good);
+  }
+}
+
+TEST_F(ArtifactTest, AContentThatIsCutOffIsKeptAgain) {
+  put("files/a", "some text");
+  ArtifactDraft cats = draft();
+  ASSERT_TRUE(cats.add_folder(root.at("files")));
+  log(cats);
+  const auto firsts = *list_all(*root.store, "_headrace/artifacts/content/");
+  for (const ObjectInfo& object : firsts) {
+    put(object.key, get(object.key).substr(1));
+    EXPECT_THAT(problems("cats", 1), SizeIs(1));
+    EXPECT_EQ(log(cats).number, 1U);
+    EXPECT_THAT(problems("cats", 1), IsEmpty());
+  }
+  const auto entries = *read_entries(root, *find_artifact(root, "cats"));
+  EXPECT_EQ(find_content(root, entries[0].sha256, 9, {})->key, content_copy(root, entries[0].sha256, 2).key);
+  ASSERT_TRUE(fetch_entries(stores, root, entries, root.at("copy"), {}));
+  EXPECT_EQ(get("copy/a"), "some text");
+}
+
+TEST_F(ArtifactTest, WhereACopyWasAlteredTheNextOneIsRead) {
+  put("files/a", "some text");
+  ArtifactDraft cats = draft();
+  ASSERT_TRUE(cats.add_folder(root.at("files")));
+  const ArtifactVersion version = log(cats);
+  const auto entries = *read_entries(root, version);
+  for (const std::string& sha256 : {entries[0].sha256, version.entries}) {
+    const std::string first = content_copy(root, sha256, 1).key;
+    const std::string good = get(first);
+    put(first, std::string(good.size(), 'x'));
+    ArtifactVerifier verifier(stores, root, {});
+    ASSERT_TRUE(verifier.verify("cats", 1));
+    ASSERT_THAT(verifier.bad(), SizeIs(1));
+    EXPECT_THAT(verifier.bad()[0].problem,
+                testing::AllOf(HasSubstr(concat(sha256, ".1 was altered")), HasSubstr("remove it")));
+    put(content_copy(root, sha256, 2).key, good);
+    EXPECT_THAT(problems("cats", 1), IsEmpty());
+    ASSERT_TRUE(fetch_entries(stores, root, *read_entries(root, version), root.at(sha256), {}));
+    EXPECT_EQ(get(concat(sha256, "/a")), "some text");
   }
 }
 

@@ -83,15 +83,16 @@ std::string change_of(const ArtifactEntry& entry, const ObjectInfo& object) {
 // Says what is wrong with a content; empty: nothing.
 Result<std::string> fault_of(const Location& root, const ArtifactEntry& entry, const CallOptions& call,
                              const ArtifactVerifier::Advance& advance) {
-  const auto found = find_content(root, entry.sha256, call);
-  if (!found && found.error().code == Code::kNotFound) return found.error().message;
-  if (!found) return found.error();
-  const auto& [location, object] = *found;
-  const auto digest = digest_of(location, object, call);
-  if (!digest && digest.error().code == Code::kDataLoss) return digest.error().message;
-  if (!digest) return digest.error();
-  if (advance) advance(object.size_bytes);
-  return *digest == entry.sha256 ? "" : concat(location.describe(), " was altered: its SHA-256 is ", *digest);
+  const auto begin = [](const ObjectInfo&) -> Status { return {}; };
+  const auto add = [&](BytesView piece) -> Status {
+    if (advance) advance(piece.size());
+    return {};
+  };
+  const Status read = read_content(root, entry.sha256, entry.size_bytes, call, {.begin = begin, .add = add});
+  if (read) return std::string();
+  const Error& error = read.error();
+  if (error.code == Code::kNotFound || error.code == Code::kDataLoss) return error.message;
+  return error;
 }
 
 bool is_about_one(Code code) {

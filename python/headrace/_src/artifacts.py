@@ -170,7 +170,7 @@ class ArtifactVersion:
         entry = self._by_path.get(name)
         if entry is None:
             raise NotFoundError(f"{self.name}:{self.version} has no entry {name}")
-        return entry.url or self._native.url_of_content(entry.sha256 or "")
+        return entry.url or self._native.url_of_content(entry.sha256 or "", entry.size_bytes)
 
     def download(self, folder: str | os.PathLike[str]) -> str:
         """Copies every entry to its path below `folder`, a path or a URL, and compares it with what was
