@@ -37,6 +37,35 @@ Result<std::string> url_of(const Location& object) {
                       "another name")};
 }
 
+// The member that redaction would change, as ".tokenizer.pad_token"; empty: none.
+std::string secret_member(const Json& value, const Json& redacted) {
+  if (value == redacted) return "";
+  if (value.is_object()) {
+    for (const auto& [name, inner] : value.members()) {
+      if (inner == redacted.at(name)) continue;
+      return concat(".", redact_secrets(printable_line(name, 64)), secret_member(inner, redacted.at(name)));
+    }
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.values().size(); ++i) {
+      if (value.at(i) == redacted.at(i)) continue;
+      return concat("[", i, "]", secret_member(value.at(i), redacted.at(i)));
+    }
+  }
+  return "";
+}
+
+// They come back as they were given, or are refused: a user reads them, perhaps by a program.
+Status check_holds_no_secret(const Json& metadata) {
+  Json redacted = metadata;
+  redact_texts(redacted);
+  const std::string member = secret_member(metadata, redacted);
+  if (member.empty()) return {};
+  return Error{Code::kInvalidArgument,
+               concat("metadata", member,
+                      " seems to hold a secret by its name or its text, and would be kept "
+                      "with the artifact: leave it out, or give it another name")};
+}
+
 bool holds(std::string_view folder, std::string_view url) {
   return url == folder || (url.starts_with(folder) && url[folder.size()] == '/');
 }
@@ -65,6 +94,7 @@ Result<ArtifactDraft> ArtifactDraft::make(std::string_view name, std::string_vie
   auto metadata = parse_json(metadata_json);
   if (!metadata || !metadata->is_object())
     return Error{Code::kInvalidArgument, concat("the metadata of ", name, " are no JSON object")};
+  HEADRACE_CHECK(check_holds_no_secret(*metadata));
   ArtifactDraft draft;
   draft.head_.name = name;
   draft.head_.type = type;

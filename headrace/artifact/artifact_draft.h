@@ -19,8 +19,9 @@ namespace headrace {
 /// Not thread-safe.
 class ArtifactDraft {
  public:
-  /// `metadata_json`: a JSON object.
-  /// \error kInvalidArgument  the name breaks the rule for run ids, there is no type, or no JSON object
+  /// `metadata_json`: a JSON object, which comes back as it is.
+  /// \error kInvalidArgument  the name breaks the rule for run ids, there is no type, or no JSON object; a
+  ///                          member of the metadata seems to hold a secret: says which
   static Result<ArtifactDraft> make(std::string_view name, std::string_view type,
                                     std::string_view description = "", std::string_view metadata_json = "{}");
 

@@ -267,6 +267,25 @@ TEST_F(ArtifactTest, PathsThatCannotLieInOneFolderAreRefused) {
   EXPECT_EQ(log_artifact(root, draft(), "r", kNow).error().code, Code::kFailedPrecondition) << "empty";
 }
 
+TEST_F(ArtifactTest, MetadataComeBackAsTheyWereGivenOrAreRefused) {
+  const auto refusal = [](std::string_view metadata) {
+    const auto made = ArtifactDraft::make("cats", "dataset", "", metadata);
+    if (made) return std::string("none");
+    EXPECT_EQ(made.error().code, Code::kInvalidArgument) << metadata;
+    return made.error().message;
+  };
+  EXPECT_THAT(refusal(R"({"pad_token":"[PAD]"})"), HasSubstr("metadata.pad_token seems"));
+  EXPECT_THAT(refusal(R"({"a":1,"b":{"list":["x","api_key=hunter2"]}})"),
+              testing::AllOf(HasSubstr("metadata.b.list[1] seems"), testing::Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(refusal(R"({"password":{"of":["x"]}})"), HasSubstr("metadata.password.of[0] seems"));
+  const char* kept = R"({"pad_token_id":0,"tokens":17,"url":"https://host/cats"})";
+  auto artifact = *ArtifactDraft::make("cats", "dataset", "", kept);
+  put("a", "1");
+  ASSERT_TRUE(artifact.add_file(root.at("a")));
+  log(artifact);
+  EXPECT_EQ(find_artifact(root, "cats")->metadata.dump(), kept);
+}
+
 TEST_F(ArtifactTest, AFileThatChangesBeforeItIsLoggedIsNoVersion) {
   put("a", "1");
   ArtifactDraft cats = draft();
