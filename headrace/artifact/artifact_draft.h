@@ -16,7 +16,7 @@
 
 namespace headrace {
 
-/// Not thread-safe.
+/// Each `add_…` adds all of its objects, or fails and adds none. Not thread-safe.
 class ArtifactDraft {
  public:
   /// `metadata_json`: a JSON object, which comes back as it is.
@@ -61,13 +61,19 @@ class ArtifactDraft {
     ObjectInfo object{};
   };
 
-  Status add(std::string path, Addition addition);
+  using Additions = std::map<std::string, Addition, std::less<>>;  // by path
+
+  // The path because of which there can be no `path`; empty: none.
+  static std::string beside(const Additions& additions, const std::string& path);
+  // These add to `additions`, which the draft takes over if all went well.
+  Status add(std::string path, Addition addition, Additions& additions) const;
   Status add_published(const Location& folder, std::uint64_t manifest, std::string_view path,
-                       const CallOptions& call);
-  Status add_objects(const Location& folder, std::string_view path, bool by_content, const CallOptions& call);
+                       const CallOptions& call, Additions& additions) const;
+  Status add_objects(const Location& folder, std::string_view path, bool by_content, const CallOptions& call,
+                     Additions& additions) const;
 
   ArtifactVersion head_;
-  std::map<std::string, Addition, std::less<>> additions_;  // by path
+  Additions additions_;
   std::vector<Artifact> sources_;
 };
 

@@ -267,6 +267,26 @@ TEST_F(ArtifactTest, PathsThatCannotLieInOneFolderAreRefused) {
   EXPECT_EQ(log_artifact(root, draft(), "r", kNow).error().code, Code::kFailedPrecondition) << "empty";
 }
 
+TEST_F(ArtifactTest, AnAddThatFailsHalfWayAddsNothing) {
+  put("files/a", "1");
+  put("files/b", "2");
+  put("refs/a", "3");
+  put("refs/token=hunter2", "4");
+  ArtifactDraft cats = draft();
+  ASSERT_TRUE(cats.add_file(root.at("files/b"), "in/b"));
+  EXPECT_EQ(cats.add_folder(root.at("files"), "in").error().code, Code::kInvalidArgument);
+  EXPECT_EQ(cats.add_reference(root.at("refs"), "refs").error().code, Code::kInvalidArgument);
+  Manifest manifest{.kind = "dataset", .created_by = "r", .plan = "p"};
+  manifest.parts = {{.key = "a", .size_bytes = 1, .crc32c = crc32c(as_bytes("1")), .role = "shard"},
+                    {.key = "lost", .size_bytes = 1, .crc32c = crc32c(as_bytes("1")), .role = "shard"}};
+  ASSERT_TRUE(create_numbered(*root.store, root.at("files/_headrace/manifest-").key, 1,
+                              as_bytes(serialize_manifest(manifest))));
+  EXPECT_EQ(cats.add_reference(root.at("files"), "published").error().code, Code::kDataLoss);
+  EXPECT_EQ(cats.size(), 1U);
+  EXPECT_THAT(cats.sources(), IsEmpty());
+  EXPECT_TRUE(cats.add_file(root.at("files/a"), "in/a")) << "no path is taken by what failed";
+}
+
 TEST_F(ArtifactTest, MetadataComeBackAsTheyWereGivenOrAreRefused) {
   const auto refusal = [](std::string_view metadata) {
     const auto made = ArtifactDraft::make("cats", "dataset", "", metadata);

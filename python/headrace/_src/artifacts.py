@@ -23,7 +23,8 @@ class Artifact:
         images.add_file("labels.csv")               # is kept
         run.log_artifact(images, aliases=["reviewed"])
 
-    Paths within the artifact are keys, as in a store: "labels.csv", "raw/cat.jpg".
+    Paths within the artifact are keys, as in a store: "labels.csv", "raw/cat.jpg". Where an `add_…` fails,
+    nothing of it is added.
     """
 
     def __init__(
