@@ -271,5 +271,15 @@ TEST(ArtifactRaces, GcRemovesNothingWhileAVersionCannotBeRead) {
   EXPECT_EQ(list_all(*world.root.store, "")->size(), before);
 }
 
+TEST(ArtifactRaces, GcReadsNoVersionIfNoContentIsOld) {
+  World world;
+  ASSERT_TRUE(world.log(world.root, "files/a"));
+  world.put("_headrace/artifacts/named/cats/_headrace/version-00000001", "damaged");
+  const auto collected = collect_content(
+      world.root, false, [](const ObjectInfo&) { return false; }, [](const ObjectInfo&) {}, {});
+  ASSERT_TRUE(collected) << collected.error().message;
+  EXPECT_EQ(collected->removed, 0U);
+}
+
 }  // namespace
 }  // namespace headrace

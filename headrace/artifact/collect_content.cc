@@ -68,9 +68,15 @@ Result<CollectedContent> collect_content(const Location& root, bool is_dry_run,
                                          const std::function<void(const ObjectInfo&)>& visit,
                                          const CallOptions& call) {
   std::vector<Candidate> copies;
+  std::vector<std::string> young;  // digests
   HEADRACE_CHECK(root.store->list(root.at(kContentPrefix).key, {.call = call}, [&](const ObjectInfo& object) {
     auto copy = parse_content_key(root, object.key);
-    if (copy && !copy->is_given_up) copies.push_back({*std::move(copy), object});
+    if (!copy || copy->is_given_up) return true;
+    if (is_old(object)) {
+      copies.push_back({*std::move(copy), object});
+    } else {
+      young.push_back(std::move(copy->sha256));
+    }
     return true;
   }));
   CollectedContent collected;
@@ -79,7 +85,7 @@ Result<CollectedContent> collect_content(const Location& root, bool is_dry_run,
   HEADRACE_CHECK(named.refresh());
   std::erase_if(copies, [&](const Candidate& each) { return named.has(each.copy.sha256); });
   collected.too_young = static_cast<std::uint64_t>(
-      std::erase_if(copies, [&](const Candidate& each) { return !is_old(each.object); }));
+      std::ranges::count_if(young, [&](const std::string& digest) { return !named.has(digest); }));
   if (!is_dry_run) {
     HEADRACE_CHECK(parallel_for(kObjectsAtOnce, copies.size(),
                                 [&](std::size_t i) { return give_up(root, copies[i].copy, call); }));
