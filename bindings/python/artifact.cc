@@ -37,11 +37,10 @@ std::vector<Entry> entries_of(const Version& self) {
   return out;
 }
 
-std::string url_of_content(const Version& self, const std::string& sha256) {
+std::string url_of_content(const Version& self, const std::string& sha256, std::uint64_t size_bytes) {
   const Location root = open_location(self.root);
-  const auto found = value_of(run_interruptibly(
-      [&](const std::stop_token& stop) { return find_content(root, sha256, {.stop = stop}); }));
-  return recorded_url(found.first);
+  return recorded_url(value_of(run_interruptibly(
+      [&](const std::stop_token& stop) { return find_content(root, sha256, size_bytes, {.stop = stop}); })));
 }
 
 void download(const Version& self, const std::string& target) {
@@ -87,7 +86,7 @@ void bind_version(nb::module_& module) {
       .def_prop_ro("created", [](const Version& self) { return self.version.created; })
       .def_prop_ro("digest", [](const Version& self) { return self.version.digest; })
       .def("entries", &entries_of)
-      .def("url_of_content", &url_of_content, nb::arg("sha256"))
+      .def("url_of_content", &url_of_content, nb::arg("sha256"), nb::arg("size_bytes"))
       .def("download", &download, nb::arg("target"));
 }
 

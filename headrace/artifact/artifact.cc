@@ -177,21 +177,16 @@ Result<ArtifactVersion> find_artifact(const Location& root, std::string_view ref
 Result<std::vector<ArtifactEntry>> read_entries(const Location& root, const ArtifactVersion& version,
                                                 const CallOptions& call) {
   const auto doing = [&] { return concat("the entries of ", version.name, ":v", version.number); };
-  const auto found = find_content(root, version.entries, call);
-  if (!found) return found.error().in(doing());
-  const auto& [location, object] = *found;
-  if (object.size_bytes > kEntryListLimitBytes)
-    return Error{Code::kResourceExhausted, concat(doing(), ": the list is too large to be read")};
-  Sha256 digest;
-  EntryListReader reader;
-  const Status read = read_in_pieces(*location.store, object, call, [&](BytesView piece) {
-    digest.update(piece);
-    return reader.add(piece);
-  });
+  EntryListReader list;
+  const auto begin = [&](const ObjectInfo& object) -> Status {
+    list = {};
+    if (object.size_bytes <= kEntryListLimitBytes) return {};
+    return Error{Code::kResourceExhausted, "the list is too large to be read"};
+  };
+  const Status read = read_content(root, version.entries, std::nullopt, call,
+                                   {.begin = begin, .add = [&](BytesView piece) { return list.add(piece); }});
   if (!read) return read.error().in(doing());
-  if (hex(digest.finish()) != version.entries)
-    return Error{Code::kDataLoss, concat(doing(), ": ", location.describe(), " was altered")};
-  auto entries = reader.finish();
+  auto entries = list.finish();
   if (!entries) return std::move(entries).error().in(doing());
   if (entries->size() == version.count) return entries;
   return Error{Code::kDataLoss, concat(doing(), ": ", entries->size(), " instead of ", version.count)};

@@ -1,6 +1,7 @@
 #include "headrace/artifact/artifact_draft.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
@@ -37,6 +38,35 @@ Result<std::string> url_of(const Location& object) {
                       "another name")};
 }
 
+// The member that redaction would change, as ".tokenizer.pad_token"; empty: none.
+std::string secret_member(const Json& value, const Json& redacted) {
+  if (value == redacted) return "";
+  if (value.is_object()) {
+    for (const auto& [name, inner] : value.members()) {
+      if (inner == redacted.at(name)) continue;
+      return concat(".", redact_secrets(printable_line(name, 64)), secret_member(inner, redacted.at(name)));
+    }
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.values().size(); ++i) {
+      if (value.at(i) == redacted.at(i)) continue;
+      return concat("[", i, "]", secret_member(value.at(i), redacted.at(i)));
+    }
+  }
+  return "";
+}
+
+// They come back as they were given, or are refused: a user reads them, perhaps by a program.
+Status check_holds_no_secret(const Json& metadata) {
+  Json redacted = metadata;
+  redact_texts(redacted);
+  const std::string member = secret_member(metadata, redacted);
+  if (member.empty()) return {};
+  return Error{Code::kInvalidArgument,
+               concat("metadata", member,
+                      " seems to hold a secret by its name or its text, and would be kept "
+                      "with the artifact: leave it out, or give it another name")};
+}
+
 bool holds(std::string_view folder, std::string_view url) {
   return url == folder || (url.starts_with(folder) && url[folder.size()] == '/');
 }
@@ -65,6 +95,7 @@ Result<ArtifactDraft> ArtifactDraft::make(std::string_view name, std::string_vie
   auto metadata = parse_json(metadata_json);
   if (!metadata || !metadata->is_object())
     return Error{Code::kInvalidArgument, concat("the metadata of ", name, " are no JSON object")};
+  HEADRACE_CHECK(check_holds_no_secret(*metadata));
   ArtifactDraft draft;
   draft.head_.name = name;
   draft.head_.type = type;
@@ -73,28 +104,33 @@ Result<ArtifactDraft> ArtifactDraft::make(std::string_view name, std::string_vie
   return draft;
 }
 
-Status ArtifactDraft::add(std::string path, Addition addition) {
-  HEADRACE_CHECK(check_key(path));
-  const auto taken = [&](std::string_view other) {
-    return Error{Code::kInvalidArgument,
-                 concat("the artifact ", head_.name, " has ", other,
-                        " already, beside which there can be no ", path, ": give one of them another path")};
-  };
-  for (std::string above = parent_key(path); !above.empty(); above = parent_key(above)) {
-    if (additions_.contains(above)) return taken(above);
+std::string ArtifactDraft::beside(const Additions& additions, const std::string& path) {
+  for (std::string above = path; !above.empty(); above = parent_key(above)) {
+    if (additions.contains(above)) return above;
   }
-  const auto below = additions_.lower_bound(path + "/");
-  if (below != additions_.end() && below->first.starts_with(path + "/")) return taken(below->first);
-  if (additions_.size() >= kMostArtifactEntries)
+  const auto below = additions.lower_bound(path + "/");
+  return below != additions.end() && below->first.starts_with(path + "/") ? below->first : "";
+}
+
+Status ArtifactDraft::add(std::string path, Addition addition, Additions& added) const {
+  HEADRACE_CHECK(check_key(path));
+  for (const Additions* additions : {&additions_, &std::as_const(added)}) {
+    const std::string taken = beside(*additions, path);
+    if (taken.empty()) continue;
+    return Error{Code::kInvalidArgument,
+                 concat("the artifact ", head_.name, " has ", taken,
+                        " already, beside which there can be no ", path, ": give one of them another path")};
+  }
+  if (additions_.size() + added.size() >= kMostArtifactEntries)
     return Error{Code::kResourceExhausted,
                  concat("an artifact has at most ", kMostArtifactEntries, " entries: make several")};
   addition.entry.path = path;
-  const auto [at, is_new] = additions_.try_emplace(std::move(path), std::move(addition));
-  return is_new ? Status{} : Status(taken(at->first));
+  added.emplace(std::move(path), std::move(addition));
+  return {};
 }
 
 Status ArtifactDraft::add_published(const Location& folder, std::uint64_t manifest, std::string_view path,
-                                    const CallOptions& call) {
+                                    const CallOptions& call, Additions& additions) const {
   HEADRACE_TRY(const auto published, read_published(folder, {.number = manifest, .call = call}));
   if (!published) return Error{Code::kAborted, concat(folder.describe(), " was overwritten meanwhile")};
   std::map<std::string, ArtifactEntry, std::less<>> missing;
@@ -117,7 +153,7 @@ Status ArtifactDraft::add_published(const Location& folder, std::uint64_t manife
     added = url ? Status{} : Status(url.error());
     if (added) {
       entry.url = *std::move(url);
-      added = add(join_key(path, found->first), {.entry = std::move(entry)});
+      added = add(join_key(path, found->first), {.entry = std::move(entry)}, additions);
     }
     missing.erase(found);
     return added.has_value();
@@ -131,9 +167,8 @@ Status ArtifactDraft::add_published(const Location& folder, std::uint64_t manife
 }
 
 Status ArtifactDraft::add_objects(const Location& folder, std::string_view path, bool by_content,
-                                  const CallOptions& call) {
+                                  const CallOptions& call, Additions& additions) const {
   const std::string prefix = folder_prefix(folder.key);
-  const std::size_t before = additions_.size();
   Status added;
   HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
     const std::string name = object.key.substr(prefix.size());
@@ -151,11 +186,11 @@ Status ArtifactDraft::add_objects(const Location& folder, std::string_view path,
       addition.entry.url = *std::move(url);
       addition.entry.version = object.version.token;
     }
-    added = add(join_key(path, name), std::move(addition));
+    added = add(join_key(path, name), std::move(addition), additions);
     return added.has_value();
   }));
   HEADRACE_CHECK(added);
-  if (additions_.size() > before) return {};
+  if (!additions.empty()) return {};
   return Error{Code::kNotFound, concat("there are no objects in ", folder.describe())};
 }
 
@@ -165,10 +200,11 @@ Status ArtifactDraft::add_reference(const Location& location, std::string_view p
   if (source.kind == "pattern")
     return Error{Code::kInvalidArgument,
                  concat(location.describe(), " is a pattern: add its folder, or object by object")};
+  Additions added;
   if (source.manifest > 0) {
-    HEADRACE_CHECK(add_published(location, source.manifest, path, call));
+    HEADRACE_CHECK(add_published(location, source.manifest, path, call, added));
   } else if (source.kind == "folder") {
-    HEADRACE_CHECK(add_objects(location, path, false, call));
+    HEADRACE_CHECK(add_objects(location, path, false, call, added));
   } else {
     HEADRACE_TRY(ObjectInfo object, location.store->stat(location.key, call));
     HEADRACE_TRY(std::string url, url_of(location));
@@ -176,8 +212,10 @@ Status ArtifactDraft::add_reference(const Location& location, std::string_view p
                        {.entry = {.url = std::move(url),
                                   .version = object.version.token,
                                   .size_bytes = object.size_bytes,
-                                  .crc32c = object.crc32c}}));
+                                  .crc32c = object.crc32c}},
+                       added));
   }
+  additions_.merge(added);
   source.name = "source";
   sources_.push_back(std::move(source));
   return {};
@@ -187,12 +225,19 @@ Status ArtifactDraft::add_file(const Location& object, std::string_view path, co
   HEADRACE_CHECK(check_key(object.key));
   HEADRACE_TRY(ObjectInfo info, object.store->stat(object.key, call));
   const std::uint64_t size_bytes = info.size_bytes;
-  return add(path.empty() ? std::string(last_segment(object.key)) : std::string(path),
-             {.entry = {.size_bytes = size_bytes}, .kept = object, .object = std::move(info)});
+  Additions added;
+  HEADRACE_CHECK(add(path.empty() ? std::string(last_segment(object.key)) : std::string(path),
+                     {.entry = {.size_bytes = size_bytes}, .kept = object, .object = std::move(info)},
+                     added));
+  additions_.merge(added);
+  return {};
 }
 
 Status ArtifactDraft::add_folder(const Location& folder, std::string_view path, const CallOptions& call) {
-  return add_objects(folder, path, true, call);
+  Additions added;
+  HEADRACE_CHECK(add_objects(folder, path, true, call, added));
+  additions_.merge(added);
+  return {};
 }
 
 std::vector<Artifact> ArtifactDraft::sources() const {

@@ -16,11 +16,12 @@
 
 namespace headrace {
 
-/// Not thread-safe.
+/// Each `add_…` adds all of its objects, or fails and adds none. Not thread-safe.
 class ArtifactDraft {
  public:
-  /// `metadata_json`: a JSON object.
-  /// \error kInvalidArgument  the name breaks the rule for run ids, there is no type, or no JSON object
+  /// `metadata_json`: a JSON object, which comes back as it is.
+  /// \error kInvalidArgument  the name breaks the rule for run ids, there is no type, or no JSON object; a
+  ///                          member of the metadata seems to hold a secret: says which
   static Result<ArtifactDraft> make(std::string_view name, std::string_view type,
                                     std::string_view description = "", std::string_view metadata_json = "{}");
 
@@ -60,13 +61,19 @@ class ArtifactDraft {
     ObjectInfo object{};
   };
 
-  Status add(std::string path, Addition addition);
+  using Additions = std::map<std::string, Addition, std::less<>>;  // by path
+
+  // The path because of which there can be no `path`; empty: none.
+  static std::string beside(const Additions& additions, const std::string& path);
+  // These add to `additions`, which the draft takes over if all went well.
+  Status add(std::string path, Addition addition, Additions& additions) const;
   Status add_published(const Location& folder, std::uint64_t manifest, std::string_view path,
-                       const CallOptions& call);
-  Status add_objects(const Location& folder, std::string_view path, bool by_content, const CallOptions& call);
+                       const CallOptions& call, Additions& additions) const;
+  Status add_objects(const Location& folder, std::string_view path, bool by_content, const CallOptions& call,
+                     Additions& additions) const;
 
   ArtifactVersion head_;
-  std::map<std::string, Addition, std::less<>> additions_;  // by path
+  Additions additions_;
   std::vector<Artifact> sources_;
 };
 

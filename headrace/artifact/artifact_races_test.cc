@@ -231,6 +231,36 @@ TEST(ArtifactRaces, AVersionWithoutContentIsToldAndMendedByLoggingItAgain) {
   }
 }
 
+// "a" is read before "cats", whose list it keeps as a file.
+TEST(ArtifactRaces, GcReadsAListThatAnotherArtifactKeepsAsAFile) {
+  World world;
+  ASSERT_TRUE(world.log(world.root, "files/a"));
+  const std::string list = find_artifact(world.root, "cats")->entries;
+  ASSERT_TRUE(world.log(world.root, content_copy(world.root, list, 1).key, "a"));
+  EXPECT_EQ(world.gc(world.root)->removed, 0U);
+  EXPECT_THAT(world.problems(), IsEmpty());
+}
+
+TEST(ArtifactRaces, AReaderGoesOnWithAnotherCopyWhereItsOwnIsRemoved) {
+  for (int at = 0;; ++at) {
+    World world;
+    ASSERT_TRUE(world.log(world.root, "files/a"));
+    const std::vector<ObjectInfo> firsts = *list_all(*world.root.store, "_headrace/artifacts/content/");
+    const auto stalled = std::make_shared<StalledStore>(world.root.store, at, [&] {
+      for (const ObjectInfo& first : firsts) {
+        const ContentCopy copy = *parse_content_key(world.root, first.key);
+        world.put(content_copy(world.root, copy.sha256, 2).key,
+                  to_string(read_object(*world.root.store, first.key, 1000)->data));
+        EXPECT_TRUE(remove_object(*world.root.store, first.key));
+      }
+    });
+    ArtifactVerifier verifier(world.stores, world.through(stalled), {});
+    EXPECT_TRUE(verifier.verify("cats", 1));
+    EXPECT_THAT(verifier.bad(), IsEmpty()) << at;
+    if (stalled->calls() <= at) break;
+  }
+}
+
 TEST(ArtifactRaces, GcRemovesNothingWhileAVersionCannotBeRead) {
   World world;
   ASSERT_TRUE(world.log(world.root, "files/a"));
@@ -239,6 +269,16 @@ TEST(ArtifactRaces, GcRemovesNothingWhileAVersionCannotBeRead) {
   const std::size_t before = list_all(*world.root.store, "")->size();
   EXPECT_EQ(world.gc(world.root).error().code, Code::kDataLoss);
   EXPECT_EQ(list_all(*world.root.store, "")->size(), before);
+}
+
+TEST(ArtifactRaces, GcReadsNoVersionIfNoContentIsOld) {
+  World world;
+  ASSERT_TRUE(world.log(world.root, "files/a"));
+  world.put("_headrace/artifacts/named/cats/_headrace/version-00000001", "damaged");
+  const auto collected = collect_content(
+      world.root, false, [](const ObjectInfo&) { return false; }, [](const ObjectInfo&) {}, {});
+  ASSERT_TRUE(collected) << collected.error().message;
+  EXPECT_EQ(collected->removed, 0U);
 }
 
 }  // namespace

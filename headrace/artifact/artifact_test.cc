@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "headrace/artifact/content.h"
 #include "headrace/artifact/fetch.h"
 #include "headrace/artifact/verify_artifact.h"
 #include "headrace/base/crc32c.h"
@@ -157,6 +158,19 @@ TEST_F(ArtifactTest, ReferencesThatChangedOrAreGoneAreTold) {
   EXPECT_TRUE(fetch_entries(stores, root, std::span(entries).subspan(10, 1), root.at("copy"), {}));
 }
 
+TEST_F(ArtifactTest, AnObjectWithSeveralPathsIsComparedForEachOfThem) {
+  ArtifactDraft cats = draft();
+  for (const char* key : {"raw/1", "raw/2", "raw/3"}) {
+    put(key, "four");
+    for (const char* folder : {"x", "y", "z"})
+      ASSERT_TRUE(cats.add_reference(root.at(key), concat(folder, "/", key)));
+  }
+  log(cats);
+  EXPECT_THAT(problems("cats", 1), IsEmpty());
+  ASSERT_TRUE(remove_object(*root.store, "raw/2"));
+  EXPECT_THAT(problems("cats", 1), ElementsAre("x/raw/2: is gone", "y/raw/2: is gone", "z/raw/2: is gone"));
+}
+
 // Every bit of every object that is kept.
 TEST_F(ArtifactTest, VerifyFindsEveryFlippedBit) {
   put("files/a", "some text");
@@ -179,6 +193,46 @@ TEST_F(ArtifactTest, VerifyFindsEveryFlippedBit) {
       EXPECT_THAT(problems("cats", 1), SizeIs(1)) << object.key << " " << bit;
     }
     put(object.key, good);
+  }
+}
+
+TEST_F(ArtifactTest, AContentThatIsCutOffIsKeptAgain) {
+  put("files/a", "some text");
+  ArtifactDraft cats = draft();
+  ASSERT_TRUE(cats.add_folder(root.at("files")));
+  log(cats);
+  const auto firsts = *list_all(*root.store, "_headrace/artifacts/content/");
+  for (const ObjectInfo& object : firsts) {
+    put(object.key, get(object.key).substr(1));
+    EXPECT_THAT(problems("cats", 1), SizeIs(1));
+    EXPECT_EQ(log(cats).number, 1U);
+    EXPECT_THAT(problems("cats", 1), IsEmpty());
+  }
+  const auto entries = *read_entries(root, *find_artifact(root, "cats"));
+  EXPECT_EQ(find_content(root, entries[0].sha256, 9, {})->key, content_copy(root, entries[0].sha256, 2).key);
+  ASSERT_TRUE(fetch_entries(stores, root, entries, root.at("copy"), {}));
+  EXPECT_EQ(get("copy/a"), "some text");
+}
+
+TEST_F(ArtifactTest, WhereACopyWasAlteredTheNextOneIsRead) {
+  put("files/a", "some text");
+  ArtifactDraft cats = draft();
+  ASSERT_TRUE(cats.add_folder(root.at("files")));
+  const ArtifactVersion version = log(cats);
+  const auto entries = *read_entries(root, version);
+  for (const std::string& sha256 : {entries[0].sha256, version.entries}) {
+    const std::string first = content_copy(root, sha256, 1).key;
+    const std::string good = get(first);
+    put(first, std::string(good.size(), 'x'));
+    ArtifactVerifier verifier(stores, root, {});
+    ASSERT_TRUE(verifier.verify("cats", 1));
+    ASSERT_THAT(verifier.bad(), SizeIs(1));
+    EXPECT_THAT(verifier.bad()[0].problem,
+                testing::AllOf(HasSubstr(concat(sha256, ".1 was altered")), HasSubstr("remove it")));
+    put(content_copy(root, sha256, 2).key, good);
+    EXPECT_THAT(problems("cats", 1), IsEmpty());
+    ASSERT_TRUE(fetch_entries(stores, root, *read_entries(root, version), root.at(sha256), {}));
+    EXPECT_EQ(get(concat(sha256, "/a")), "some text");
   }
 }
 
@@ -211,6 +265,45 @@ TEST_F(ArtifactTest, PathsThatCannotLieInOneFolderAreRefused) {
   EXPECT_THAT(cats.add_reference(root.at("token=hunter2")).error().message,
               testing::AllOf(HasSubstr("secret"), testing::Not(HasSubstr("hunter2"))));
   EXPECT_EQ(log_artifact(root, draft(), "r", kNow).error().code, Code::kFailedPrecondition) << "empty";
+}
+
+TEST_F(ArtifactTest, AnAddThatFailsHalfWayAddsNothing) {
+  put("files/a", "1");
+  put("files/b", "2");
+  put("refs/a", "3");
+  put("refs/token=hunter2", "4");
+  ArtifactDraft cats = draft();
+  ASSERT_TRUE(cats.add_file(root.at("files/b"), "in/b"));
+  EXPECT_EQ(cats.add_folder(root.at("files"), "in").error().code, Code::kInvalidArgument);
+  EXPECT_EQ(cats.add_reference(root.at("refs"), "refs").error().code, Code::kInvalidArgument);
+  Manifest manifest{.kind = "dataset", .created_by = "r", .plan = "p"};
+  manifest.parts = {{.key = "a", .size_bytes = 1, .crc32c = crc32c(as_bytes("1")), .role = "shard"},
+                    {.key = "lost", .size_bytes = 1, .crc32c = crc32c(as_bytes("1")), .role = "shard"}};
+  ASSERT_TRUE(create_numbered(*root.store, root.at("files/_headrace/manifest-").key, 1,
+                              as_bytes(serialize_manifest(manifest))));
+  EXPECT_EQ(cats.add_reference(root.at("files"), "published").error().code, Code::kDataLoss);
+  EXPECT_EQ(cats.size(), 1U);
+  EXPECT_THAT(cats.sources(), IsEmpty());
+  EXPECT_TRUE(cats.add_file(root.at("files/a"), "in/a")) << "no path is taken by what failed";
+}
+
+TEST_F(ArtifactTest, MetadataComeBackAsTheyWereGivenOrAreRefused) {
+  const auto refusal = [](std::string_view metadata) {
+    const auto made = ArtifactDraft::make("cats", "dataset", "", metadata);
+    if (made) return std::string("none");
+    EXPECT_EQ(made.error().code, Code::kInvalidArgument) << metadata;
+    return made.error().message;
+  };
+  EXPECT_THAT(refusal(R"({"pad_token":"[PAD]"})"), HasSubstr("metadata.pad_token seems"));
+  EXPECT_THAT(refusal(R"({"a":1,"b":{"list":["x","api_key=hunter2"]}})"),
+              testing::AllOf(HasSubstr("metadata.b.list[1] seems"), testing::Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(refusal(R"({"password":{"of":["x"]}})"), HasSubstr("metadata.password.of[0] seems"));
+  const char* kept = R"({"pad_token_id":0,"tokens":17,"url":"https://host/cats"})";
+  auto artifact = *ArtifactDraft::make("cats", "dataset", "", kept);
+  put("a", "1");
+  ASSERT_TRUE(artifact.add_file(root.at("a")));
+  log(artifact);
+  EXPECT_EQ(find_artifact(root, "cats")->metadata.dump(), kept);
 }
 
 TEST_F(ArtifactTest, AFileThatChangesBeforeItIsLoggedIsNoVersion) {

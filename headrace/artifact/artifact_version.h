@@ -30,7 +30,8 @@ struct ArtifactVersion {
 
 inline constexpr std::uint64_t kArtifactVersionLimitBytes = 1 << 20;
 
-/// The object's bytes: canonical JSON with its checksum. Secrets are taken out of every text.
+/// The object's bytes: canonical JSON with its checksum. Secrets are taken out of every text; a draft
+/// refuses those in metadata.
 std::string serialize_artifact_version(const ArtifactVersion& version);
 
 /// \error kDataLoss       not as the format says, or a wrong checksum

@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Digests that versions name. Reads each version once.
+// Digests that versions name. Reads each version and each list of entries once.
 class NamedContents {
  public:
   NamedContents(const Location& root, const CallOptions& call) : root_(root), call_(call) {}
@@ -33,7 +33,8 @@ class NamedContents {
  private:
   Status read(const std::string& name, std::uint64_t number) {
     HEADRACE_TRY(const ArtifactVersion version, read_artifact_version(root_, name, number, call_));
-    if (!digests_.insert(version.entries).second) return {};
+    digests_.insert(version.entries);
+    if (!read_lists_.insert(version.entries).second) return {};
     HEADRACE_TRY(const std::vector<ArtifactEntry> entries, read_entries(root_, version, call_));
     for (const ArtifactEntry& entry : entries) {
       if (!entry.is_reference()) digests_.insert(entry.sha256);
@@ -44,6 +45,7 @@ class NamedContents {
   const Location& root_;
   const CallOptions& call_;
   std::set<std::pair<std::string, std::uint64_t>> read_;
+  std::set<std::string> read_lists_;  // a list may be in digests_ unread: as the file of another artifact
   std::set<std::string> digests_;
 };
 
@@ -66,9 +68,15 @@ Result<CollectedContent> collect_content(const Location& root, bool is_dry_run,
                                          const std::function<void(const ObjectInfo&)>& visit,
                                          const CallOptions& call) {
   std::vector<Candidate> copies;
+  std::vector<std::string> young;  // digests
   HEADRACE_CHECK(root.store->list(root.at(kContentPrefix).key, {.call = call}, [&](const ObjectInfo& object) {
     auto copy = parse_content_key(root, object.key);
-    if (copy && !copy->is_given_up) copies.push_back({*std::move(copy), object});
+    if (!copy || copy->is_given_up) return true;
+    if (is_old(object)) {
+      copies.push_back({*std::move(copy), object});
+    } else {
+      young.push_back(std::move(copy->sha256));
+    }
     return true;
   }));
   CollectedContent collected;
@@ -77,7 +85,7 @@ Result<CollectedContent> collect_content(const Location& root, bool is_dry_run,
   HEADRACE_CHECK(named.refresh());
   std::erase_if(copies, [&](const Candidate& each) { return named.has(each.copy.sha256); });
   collected.too_young = static_cast<std::uint64_t>(
-      std::erase_if(copies, [&](const Candidate& each) { return !is_old(each.object); }));
+      std::ranges::count_if(young, [&](const std::string& digest) { return !named.has(digest); }));
   if (!is_dry_run) {
     HEADRACE_CHECK(parallel_for(kObjectsAtOnce, copies.size(),
                                 [&](std::size_t i) { return give_up(root, copies[i].copy, call); }));

@@ -11,7 +11,7 @@ namespace headrace {
 struct CollectedContent {
   std::uint64_t removed = 0;
   std::uint64_t removed_bytes = 0;
-  std::uint64_t too_young = 0;  // that no version names, either
+  std::uint64_t too_young = 0;  // that no version names, either; not counted if no content is old
 };
 
 /// Removes copies below a tracking root that no version names, and of which `is_old` is true; `visit` is told

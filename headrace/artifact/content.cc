@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "headrace/artifact/artifact_entry.h"
@@ -15,32 +16,45 @@ namespace {
 
 constexpr std::string_view kGivenUp = ".given-up";
 constexpr std::size_t kMostAskedOneByOne = 256;
+constexpr int kMostListings = 2;  // of the copies of one content, to read it
 
 // The copies of one content.
 struct Copies {
-  std::vector<std::uint64_t> there{};
-  std::vector<std::uint64_t> given_up{};
+  std::map<std::uint64_t, std::uint64_t> there{};  // sizes by number
+  std::set<std::uint64_t> given_up{};
 
-  void add(const ContentCopy& copy) { (copy.is_given_up ? given_up : there).push_back(copy.number); }
-  bool is_kept() const {
+  void add(const ContentCopy& copy, std::uint64_t size_bytes) {
+    if (copy.is_given_up) {
+      given_up.insert(copy.number);
+    } else {
+      there[copy.number] = size_bytes;
+    }
+  }
+  bool is_kept(std::uint64_t size_bytes) const {
     return std::ranges::any_of(
-        there, [&](std::uint64_t copy) { return std::ranges::find(given_up, copy) == given_up.end(); });
+        there, [&](const auto& copy) { return copy.second == size_bytes && !given_up.contains(copy.first); });
   }
   std::uint64_t next() const {
-    std::uint64_t last = 0;
-    for (const auto* numbers : {&there, &given_up})
-      for (const std::uint64_t number : *numbers) last = std::max(last, number);
-    return last + 1;
+    const std::uint64_t last_there = there.empty() ? 0 : there.rbegin()->first;
+    return std::max(last_there, given_up.empty() ? 0 : *given_up.rbegin()) + 1;
   }
 };
 
 Status list_copies(const Location& root, std::string_view sha256, const CallOptions& call,
-                   const std::function<void(ContentCopy)>& visit) {
+                   const std::function<void(const ContentCopy&, std::uint64_t size_bytes)>& visit) {
   const std::string prefix = root.at(kContentPrefix).key + std::string(sha256);
   return root.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
-    if (auto copy = parse_content_key(root, object.key)) visit(*std::move(copy));
+    if (const auto copy = parse_content_key(root, object.key)) visit(*copy, object.size_bytes);
     return true;
   });
+}
+
+Result<Copies> copies_of(const Location& root, std::string_view sha256, const CallOptions& call) {
+  Copies copies;
+  HEADRACE_CHECK(list_copies(root, sha256, call, [&](const ContentCopy& copy, std::uint64_t size_bytes) {
+    copies.add(copy, size_bytes);
+  }));
+  return copies;
 }
 
 Error has_changed(std::string_view sha256) {
@@ -71,6 +85,57 @@ Status write_copy(const Location& copy, const Content& content, const CallOption
   const auto written = upload ? upload->commit() : copy.store->write(copy.key, small, options);
   if (!written && written.error().code != Code::kAlreadyExists) return written.error();
   return {};
+}
+
+using UseCopy = std::function<Status(const Location&, const ObjectInfo&)>;
+
+Status use_copy(const Location& copy, std::optional<std::uint64_t> size_bytes, const CallOptions& call,
+                const UseCopy& use) {
+  HEADRACE_TRY(const ObjectInfo object, copy.store->stat(copy.key, call));
+  if (!size_bytes || object.size_bytes == *size_bytes) return use(copy, object);
+  return Error{Code::kDataLoss,
+               concat(copy.describe(), " was altered: it has ", object.size_bytes, " bytes instead of ",
+                      *size_bytes, "; log the artifact again with the same files")};
+}
+
+// Uses the first copy that serves. A copy may be removed while it is in use: then another one is there, or
+// nobody needs the content.
+Status use_a_copy(const Location& root, std::string_view sha256, std::optional<std::uint64_t> size_bytes,
+                  const CallOptions& call, const UseCopy& use) {
+  std::map<std::uint64_t, Error> altered;  // by number of the copy
+  std::vector<std::uint64_t> numbers = {1};
+  for (int listings = 0;; ++listings) {
+    for (const std::uint64_t number : numbers) {
+      Status used = use_copy(content_copy(root, sha256, number), size_bytes, call, use);
+      if (used || (used.error().code != Code::kDataLoss && used.error().code != Code::kNotFound)) return used;
+      if (used.error().code == Code::kDataLoss) altered.emplace(number, std::move(used).error());
+    }
+    if (listings == kMostListings) break;
+    HEADRACE_TRY(const Copies copies, copies_of(root, sha256, call));
+    numbers.clear();
+    for (const auto& [number, size] : copies.there) {
+      if (!altered.contains(number)) numbers.push_back(number);
+    }
+    if (numbers.empty()) break;
+  }
+  if (!altered.empty()) return altered.begin()->second;
+  return Error{Code::kNotFound,
+               concat("the content ", sha256, " is missing below ", root.at(kContentPrefix).describe(),
+                      ": log the artifact again with the same files")};
+}
+
+Status read_copy(const Location& copy, const ObjectInfo& object, std::string_view sha256,
+                 const CallOptions& call, const ContentReader& reader) {
+  Sha256 digest;
+  HEADRACE_CHECK(reader.begin(object));
+  HEADRACE_CHECK(read_in_pieces(*copy.store, object, call, [&](BytesView piece) {
+    digest.update(piece);
+    return reader.add(piece);
+  }));
+  const std::string found = hex(digest.finish());
+  if (found == sha256) return {};
+  return Error{Code::kDataLoss, concat(copy.describe(), " was altered: its SHA-256 is ", found,
+                                       "; remove it, then log the artifact again with the same files")};
 }
 
 }  // namespace
@@ -121,40 +186,39 @@ Status keep_contents(const Location& root, std::span<const Content> contents, co
   for (const Content& content : contents) wanted[content.sha256].second = &content;
   const bool lists_all = wanted.size() > kMostAskedOneByOne;
   if (lists_all) {
-    HEADRACE_CHECK(list_copies(root, "", call, [&](const ContentCopy& copy) {
-      if (const auto found = wanted.find(copy.sha256); found != wanted.end()) found->second.first.add(copy);
+    HEADRACE_CHECK(list_copies(root, "", call, [&](const ContentCopy& copy, std::uint64_t size_bytes) {
+      const auto found = wanted.find(copy.sha256);
+      if (found != wanted.end()) found->second.first.add(copy, size_bytes);
     }));
   }
   std::vector<std::pair<Copies, const Content*>> each;
   for (auto& [sha256, content] : wanted) each.push_back(std::move(content));
   return parallel_for(kObjectsAtOnce, each.size(), [&](std::size_t i) -> Status {
     auto& [copies, content] = each[i];
-    Copies& found = copies;
-    if (!lists_all)
-      HEADRACE_CHECK(
-          list_copies(root, content->sha256, call, [&](const ContentCopy& copy) { found.add(copy); }));
-    if (found.is_kept()) return {};
-    return write_copy(content_copy(root, content->sha256, found.next()), *content, call);
+    if (!lists_all) {
+      HEADRACE_TRY(copies, copies_of(root, content->sha256, call));
+    }
+    if (copies.is_kept(content->size_bytes)) return {};
+    return write_copy(content_copy(root, content->sha256, copies.next()), *content, call);
   });
 }
 
-Result<std::pair<Location, ObjectInfo>> find_content(const Location& root, std::string_view sha256,
-                                                     const CallOptions& call) {
-  const Location first = content_copy(root, sha256, 1);
-  auto object = first.store->stat(first.key, call);
-  if (object) return std::pair(first, *std::move(object));
-  if (object.error().code != Code::kNotFound) return std::move(object).error();
-  Copies copies;
-  HEADRACE_CHECK(list_copies(root, sha256, call, [&](const ContentCopy& copy) { copies.add(copy); }));
-  for (const std::uint64_t number : copies.there) {
-    const Location copy = content_copy(root, sha256, number);
-    object = copy.store->stat(copy.key, call);
-    if (object) return std::pair(copy, *std::move(object));
-    if (object.error().code != Code::kNotFound) return std::move(object).error();
-  }
-  return Error{Code::kNotFound,
-               concat("the content ", sha256, " is missing below ", root.at(kContentPrefix).describe(),
-                      ": log the artifact again with the same files")};
+Status read_content(const Location& root, std::string_view sha256, std::optional<std::uint64_t> size_bytes,
+                    const CallOptions& call, const ContentReader& reader) {
+  return use_a_copy(root, sha256, size_bytes, call, [&](const Location& copy, const ObjectInfo& object) {
+    return read_copy(copy, object, sha256, call, reader);
+  });
+}
+
+Result<Location> find_content(const Location& root, std::string_view sha256, std::uint64_t size_bytes,
+                              const CallOptions& call) {
+  Location found;
+  HEADRACE_CHECK(
+      use_a_copy(root, sha256, size_bytes, call, [&](const Location& copy, const ObjectInfo&) -> Status {
+        found = copy;
+        return {};
+      }));
+  return found;
 }
 
 }  // namespace headrace

@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "headrace/store/location.h"
 
@@ -44,14 +43,28 @@ std::optional<ContentCopy> parse_content_key(const Location& root, std::string_v
 Location content_copy(const Location& root, std::string_view sha256, std::uint64_t number);
 Location given_up_mark(const Location& root, std::string_view sha256, std::uint64_t number);
 
-/// Keeps those contents of which there is no copy that can be relied upon, eight at a time. Cost: a listing
-/// of the copies of each; of more than 256, one listing of all.
+/// Keeps those contents of which there is no copy that can be relied upon: one that is not given up, and has
+/// the right size. Eight at a time. Cost: a listing of the copies of each; of more than 256, one listing of
+/// all.
 /// \error kFailedPrecondition  the bytes have changed since their digest was taken
 Status keep_contents(const Location& root, std::span<const Content> contents, const CallOptions& call);
 
-/// A copy that is there. Cost: a request, more if the first copy was removed.
-/// \error kNotFound  there is none
-Result<std::pair<Location, ObjectInfo>> find_content(const Location& root, std::string_view sha256,
-                                                     const CallOptions& call);
+/// Takes the bytes of a content. `begin` is called before those of each copy that is tried: what `add` was
+/// given before that does not count. An error of either with kDataLoss or kNotFound means the copy.
+struct ContentReader {
+  std::function<Status(const ObjectInfo&)> begin;
+  std::function<Status(BytesView)> add;
+};
+
+/// Reads a copy whose bytes have this SHA-256: the first one, and if that is altered or goes away, each other
+/// one. `size_bytes`: of the content, if it is known; copies of another size are not read. Cost: a request
+/// besides those of reading, more if the first copy does not serve.
+/// \error kNotFound  there is no copy; kDataLoss  all are altered: says of one what to do
+Status read_content(const Location& root, std::string_view sha256, std::optional<std::uint64_t> size_bytes,
+                    const CallOptions& call, const ContentReader& reader);
+
+/// A copy that is there and has the right size; not read. Cost and errors: as read_content
+Result<Location> find_content(const Location& root, std::string_view sha256, std::uint64_t size_bytes,
+                              const CallOptions& call);
 
 }  // namespace headrace

@@ -1,5 +1,7 @@
 #include "headrace/artifact/fetch.h"
 
+#include <optional>
+
 #include "headrace/artifact/content.h"
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
@@ -9,10 +11,31 @@
 namespace headrace {
 namespace {
 
-Status fetch_entry(StoreRegistry& registry, const Location& root, const ArtifactEntry& entry,
-                   const Location& to, const CallOptions& call,
-                   const std::function<void(std::uint64_t)>& advance) {
-  HEADRACE_TRY(const PlacedEntry from, place_entry(registry, root, entry, call));
+using FetchAdvance = std::function<void(std::uint64_t)>;
+
+// Where the object of a reference is now.
+struct PlacedReference {
+  Location location;
+  ObjectInfo object;
+};
+
+Result<PlacedReference> place_reference(StoreRegistry& registry, const ArtifactEntry& entry,
+                                        const CallOptions& call) {
+  HEADRACE_TRY(Location location, registry.open(entry.url));
+  HEADRACE_TRY(ObjectInfo object, location.store->stat(location.key, call));
+  const bool is_same = object.size_bytes == entry.size_bytes &&
+                       (entry.version.empty() || object.version.token == entry.version || entry.crc32c ||
+                        !entry.sha256.empty());
+  if (is_same) return PlacedReference{std::move(location), std::move(object)};
+  return Error{Code::kFailedPrecondition,
+               concat(location.describe(), " has changed since the artifact was logged: it had ",
+                      entry.size_bytes, " bytes and the version ", entry.version, "; it has ",
+                      object.size_bytes, " bytes and the version ", object.version.token)};
+}
+
+Status fetch_reference(StoreRegistry& registry, const ArtifactEntry& entry, const Location& to,
+                       const CallOptions& call, const FetchAdvance& advance) {
+  HEADRACE_TRY(const PlacedReference from, place_reference(registry, entry, call));
   HEADRACE_TRY(OnceUpload upload, OnceUpload::start(to, {.call = call}));
   Sha256 digest;
   HEADRACE_CHECK(read_in_pieces(*from.location.store, from.object, call, [&](BytesView piece) -> Status {
@@ -28,31 +51,30 @@ Status fetch_entry(StoreRegistry& registry, const Location& root, const Artifact
   return upload.finish();
 }
 
-}  // namespace
-
-Result<PlacedEntry> place_entry(StoreRegistry& registry, const Location& root, const ArtifactEntry& entry,
-                                const CallOptions& call) {
-  if (!entry.is_reference()) {
-    HEADRACE_TRY(auto found, find_content(root, entry.sha256, call));
-    return PlacedEntry{std::move(found.first), std::move(found.second)};
-  }
-  HEADRACE_TRY(Location location, registry.open(entry.url));
-  HEADRACE_TRY(ObjectInfo object, location.store->stat(location.key, call));
-  const bool is_same = object.size_bytes == entry.size_bytes &&
-                       (entry.version.empty() || object.version.token == entry.version || entry.crc32c ||
-                        !entry.sha256.empty());
-  if (is_same) return PlacedEntry{std::move(location), std::move(object)};
-  return Error{Code::kFailedPrecondition,
-               concat(location.describe(), " has changed since the artifact was logged: it had ",
-                      entry.size_bytes, " bytes and the version ", entry.version, "; it has ",
-                      object.size_bytes, " bytes and the version ", object.version.token)};
+Status fetch_content(const Location& root, const ArtifactEntry& entry, const Location& to,
+                     const CallOptions& call, const FetchAdvance& advance) {
+  std::optional<OnceUpload> upload;
+  const auto begin = [&](const ObjectInfo&) -> Status {
+    HEADRACE_TRY(upload, OnceUpload::start(to, {.call = call}));
+    return {};
+  };
+  const auto add = [&](BytesView piece) {
+    if (advance) advance(piece.size());
+    return upload->append(piece);
+  };
+  HEADRACE_CHECK(read_content(root, entry.sha256, entry.size_bytes, call, {.begin = begin, .add = add}));
+  return upload->finish();
 }
+
+}  // namespace
 
 Status fetch_entries(StoreRegistry& registry, const Location& root, std::span<const ArtifactEntry> entries,
                      const Location& to, const CallOptions& call,
                      const std::function<void(std::uint64_t)>& advance) {
   return parallel_for(kObjectsAtOnce, entries.size(), [&](std::size_t i) {
-    return fetch_entry(registry, root, entries[i], to.at(entries[i].path), call, advance);
+    const Location place = to.at(entries[i].path);
+    if (entries[i].is_reference()) return fetch_reference(registry, entries[i], place, call, advance);
+    return fetch_content(root, entries[i], place, call, advance);
   });
 }
 

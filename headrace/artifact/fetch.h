@@ -10,23 +10,12 @@
 
 namespace headrace {
 
-/// Where an entry's object is now.
-struct PlacedEntry {
-  Location location;
-  ObjectInfo object;
-};
-
-/// Finds a reference in its store, or a content below `root`.
-/// \error kNotFound            it is gone
-/// \error kFailedPrecondition  it is a reference whose size has changed, or whose version has, and whose
-///                             checksum is not known: says what it was and is
-Result<PlacedEntry> place_entry(StoreRegistry& registry, const Location& root, const ArtifactEntry& entry,
-                                const CallOptions& call);
-
 /// Copies each entry to its path below `to`, eight at a time, and compares sizes and checksums. Objects that
 /// are there already with the same bytes stay; nothing is replaced. `advance` is called with bytes that were
-/// copied, from any thread.
-/// \error kFailedPrecondition  something else is there; and as for place_entry
+/// copied, from any thread; again if a copy of a content was altered, and the next one is read.
+/// \error kNotFound            an entry's object is gone
+/// \error kFailedPrecondition  something else is there; or the size of a reference has changed, or its
+///                             version, and its checksum is not known: says what it was and is
 /// \error kDataLoss            a content was altered, or a reference whose checksum is known
 Status fetch_entries(StoreRegistry& registry, const Location& root, std::span<const ArtifactEntry> entries,
                      const Location& to, const CallOptions& call,

@@ -14,17 +14,17 @@ namespace {
 
 constexpr std::size_t kMostUnneeded = 1000;  // objects of a listing between two that are wanted
 
-// A reference, and its key in its store.
+// An object that is referred to, and the entries that refer to it: several paths may have one object.
 struct WantedObject {
-  std::string key;
-  const ArtifactEntry* entry = nullptr;
   Location location{};
+  std::vector<const ArtifactEntry*> entries{};
 };
+using WantedObjects = std::map<std::string, WantedObject>;  // of one store, by key
 
 using Found = std::function<Status(const WantedObject&, const std::optional<ObjectInfo>&)>;
 
 Result<std::optional<ObjectInfo>> stat_if_there(const WantedObject& wanted, const CallOptions& call) {
-  auto object = wanted.location.store->stat(wanted.key, call);
+  auto object = wanted.location.store->stat(wanted.location.key, call);
   if (object) return std::optional(*std::move(object));
   if (object.error().code == Code::kNotFound) return std::optional<ObjectInfo>();
   return std::move(object).error();
@@ -37,32 +37,32 @@ std::string folder_between(std::string_view first, std::string_view last) {
   return slash == std::string_view::npos ? "" : std::string(first.substr(0, slash + 1));
 }
 
-// Tells of each whether it is there. `wanted`: of one store, sorted by key. Listings pass over few objects
-// that are not wanted: where there are many, the next one that is wanted is asked for by itself.
-Status find_all(const std::vector<WantedObject>& wanted, const CallOptions& call, const Found& found) {
-  std::size_t next = 0;
-  while (next < wanted.size()) {
-    HEADRACE_TRY(const auto object, stat_if_there(wanted[next], call));
-    HEADRACE_CHECK(found(wanted[next], object));
-    const std::string after = wanted[next].key;
-    if (++next == wanted.size()) break;
-    const std::string prefix = folder_between(wanted[next].key, wanted.back().key);
+// Tells of each whether it is there. Listings pass over few objects that are not wanted: where there are
+// many, the next one that is wanted is asked for by itself.
+Status find_all(const WantedObjects& wanted, const CallOptions& call, const Found& found) {
+  auto next = wanted.begin();
+  while (next != wanted.end()) {
+    HEADRACE_TRY(const auto object, stat_if_there(next->second, call));
+    HEADRACE_CHECK(found(next->second, object));
+    const std::string& after = next->first;
+    if (++next == wanted.end()) break;
+    const std::string prefix = folder_between(next->first, wanted.rbegin()->first);
     Status told;
     std::size_t unneeded = 0;
     const auto visit = [&](const ObjectInfo& listed) {
-      while (told && next < wanted.size() && wanted[next].key < listed.key)
-        told = found(wanted[next++], std::nullopt);
-      if (!told || next == wanted.size()) return false;
-      if (wanted[next].key != listed.key) return ++unneeded < kMostUnneeded;
+      while (told && next != wanted.end() && next->first < listed.key)
+        told = found((next++)->second, std::nullopt);
+      if (!told || next == wanted.end()) return false;
+      if (next->first != listed.key) return ++unneeded < kMostUnneeded;
       unneeded = 0;
-      told = found(wanted[next++], listed);
-      return told && next < wanted.size();
+      told = found((next++)->second, listed);
+      return told && next != wanted.end();
     };
-    HEADRACE_CHECK(wanted[next].location.store->list(
+    HEADRACE_CHECK(next->second.location.store->list(
         prefix, {.after = after.starts_with(prefix) ? after : "", .call = call}, visit));
     HEADRACE_CHECK(told);
     if (unneeded == kMostUnneeded) continue;
-    while (next < wanted.size()) HEADRACE_CHECK(found(wanted[next++], std::nullopt));
+    while (next != wanted.end()) HEADRACE_CHECK(found((next++)->second, std::nullopt));
   }
   return {};
 }
@@ -83,15 +83,16 @@ std::string change_of(const ArtifactEntry& entry, const ObjectInfo& object) {
 // Says what is wrong with a content; empty: nothing.
 Result<std::string> fault_of(const Location& root, const ArtifactEntry& entry, const CallOptions& call,
                              const ArtifactVerifier::Advance& advance) {
-  const auto found = find_content(root, entry.sha256, call);
-  if (!found && found.error().code == Code::kNotFound) return found.error().message;
-  if (!found) return found.error();
-  const auto& [location, object] = *found;
-  const auto digest = digest_of(location, object, call);
-  if (!digest && digest.error().code == Code::kDataLoss) return digest.error().message;
-  if (!digest) return digest.error();
-  if (advance) advance(object.size_bytes);
-  return *digest == entry.sha256 ? "" : concat(location.describe(), " was altered: its SHA-256 is ", *digest);
+  const auto begin = [](const ObjectInfo&) -> Status { return {}; };
+  const auto add = [&](BytesView piece) -> Status {
+    if (advance) advance(piece.size());
+    return {};
+  };
+  const Status read = read_content(root, entry.sha256, entry.size_bytes, call, {.begin = begin, .add = add});
+  if (read) return std::string();
+  const Error& error = read.error();
+  if (error.code == Code::kNotFound || error.code == Code::kDataLoss) return error.message;
+  return error;
 }
 
 bool is_about_one(Code code) {
@@ -144,7 +145,7 @@ Status ArtifactVerifier::verify_aliases(std::string_view name) {
 }
 
 Status ArtifactVerifier::verify_references(const std::vector<ArtifactEntry>& entries) {
-  std::map<const Store*, std::vector<WantedObject>> stores;
+  std::map<const Store*, WantedObjects> stores;
   for (const ArtifactEntry& entry : entries) {
     if (!entry.is_reference()) continue;
     auto location = registry_.open(entry.url);
@@ -152,25 +153,27 @@ Status ArtifactVerifier::verify_references(const std::vector<ArtifactEntry>& ent
       HEADRACE_CHECK(tell_or_return(entry.path, entry.url, location.error()));
       continue;
     }
-    const Store* const store = location->store.get();
-    stores[store].push_back({location->key, &entry, *std::move(location)});
+    WantedObject& wanted = stores[location->store.get()][location->key];
+    wanted.entries.push_back(&entry);
+    wanted.location = *std::move(location);
   }
   const Found found = [&](const WantedObject& wanted, const std::optional<ObjectInfo>& listed) -> Status {
     std::optional<ObjectInfo> object = listed;
     const bool lists_late = !object && !wanted.location.store->capabilities().strong_list;
     const bool may_be_same =
-        object && wanted.entry->crc32c && !object->crc32c && !change_of(*wanted.entry, *object).empty();
+        object && !object->crc32c && std::ranges::any_of(wanted.entries, [&](const ArtifactEntry* entry) {
+          return entry->crc32c && !change_of(*entry, *object).empty();
+        });
     if (lists_late || may_be_same) {
       HEADRACE_TRY(object, stat_if_there(wanted, call_));
     }
-    std::string problem = object ? change_of(*wanted.entry, *object) : "is gone";
-    if (!problem.empty()) tell(wanted.entry->path, wanted.entry->url, std::move(problem));
+    for (const ArtifactEntry* entry : wanted.entries) {
+      std::string problem = object ? change_of(*entry, *object) : "is gone";
+      if (!problem.empty()) tell(entry->path, entry->url, std::move(problem));
+    }
     return {};
   };
-  for (auto& [store, wanted] : stores) {
-    std::ranges::sort(wanted, {}, &WantedObject::key);
-    HEADRACE_CHECK(find_all(wanted, call_, found));
-  }
+  for (const auto& [store, wanted] : stores) HEADRACE_CHECK(find_all(wanted, call_, found));
   return {};
 }
 

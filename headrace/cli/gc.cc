@@ -127,20 +127,23 @@ Status remove_leftovers(CommandContext& context, const Location& place, seconds 
                         Collection& found) {
   HEADRACE_TRY(const std::vector<ObjectInfo> leftovers, find_leftovers(place, context.call()));
   std::vector<std::string> keys;
+  std::uint64_t size_bytes = 0;
   for (const ObjectInfo& object : leftovers) {
     if (!is_old(object, age)) {
       ++(object.modified ? found.too_young : found.without_time);
       continue;
     }
     keys.push_back(object.key);
-    found.removed_object_bytes += object.size_bytes;
+    size_bytes += object.size_bytes;
     if (!context.console.json())
       context.console.result(concat(is_dry_run ? "would remove " : "removes ",
                                     context.console.name(place.store->describe(object.key)), " (",
                                     format_size(object.size_bytes), ")"));
   }
+  if (!keys.empty() && !is_dry_run) HEADRACE_CHECK(place.store->remove_many(keys, context.call()));
   found.removed_objects = keys.size();
-  return keys.empty() || is_dry_run ? Status{} : place.store->remove_many(keys, context.call());
+  found.removed_object_bytes = size_bytes;
+  return {};
 }
 
 // Bytes that artifacts of this tracking root kept, and that no version names.
@@ -204,10 +207,11 @@ Status run_gc(CommandContext& context, const std::vector<std::string>& arguments
   HEADRACE_TRY(const seconds age, older_than(options));
   const bool is_dry_run = options.flag("dry-run");
   HEADRACE_TRY(Collection found, find_old(place, age, context.call()));
-  HEADRACE_CHECK(remove_old(context, place, age, is_dry_run, found));
-  if (!place.key.empty()) HEADRACE_CHECK(remove_leftovers(context, place, age, is_dry_run, found));
-  HEADRACE_CHECK(remove_contents(context, place, age, is_dry_run, found));
+  Status removed = remove_old(context, place, age, is_dry_run, found);
+  if (removed && !place.key.empty()) removed = remove_leftovers(context, place, age, is_dry_run, found);
+  if (removed) removed = remove_contents(context, place, age, is_dry_run, found);
   show_collection(context.console, place, is_dry_run, found);
+  HEADRACE_CHECK(removed);
   if (found.failures.empty()) return {};
   return Error{Code::kUnavailable, concat(found.failures.size(), " unfinished writes of ", found.old.size(),
                                           " below ", place.describe(), " could not be removed")};

@@ -21,16 +21,25 @@ bool covers(std::string_view folder, std::string_view url) {
   return folder == url || lies_below(url, folder);
 }
 
+// Whether a run recorded another version than the one that is asked about.
+bool is_another_version(const Artifact& recorded, const Artifact& asked) {
+  return recorded.url == asked.url && !recorded.digest.empty() && !asked.digest.empty() &&
+         recorded.digest != asked.digest;
+}
+
 // A run and its artifacts, put together once: the trees look at them again and again.
 struct Entry {
   explicit Entry(const RunRecord& record)
       : run(&record), inputs(record.inputs()), outputs(record.outputs()) {}
 
-  bool made(std::string_view url) const {
+  // In whole, or with what lies around it; not if it recorded another version. That rule does not hold for a
+  // run's own output: the record names the last version alone, and the run may have published earlier ones.
+  bool made(const Artifact& artifact) const {
     if (outputs.empty()) return false;
-    return covers(run->start.output, url) ||
-           std::any_of(outputs.begin(), outputs.end(),
-                       [&](const Artifact& output) { return covers(output.url, url); });
+    return covers(run->start.output, artifact.url) ||
+           std::any_of(outputs.begin(), outputs.end(), [&](const Artifact& output) {
+             return covers(output.url, artifact.url) && !is_another_version(output, artifact);
+           });
   }
   bool published(const std::string& digest) const {
     return !digest.empty() && std::any_of(outputs.begin(), outputs.end(),
@@ -39,9 +48,8 @@ struct Entry {
   // In whole or in part, or with what lies around it; not if it recorded another version.
   bool read(const Artifact& artifact) const {
     return std::any_of(inputs.begin(), inputs.end(), [&](const Artifact& input) {
-      const bool another_version = input.url == artifact.url && !input.digest.empty() &&
-                                   !artifact.digest.empty() && input.digest != artifact.digest;
-      return !another_version && (covers(artifact.url, input.url) || covers(input.url, artifact.url));
+      return !is_another_version(input, artifact) &&
+             (covers(artifact.url, input.url) || covers(input.url, artifact.url));
     });
   }
 
@@ -151,7 +159,7 @@ class TreeBuilder {
       if (&entry == reader) continue;
       if (entry.published(artifact.digest)) by_digest.push_back(&entry);
       if (reader != nullptr && start.started > latest_start(*reader->run)) continue;
-      if (entry.made(artifact.url)) around.push_back(&entry);
+      if (entry.made(artifact)) around.push_back(&entry);
       if (!entry.outputs.empty() && lies_below(start.output, artifact.url))
         below[start.output].push_back(&entry);
     }
@@ -166,7 +174,7 @@ class TreeBuilder {
   Entries readers(const Artifact& artifact) const {
     Entries out;
     for (const Entry& entry : list_.entries()) {
-      if (entry.read(artifact) && !entry.made(artifact.url)) out.push_back(&entry);
+      if (entry.read(artifact) && !entry.made(artifact)) out.push_back(&entry);
     }
     std::sort(out.begin(), out.end(), started_before);
     return out;

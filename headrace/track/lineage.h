@@ -35,8 +35,9 @@ struct Lineage {
 
 /// `url` is normalised, as Url::text() gives it. Artifacts match by URL: a run that wrote to a folder made
 /// what lies in it. Where a reader recorded the digest of a manifest, the run that published this digest is
-/// the one that counts; else the latest one that finished before the reader started. `digest`: of the version
-/// that is asked about; empty: the latest upstream, any downstream.
+/// the one that counts; else the latest one that finished before the reader started, unless it recorded
+/// another digest for the same URL. `digest`: of the version that is asked about; empty: the latest upstream,
+/// any downstream.
 /// \error of the stores
 Result<Lineage> lineage_of(std::string_view url, RunPool& runs, std::string_view digest = "");
 

@@ -103,6 +103,40 @@ TEST(Lineage, AKilledRunGivesWayToTheOneThatFinished) {
   EXPECT_EQ(commands(runs.lineage("s3://b/runs/2").upstream), std::vector<std::string>{"train"});
 }
 
+// All versions of a named artifact have one URL, which is no run's own output.
+Runs versions_of_cats() {
+  const auto cats = [](std::string digest) {
+    return Artifact{.url = "s3://b/named/cats", .kind = "artifact", .digest = std::move(digest)};
+  };
+  Runs runs;
+  for (RunRecord each :
+       {run(1, "log", {artifact("s3://b/raw")}, {cats("d1")}), run(2, "clean", {cats("d1")}, {cats("d2")}),
+        run(3, "use", {cats("d2"), cats("killed")}, {})}) {
+    each.start.output.clear();
+    runs.add(std::move(each));
+  }
+  return runs;
+}
+
+TEST(Lineage, ARunThatUsesAVersionAndLogsTheNextIsAReader) {
+  Runs runs = versions_of_cats();
+  const auto readers = [&](const char* digest) {
+    return commands(lineage_of("s3://b/named/cats", runs, digest)->downstream);
+  };
+  EXPECT_EQ(readers("d1"), std::vector<std::string>{"clean"});
+  EXPECT_EQ(readers("d2"), std::vector<std::string>{"use"});
+}
+
+TEST(Lineage, AVersionThatNoRunRecordedHasNoMaker) {
+  Runs runs = versions_of_cats();
+  const auto makers = [&](const char* digest) {
+    return commands(lineage_of("s3://b/named/cats", runs, digest)->upstream);
+  };
+  EXPECT_EQ(makers("d2"), std::vector<std::string>{"clean"});
+  EXPECT_EQ(makers("killed"), std::vector<std::string>{});
+  EXPECT_EQ(makers(""), std::vector<std::string>{"clean"}) << "the latest";
+}
+
 // The first attempt came before its data.
 TEST(Lineage, AJobThatWasStartedAgainKeepsTheMakersOfItsInputs) {
   for (const char* digest : {"d1", ""}) {

@@ -173,6 +173,10 @@ def test_gc_removes_only_what_no_version_names(headrace, file_url, files):
         store.read(orphan)
     assert hr.store(version.path("labels.csv").rsplit("/", 1)[0])
     headrace("artifacts", "verify", file_url)
+    store.write("_headrace/artifacts/named/cats-and-dogs/_headrace/version-00000001", b"damaged")
+    failed = headrace("gc", "--older-than", "0s", file_url, "--json", check=False)
+    assert failed.returncode != 0
+    assert json.loads(failed.stdout)["removed_contents"] == 0, "the summary is shown before the error"
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "x" * 65, "-a", "ü"])

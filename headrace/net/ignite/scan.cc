@@ -381,6 +381,7 @@ Status Scan::parse(const Response& response, Part& part, Page& page, bool& has_m
   }
   std::size_t count = 0;
   if (!cursor.read_count(2, count)) return malformed("the number of a page's rows");
+  if (count > static_cast<std::size_t>(part.page_rows)) return malformed("more rows than a page was to have");
   page.rows.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     HEADRACE_TRY(const BytesView key, take_object(cursor));

@@ -23,7 +23,8 @@ class Artifact:
         images.add_file("labels.csv")               # is kept
         run.log_artifact(images, aliases=["reviewed"])
 
-    Paths within the artifact are keys, as in a store: "labels.csv", "raw/cat.jpg".
+    Paths within the artifact are keys, as in a store: "labels.csv", "raw/cat.jpg". Where an `add_…` fails,
+    nothing of it is added.
     """
 
     def __init__(
@@ -38,10 +39,12 @@ class Artifact:
         Args:
             name: 1 to 64 letters, digits, '.', '_' and '-'.
             type: "dataset", "model" or another word; all versions have the same.
-            metadata: anything that JSON can hold; values of other types are kept as texts.
+            metadata: anything that JSON can hold; values of other types are kept as texts. It comes back as it is, so
+                a member whose name or text looks like a secret is refused ("pad_token" with a text, for
+                example; numbers are not).
 
         Raises:
-            InvalidArgumentError: the name or the type is none.
+            InvalidArgumentError: the name or the type is none; a member of `metadata` seems to hold a secret.
         """
         self.name = name
         self.type = type
@@ -173,7 +176,7 @@ class ArtifactVersion:
         entry = self._by_path.get(name)
         if entry is None:
             raise NotFoundError(f"{self.name}:{self.version} has no entry {name}")
-        return entry.url or self._native.url_of_content(entry.sha256 or "")
+        return entry.url or self._native.url_of_content(entry.sha256 or "", entry.size_bytes)
 
     def download(self, folder: str | os.PathLike[str]) -> str:
         """Copies every entry to its path below `folder`, a path or a URL, and compares it with what was
