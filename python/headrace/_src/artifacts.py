@@ -171,7 +171,8 @@ class ArtifactVersion:
         since; of a file the place where its bytes are kept.
 
         Raises:
-            NotFoundError: the artifact has no entry of that path.
+            NotFoundError: the artifact has no entry of that path, or its bytes are gone.
+            DataLossError: the bytes that are kept have another size.
         """
         entry = self._by_path.get(name)
         if entry is None:
