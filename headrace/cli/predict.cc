@@ -329,6 +329,8 @@ Status check_predict(const OptionValues& values) {
   if (is_prediction_target(values.text("to"))) {
     HEADRACE_CHECK(check_uses(values, {"format", "overwrite"},
                               "a table or cache has rows, and a row of the same key is replaced"));
+    HEADRACE_TRY(const PredictionTarget target, parse_prediction_target(values.text("to")));
+    HEADRACE_CHECK(check_is_no_source(target, values.text("data")));
   }
   if (are_printed && values.has("to"))
     return Error{Code::kInvalidArgument,

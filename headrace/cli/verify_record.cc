@@ -1,32 +1,18 @@
 #include "headrace/cli/verify_record.h"
 
 #include <atomic>
-#include <set>
 
 #include "headrace/artifact/artifact.h"
 #include "headrace/artifact/verify_artifact.h"
-#include "headrace/base/text.h"
-#include "headrace/metrics/metric_log.h"
+#include "headrace/metrics/verify_metrics.h"
 
 namespace headrace {
 namespace {
 
-Status verify_metrics(const Location& root, const CallOptions& call, VerifiedObjects& found) {
-  std::set<std::string> logs;  // keys below the root
-  const std::string prefix = root.at(kMetricsPrefix).key;
-  HEADRACE_CHECK(root.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
-    ++found.objects;
-    logs.insert(parent_key(object.key.substr(prefix.size())));
-    return true;
-  }));
-  for (const std::string& name : logs) {
-    const Location log = root.at(concat(kMetricsPrefix, name));
-    const auto opened = MetricLog::open(log, call);
-    const Status verified = opened ? opened->verify() : Status(opened.error());
-    if (verified) continue;
-    if (verified.error().code != Code::kDataLoss) return verified;
-    found.bad.push_back({log.describe(), verified.error().message});
-  }
+Status verify_all_metrics(const Location& root, const CallOptions& call, VerifiedObjects& found) {
+  HEADRACE_TRY(const VerifiedMetrics metrics, verify_metrics(root, call));
+  found.objects += metrics.segments;
+  for (const BadMetricLog& bad : metrics.bad) found.bad.push_back({bad.url, bad.problem});
   return {};
 }
 
@@ -47,7 +33,7 @@ Status verify_kept_artifacts(CommandContext& context, const Location& root, Veri
 
 Result<VerifiedObjects> verify_record(CommandContext& context, const Location& root) {
   HEADRACE_TRY(VerifiedObjects found, verify_runs(root, context.call()));
-  HEADRACE_CHECK(verify_metrics(root, context.call(), found));
+  HEADRACE_CHECK(verify_all_metrics(root, context.call(), found));
   HEADRACE_CHECK(verify_kept_artifacts(context, root, found));
   return found;
 }

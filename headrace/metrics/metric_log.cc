@@ -101,6 +101,12 @@ Result<MetricLog> MetricLog::open_once(const Location& log, const CallOptions& c
   }));
   HEADRACE_TRY(CoveringSegments covering, covering_segments(std::move(all), log.describe()));
   std::vector<StoredSegment>& stored = covering.chosen;
+  for (const StoredSegment& segment : stored) {
+    if (segment.size_bytes > kSegmentLimitBytes)
+      return Error{Code::kDataLoss,
+                   concat(log.store->describe(segment.key), " has ", format_size(segment.size_bytes),
+                          ", more than a segment can have")};
+  }
   std::vector<SegmentWithFooter> segments(stored.size());
   HEADRACE_CHECK(parallel_for(kFootersAtOnce, stored.size(), [&](std::size_t i) -> Status {
     auto footer = read_footer(reader_of(log, stored[i], call), stored[i].size_bytes);
@@ -164,21 +170,25 @@ Result<MetricSeries> MetricLog::read_once(std::string_view name, std::optional<s
   return series;
 }
 
-Status MetricLog::verify() const {
-  Status verified = verify_once();
+Status MetricLog::verify(std::uint64_t* read) const {
+  std::uint64_t unseen = 0;
+  std::uint64_t& count = read ? *read : unseen;
+  Status verified = verify_once(count);
   for (int i = 0; i < kListedAgain && !verified && verified.error().code == Code::kNotFound; ++i) {
     HEADRACE_TRY(const MetricLog compacted, open_again());
-    verified = compacted.verify_once();
+    verified = compacted.verify_once(count);
   }
   return verified;
 }
 
-Status MetricLog::verify_once() const {
+Status MetricLog::verify_once(std::uint64_t& read) const {
+  read = 0;
   Bytes before;
   for (const SegmentWithFooter& segment : segments_) {
     const std::string place = log_.store->describe(segment.stored.key);
     HEADRACE_TRY(const ReadObject object,
                  read_object(*log_.store, segment.stored.key, kSegmentLimitBytes, call_));
+    ++read;
     if (Status whole = verify_segment(object.data, segment.footer); !whole)
       return std::move(whole).error().in(place);
     const SegmentHead& head = segment.footer.head;

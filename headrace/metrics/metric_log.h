@@ -48,7 +48,7 @@ struct MetricSeries {
 class MetricLog {
  public:
   /// One listing, and the footer of each segment, several at a time. A log that is not there has no segments.
-  /// \error kDataLoss  a segment is missing or damaged
+  /// \error kDataLoss  a segment is missing or damaged, or larger than kSegmentLimitBytes
   static Result<MetricLog> open(Location log, const CallOptions& call);
 
   const std::vector<SegmentWithFooter>& segments() const { return segments_; }
@@ -65,9 +65,9 @@ class MetricLog {
   Result<MetricSeries> read(std::string_view name, std::optional<std::int64_t> first = {},
                             std::optional<std::int64_t> end = {}) const;
   /// Reads everything: each segment's checksums, and that each names the one before. If the log was compacted
-  /// meanwhile, lists it again.
+  /// meanwhile, lists it again. Sets `*read` to the number of segments that were read, also after an error.
   /// \error kDataLoss  what is wrong; kNotFound  the log was removed meanwhile
-  Status verify() const;
+  Status verify(std::uint64_t* read = nullptr) const;
 
  private:
   MetricLog(Location log, std::vector<SegmentWithFooter> segments, std::vector<std::string> covered,
@@ -78,7 +78,7 @@ class MetricLog {
         call_(std::move(call)) {}
   Result<MetricSeries> read_once(std::string_view name, std::optional<std::int64_t> first,
                                  std::optional<std::int64_t> end) const;
-  Status verify_once() const;
+  Status verify_once(std::uint64_t& read) const;
   Result<MetricLog> open_again() const;
   static Result<MetricLog> open_once(const Location& log, const CallOptions& call);
   ReadSegment reader(const StoredSegment& segment) const;

@@ -84,6 +84,23 @@ class MetricWriterTest : public testing::Test {
     std::filesystem::rename(kept, from);
   }
 
+  // A writer is killed before it wrote its two segments; whoever recovers them is killed before it removes
+  // the journal.
+  void recover_and_leave_the_journal() {
+    auto writer = open("a");
+    const std::uint32_t loss = *writer->metric("loss");
+    for (const int step : {1, 2, 3}) {
+      writer->log(loss, step, step);
+      ASSERT_TRUE(writer->flush());  // the second one ends a file
+      now += seconds(11);
+    }
+    kill(writer);
+    const std::string journal = concat(state(), "/a"), kept = concat(folder, "/kept");
+    std::filesystem::copy(journal, kept, std::filesystem::copy_options::recursive);
+    ASSERT_EQ(recover().at(0).segments, 2U);
+    std::filesystem::rename(kept, journal);
+  }
+
   const std::string folder = scratch.new_root();
   std::atomic<std::int64_t> wall_ms = 1'790'000'000'000;
   // Far ahead of the background's clock: what is put off does not happen by the way.
@@ -231,6 +248,30 @@ TEST_F(MetricWriterTest, ASegmentThatWasCompactedMeanwhileIsNotRecoveredAgain) {
   EXPECT_THAT(values("a", "loss"), ElementsAre(1, 2));
   EXPECT_TRUE(MetricLog::open(log("a"), {})->verify());
   EXPECT_THAT(recover(), IsEmpty());
+}
+
+TEST_F(MetricWriterTest, TheFirstSegmentThatWasCompactedMeanwhileIsNotRecoveredAgain) {
+  recover_and_leave_the_journal();
+  ASSERT_EQ(compact_log(log("a"), {})->written, 1U);
+  const auto recovered = recover();
+  ASSERT_EQ(recovered.size(), 1U);
+  EXPECT_TRUE(recovered[0].status) << recovered[0].status.error().message;
+  EXPECT_EQ(recovered[0].segments, 0U);
+  EXPECT_EQ(recovered[0].points, 0U);
+  EXPECT_EQ(list_all(*store, "")->size(), 1U) << "the compacted segment alone";
+  EXPECT_THAT(recover(), IsEmpty());
+}
+
+// A large segment stands alone, and a compacted one begins right after it.
+TEST_F(MetricWriterTest, ASegmentAtTheBeginningOfACompactedOneIsNotRecoveredAgain) {
+  recover_and_leave_the_journal();
+  ASSERT_TRUE(write_text(*store, concat(log("a").key, "/000001-000002"), "both"));
+  ASSERT_TRUE(remove_object(*store, concat(log("a").key, "/000001")));
+  const auto recovered = recover();
+  ASSERT_EQ(recovered.size(), 1U);
+  EXPECT_TRUE(recovered[0].status) << recovered[0].status.error().message;
+  EXPECT_EQ(recovered[0].segments, 1U) << "the one that stands alone, which is there already";
+  EXPECT_EQ(list_all(*store, "")->size(), 2U);
 }
 
 TEST_F(MetricWriterTest, WhatIsLeftOfARemovedLogSaysSo) {

@@ -1,7 +1,10 @@
 #include "headrace/metrics/recover.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
@@ -13,7 +16,26 @@ namespace headrace {
 
 namespace {
 
-/// Digest of the segment before `number`; empty for the first. None: a compacted segment holds `number`.
+using NumberRange = std::pair<std::uint64_t, std::uint64_t>;
+
+/// The numbers that compacted segments hold, from one listing.
+Result<std::vector<NumberRange>> compacted_ranges(const Location& log, const CallOptions& call) {
+  std::vector<NumberRange> ranges;
+  const std::string prefix = folder_prefix(log.key);
+  HEADRACE_CHECK(log.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    const auto range = parse_segment_name(std::string_view(object.key).substr(prefix.size()));
+    if (range && range->first < range->second) ranges.push_back(*range);
+    return true;
+  }));
+  return ranges;
+}
+
+bool is_in(const std::vector<NumberRange>& ranges, std::uint64_t number) {
+  return std::ranges::any_of(
+      ranges, [&](const NumberRange& range) { return range.first <= number && number <= range.second; });
+}
+
+/// Digest of the segment before `number`; empty for the first. None: `number` was compacted meanwhile.
 /// \error kFailedPrecondition  the log has no segments; kDataLoss  it lacks the one before
 Result<std::optional<Bytes>> digest_before(const Location& log, std::uint64_t number,
                                            const CallOptions& call) {
@@ -29,7 +51,7 @@ Result<std::optional<Bytes>> digest_before(const Location& log, std::uint64_t nu
   for (const auto& segment : compacted.segments()) {
     const Bytes& digest = segment.footer.head.last_digest;
     if (segment.stored.last == number - 1 && !digest.empty()) return std::optional(digest);
-    if (segment.stored.first < number && number <= segment.stored.last) return std::optional<Bytes>();
+    if (segment.stored.first <= number && number <= segment.stored.last) return std::optional<Bytes>();
   }
   return Error{Code::kDataLoss, before.describe() + " is missing"};
 }
@@ -38,6 +60,7 @@ Status recover_journal(const LeftJournal& journal,
                        const std::function<Result<Location>(const std::string& url)>& open,
                        const CallOptions& call, RecoveredLog& result) {
   Bytes previous;
+  std::optional<std::vector<NumberRange>> compacted;
   for (const std::uint64_t number : journal.numbers) {
     auto file = read_journal_file(journal_path(journal.folder, number));
     if (!file && file.error().code == Code::kOutOfRange) continue;
@@ -45,6 +68,13 @@ Status recover_journal(const LeftJournal& journal,
     result.url = file->head.url;
     if (file->points.empty() && !file->is_end) continue;
     HEADRACE_TRY(const Location log, open(result.url));
+    if (!compacted) {
+      HEADRACE_TRY(compacted, compacted_ranges(log, call));
+    }
+    if (is_in(*compacted, number)) {
+      previous.clear();
+      continue;
+    }
     if (previous.empty()) {
       HEADRACE_TRY(auto before, digest_before(log, number, call));
       if (!before) continue;

@@ -1,7 +1,10 @@
 #include "headrace/predict/prediction_target.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "headrace/base/text.h"
 #include "headrace/net/ignite/access.h"
 #include "headrace/predict/cache_prediction_table.h"
 #include "headrace/predict/sql_prediction_table.h"
@@ -13,6 +16,34 @@ namespace {
 
 constexpr std::string_view kTableScheme = "ignite-table";
 constexpr std::string_view kCacheScheme = "ignite-cache";
+constexpr std::string_view kQueryScheme = "ignite-sql";
+// A schema of tables. Others are named after the cache whose entries their tables show.
+constexpr std::string_view kDefaultSchema = "PUBLIC";
+
+// The cache of a table that CREATE TABLE made.
+std::string cache_of_table(const std::string& schema, const std::string& table) {
+  return concat("SQL_", schema, "_", table);
+}
+
+std::string cache_of(const PredictionTarget& target) {
+  return target.is_cache ? target.name : cache_of_table(target.schema, target.name);
+}
+
+// The caches that an input may read; none of an input of a kind that reads no cache.
+Result<std::vector<std::string>> caches_of_source(std::string_view data) {
+  const std::string scheme = scheme_of(data);
+  if (scheme != kCacheScheme && scheme != kQueryScheme) return std::vector<std::string>();
+  HEADRACE_TRY(const Url url, parse_url(data, "", {.takes_query = true}));
+  if (scheme == kCacheScheme) {
+    HEADRACE_TRY(IgniteCacheUrl source, parse_ignite_cache_url(url));
+    return std::vector{std::move(source.cache)};
+  }
+  HEADRACE_TRY(const IgniteQueryUrl source, parse_ignite_query_url(url));
+  std::vector<std::string> caches;
+  if (source.schema != kDefaultSchema) caches.push_back(source.schema);
+  if (!source.table.empty()) caches.push_back(cache_of_table(source.schema, source.table));
+  return caches;
+}
 
 }  // namespace
 
@@ -32,6 +63,16 @@ Result<PredictionTarget> parse_prediction_target(std::string_view url) {
   HEADRACE_TRY(IgniteTableUrl table, parse_ignite_table_url(url));
   return PredictionTarget{
       .hosts = std::move(table.hosts), .name = std::move(table.table), .schema = std::move(table.schema)};
+}
+
+Status check_is_no_source(const PredictionTarget& target, std::string_view data) {
+  HEADRACE_TRY(const std::vector<std::string> caches, caches_of_source(data));
+  const std::string cache = cache_of(target);
+  if (std::ranges::find(caches, cache) == caches.end()) return {};
+  return Error{Code::kInvalidArgument,
+               concat("--to and --data name the same cache of Ignite, \"", printable_line(cache, 200),
+                      "\": predictions would replace the rows that they are made of. Name another table or "
+                      "cache with --to")};
 }
 
 Result<std::unique_ptr<PredictionTable>> open_prediction_table(const PredictionTarget& target,

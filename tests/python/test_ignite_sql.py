@@ -272,6 +272,11 @@ def test_a_cache_becomes_the_same_dataset_each_time(headrace, reviews, model, tm
     headrace(*predict, "--to", f"ignite-cache://{reviews}/ratings")
     ratings = {row["key"]: row["val"]["VALUE"] for row in hr.ignite.dataset("ratings", reviews)}
     assert ratings == {key: 2.0 * book["about"]["STARS"] for key, book in books.items()}
+    done = headrace(*predict, "--to", url, check=False)
+    assert done.returncode != 0 and "the same cache" in done.stderr
+    assert {row["key"]: row["val"]["TEXT"] for row in hr.ignite.dataset("books", reviews)} == {
+        key: book["TEXT"] for key, book in books.items()
+    }
 
     hr.ignite.put_all("books", {"book 7": {"TEXT": "other"}}, reviews, value_type="Book")
     done = headrace("prepare", url, tmp_path / "one", "--append", check=False)

@@ -32,6 +32,7 @@ struct Scan::Part {
   std::optional<Backoff> backoff{};  // since its last page it was begun again
   std::shared_ptr<Connection> connection{};
   std::int64_t request = 0;
+  Time sent{};                           // the request
   std::optional<std::int64_t> cursor{};  // none: the first page was asked for
   std::size_t reserved_bytes = 0;
   std::vector<std::uint64_t> given{};  // hashes of keys
@@ -169,6 +170,7 @@ Status Scan::request_first_page(std::unique_ptr<Part> part, const std::stop_toke
   if (!request) return handle(std::move(part), request.error(), stop);
   part->connection = *std::move(connection);
   part->request = *request;
+  part->sent = steady_clock::now();
   part->reserved_bytes = static_cast<std::size_t>(part->page_rows) * row_bytes_;
   reserved_bytes_ += part->reserved_bytes;
   waiting_.push_back(std::move(part));
@@ -182,6 +184,7 @@ Status Scan::request_next_page(std::unique_ptr<Part> part, const std::stop_token
       part->connection->send(Operation::kQueryScanNextPage, body, deadline(), stop);
   if (!request) return handle(std::move(part), request.error(), stop);
   part->request = *request;
+  part->sent = steady_clock::now();
   part->reserved_bytes = static_cast<std::size_t>(part->page_rows) * row_bytes_;
   reserved_bytes_ += part->reserved_bytes;
   waiting_.push_back(std::move(part));
@@ -296,6 +299,7 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
 // A connection, and what it was asked for.
 struct Scan::Asked {
   Connection* connection = nullptr;
+  Time since{};  // the first of the requests was sent
   std::vector<std::int64_t> requests{};
 };
 
@@ -304,7 +308,8 @@ std::vector<Scan::Asked> Scan::asked_nodes() const {
   std::vector<Asked> asked;
   for (const std::unique_ptr<Part>& part : waiting_) {
     auto node = std::ranges::find(asked, part->connection.get(), &Asked::connection);
-    if (node == asked.end()) node = asked.insert(node, {.connection = part->connection.get()});
+    if (node == asked.end())
+      node = asked.insert(node, {.connection = part->connection.get(), .since = part->sent});
     node->requests.push_back(part->request);
   }
   return asked;
@@ -318,13 +323,13 @@ std::size_t Scan::place_of(const Connection& connection, std::int64_t request) c
 }
 
 // The place in waiting_ of a part whose response is there, or whose connection was lost. Several nodes are
-// waited for in turns. One that sends nothing at all for a third of the time has stalled: there is time left
-// to ask another.
+// waited for in turns. One that sends nothing at all for a third of the time after it was asked has stalled,
+// however busy the others are meanwhile: there is time left to ask another.
 Result<std::size_t> Scan::await_any(const std::stop_token& stop) {
   const std::vector<Asked> asked = asked_nodes();
   const std::chrono::milliseconds silence = cache_.cluster().options().call_timeout / 3;
   const std::chrono::milliseconds turn = asked.size() == 1 ? silence : kTurn;
-  const Time begun = steady_clock::now(), until = deadline();
+  const Time until = deadline();
   for (bool only_looks = asked.size() > 1;; only_looks = false) {
     for (const Asked& node : asked) {
       const Time now = steady_clock::now();
@@ -335,7 +340,7 @@ Result<std::size_t> Scan::await_any(const std::stop_token& stop) {
       if (ready.error().code == Code::kUnavailable) return first;
       if (ready.error().code != Code::kDeadlineExceeded || steady_clock::now() >= until)
         return std::move(ready).error().in(described(*waiting_[first]));
-      if (steady_clock::now() - std::max(begun, node.connection->last_received()) >= silence)
+      if (steady_clock::now() - std::max(node.since, node.connection->last_received()) >= silence)
         node.connection->lose("it sends nothing any more");  // which its next turn tells
     }
   }

@@ -51,10 +51,10 @@ struct Page {
 /// page that is there first is given first. With one open cursor, partitions come one after another,
 /// ascending.
 ///
-/// If a node is lost, or sends nothing for a third of the cluster's call_timeout, its partitions are read
-/// again from their new owners, and rows whose key was given before are dropped. Two keys of a partition with
-/// the same 64-bit hash would then count as one: with a million rows in the partition, the odds are 1 to
-/// 3 × 10^7.
+/// If a node is lost, or sends nothing for a third of the cluster's call_timeout after it was asked for a
+/// page, its partitions are read again from their new owners, and rows whose key was given before are
+/// dropped. Two keys of a partition with the same 64-bit hash would then count as one: with a million rows in
+/// the partition, the odds are 1 to 3 × 10^7.
 class Scan {
  public:
   /// \error kNotFound  there is no such cache; otherwise as Cluster::call

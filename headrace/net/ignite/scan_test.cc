@@ -273,6 +273,69 @@ TEST(IgniteScan, ThePageThatIsThereFirstIsGivenFirst) {
   expect_rest(*scan, keys, 2 * kRowsOfPartition);
 }
 
+// Gives pages of one row each, until `has_enough` is ready or it has given `limit`.
+struct BusyNode {
+  std::shared_future<void> has_enough;
+  int limit = 0;
+  std::atomic<int> pages = 0;
+
+  Bytes answer_to(const ScriptedRequest& request) {
+    Bytes body;
+    if (request.operation == Operation::kQueryScan)
+      append_little_endian(body, std::int64_t{1});  // the cursor
+    append_little_endian(body, std::int32_t{1});
+    append(body, encode_long(-++pages));
+    append(body, encode_long(0));
+    const bool is_enough = has_enough.wait_for(milliseconds(1)) == std::future_status::ready;
+    append_little_endian(body, std::uint8_t{!is_enough && pages < limit});
+    return body;
+  }
+};
+
+// The pages of the busy node take longer altogether than a node may be silent, each far less.
+TEST(IgniteScan, ANodeThatStallsIsNoticedWhileAnotherDelivers) {
+  constexpr milliseconds kSilence{1000};
+  std::promise<void> is_left;
+  BusyNode busy{.has_enough = is_left.get_future().share(), .limit = 3 * static_cast<int>(kSilence.count())};
+  ScannedCache cache(2);
+  const auto serve = [](Peer& peer, const NodeId& id, const auto& page) {
+    peer.accept_handshake(id);
+    for (ScriptedRequest request = peer.next_request(); request.number != 0; request = peer.next_request()) {
+      const bool is_page =
+          request.operation == Operation::kQueryScan || request.operation == Operation::kQueryScanNextPage;
+      if (request.operation == Operation::kCachePartitions) {
+        peer.answer(request.number, map_of(java_hash("films"), {{kScannedNode, 1}, {kOtherNode, 1}}));
+      } else if (std::optional<Bytes> answer = is_page ? page(request) : Bytes(12)) {
+        peer.answer(request.number, *answer);
+      }
+    }
+  };
+  const auto deliver = [&](Peer& peer) {
+    serve(peer, kScannedNode, [&](const auto& request) { return std::optional(busy.answer_to(request)); });
+  };
+  const auto stall = [&](Peer& peer) {
+    serve(peer, kOtherNode, [](const auto&) { return std::optional<Bytes>(); });
+    is_left.set_value();
+  };
+  const auto go_on = [&](Peer& peer) {
+    serve(peer, kOtherNode, [&](const auto& request) { return std::optional(cache.answer_to(request)); });
+  };
+  ScriptedNode delivering({deliver}), stalling({stall, go_on});
+  const auto cluster = Cluster::connect(
+      {.addresses = {delivering.address(), stalling.address()}, .call_timeout = 3 * kSilence});
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  const auto scan = scan_of(*cluster, {.page_rows = 100, .open_cursors = 2});
+  std::int64_t rows = 0;
+  while (true) {
+    const Result<std::optional<Page>> page = scan->next_page();
+    ASSERT_TRUE(page.has_value()) << page.error().message;
+    if (!*page) break;
+    rows += static_cast<std::int64_t>((*page)->rows.size());
+  }
+  EXPECT_EQ(rows, kRowsOfPartition + busy.pages);
+  EXPECT_LT(busy.pages, busy.limit) << "the stalled node was not left";
+}
+
 // The body of an answer that tells of these nodes, without addresses.
 Bytes endpoints_of(const std::vector<NodeId>& nodes) {
   Bytes body;

@@ -70,8 +70,7 @@ class IgniteCacheRows final : public RowSource {
 
   Error changed() const {
     return {Code::kFailedPrecondition,
-            concat(listed_.name,
-                   ": the rows have changed since they were listed; prepare again with --overwrite")};
+            concat(listed_.name, ": the rows have changed since they were listed; ", kAfterChange)};
   }
 
   const ignite::Cache cache_;

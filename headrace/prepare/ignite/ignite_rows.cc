@@ -39,8 +39,8 @@ class IgniteRows final : public RowSource {
   Error changed() const {
     return {Code::kFailedPrecondition,
             concat(listed_.name, ": the rows have changed since they were listed, or come in another order",
-                   rows_.key_columns().empty() ? ", for which order_by in the URL is good" : "",
-                   "; prepare again with --overwrite")};
+                   rows_.key_columns().empty() ? ", for which order_by in the URL is good" : "", "; ",
+                   kAfterChange)};
   }
 
   Result<std::string> id_of(const ObjectRows::Values& values) const {

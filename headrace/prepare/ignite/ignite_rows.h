@@ -7,6 +7,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "headrace/base/digest.h"
 #include "headrace/prepare/ignite/ordered_rows.h"
@@ -34,6 +35,10 @@ struct ListedRows {
   std::uint64_t rows = 0;
   std::string digest;
 };
+
+/// The advice if rows have changed, whichever command reads them.
+inline constexpr std::string_view kAfterChange =
+    "run the command again while nothing writes there, headrace prepare with --overwrite";
 
 /// The rows of `query`, which have to be `listed`. Ids, cells: docs/formats/ignite-input.md.
 /// \error of `next`: kFailedPrecondition  the rows have changed since they were listed; otherwise as

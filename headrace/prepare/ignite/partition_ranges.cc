@@ -6,6 +6,8 @@
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/net/ignite/binary_type.h"
+#include "headrace/net/ignite/object_cursor.h"
 #include "headrace/net/ignite/scan.h"
 #include "headrace/prepare/ignite/ignite_rows.h"
 
@@ -15,20 +17,64 @@ namespace {
 // Ignite's own limit.
 constexpr std::int32_t kPartitionsLimit = 65'000;
 
+// The type of a key. Objects and enums of all classes have the same code, and differ in the type's id.
+struct KeyType {
+  ignite::TypeCode code{};
+  std::int32_t type_id = 0;
+  bool operator==(const KeyType&) const = default;
+
+  std::string text() const {
+    const int number = static_cast<int>(code);
+    return type_id == 0 ? concat(number) : concat(number, " of the type id ", type_id);
+  }
+};
+
+std::int32_t type_id_at(ignite::ObjectCursor cursor, std::size_t bytes_before_name) {
+  std::int32_t id = 0;
+  std::string_view name;
+  const bool is_unregistered = cursor.read(id) && id == ignite::kUnregisteredType;
+  return is_unregistered && cursor.skip(bytes_before_name) && cursor.take_name(name) ? ignite::name_id(name)
+                                                                                     : id;
+}
+
+// The object inside a wrapped one; the object itself if it is not wrapped, or damaged: its decoder says so.
+BytesView unwrapped(BytesView object) {
+  ignite::ObjectCursor cursor(object);
+  ignite::TypeCode code{};
+  BytesView inner;
+  std::uint32_t offset = 0;
+  const bool is_wrapped = cursor.read(code) && code == ignite::TypeCode::kWrapped &&
+                          cursor.take_counted(inner) && cursor.read(offset) && offset < inner.size();
+  return is_wrapped ? inner.subspan(offset) : object;
+}
+
+KeyType type_of_key(BytesView key) {
+  key = unwrapped(key);
+  const auto code = static_cast<ignite::TypeCode>(key.front());
+  if (code == ignite::TypeCode::kComplex) {
+    constexpr std::size_t kBeforeName = ignite::kHeaderBytes - ignite::kHashCodeOffset;
+    return {code, type_id_at(ignite::ObjectCursor(key, ignite::kTypeIdOffset), kBeforeName)};
+  }
+  if (code == ignite::TypeCode::kEnum || code == ignite::TypeCode::kBinaryEnum)
+    return {code, type_id_at(ignite::ObjectCursor(key, 1), 0)};
+  return {code};
+}
+
 // The ids of rows are the keys without their types.
-class KeyType {
+class KeyTypes {
  public:
   Status add(BytesView key) {
-    const auto code = static_cast<int>(key.front());
-    if (!code_) code_ = code;
-    if (*code_ == code) return {};
-    return Error{Code::kInvalidArgument,
-                 concat("the cache has keys of several types (Ignite's types ", *code_, " and ", code,
-                        "), so a key does not name a row; select the rows of one type with ignite-sql://")};
+    const KeyType type = type_of_key(key);
+    if (!type_) type_ = type;
+    if (*type_ == type) return {};
+    return Error{
+        Code::kInvalidArgument,
+        concat("the cache has keys of several types (Ignite's types ", type_->text(), " and ", type.text(),
+               "), so a key does not name a row; select the rows of one type with ignite-sql://")};
   }
 
  private:
-  std::optional<int> code_;
+  std::optional<KeyType> type_;
 };
 
 std::vector<PartitionRange> cut(std::map<std::int32_t, RowsDigest> partitions, std::uint64_t range_bytes) {
@@ -62,7 +108,7 @@ Result<std::vector<PartitionRange>> list_partitions(const ignite::Cache& cache, 
                                                     const std::stop_token& stop) {
   HEADRACE_TRY(const std::unique_ptr<ignite::Scan> scan, ignite::Scan::open(cache, {}, stop));
   std::map<std::int32_t, RowsDigest> partitions;
-  KeyType keys;
+  KeyTypes keys;
   std::vector<BytesView> row(2);
   while (true) {
     HEADRACE_TRY(const std::optional<ignite::Page> page, scan->next_page(stop));

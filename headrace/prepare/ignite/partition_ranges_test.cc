@@ -107,6 +107,57 @@ TEST(PartitionRanges, NeedKeysOfOneTypeAndARow) {
   EXPECT_EQ(listed(empty, 1 << 20).error().code, Code::kNotFound);
 }
 
+// An object with no fields, whose class is named if it has no id.
+Bytes object_of_type(std::int32_t type_id, std::string_view class_name = {}) {
+  Bytes name = type_id == 0 ? encode_string(class_name) : Bytes();
+  Bytes object{std::byte{103}, std::byte{1}, std::byte{}, std::byte{}};
+  append_little_endian(object, type_id);
+  append_little_endian(object, std::int32_t{0});  // hash code
+  append_little_endian(object, static_cast<std::int32_t>(24 + name.size()));
+  append_little_endian(object, std::int32_t{0});  // schema
+  append_little_endian(object, std::int32_t{0});  // footer
+  append(object, name);
+  return object;
+}
+
+Bytes wrapped(const Bytes& object) {
+  Bytes out{std::byte{27}};
+  append_little_endian(out, static_cast<std::int32_t>(object.size() + 3));
+  append(out, Bytes(3));
+  append(out, object);
+  append_little_endian(out, std::int32_t{3});  // offset
+  return out;
+}
+
+Bytes enum_of_type(std::int32_t type_id) {
+  Bytes out{std::byte{38}};
+  append_little_endian(out, type_id);
+  append_little_endian(out, std::int32_t{0});  // ordinal
+  return out;
+}
+
+TEST(PartitionRanges, KnowObjectsOfSeveralTypesAsKeysOfSeveralTypes) {
+  const auto listed_keys = [](const Bytes& one, const Bytes& other) {
+    auto cache = cache_with({{1}, {2}});
+    cache.partitions[0][0].first = one;
+    cache.partitions[1][0].first = other;
+    const auto ranges = listed(cache, 1 << 20);
+    return ranges ? std::string("listed") : ranges.error().message;
+  };
+  const Bytes film = object_of_type(7), person = object_of_type(8);
+  EXPECT_EQ(listed_keys(film, film), "listed");
+  EXPECT_EQ(listed_keys(film, wrapped(film)), "listed");
+  EXPECT_EQ(listed_keys(object_of_type(0, "Film"), object_of_type(0, "Film")), "listed");
+  EXPECT_EQ(listed_keys(enum_of_type(7), enum_of_type(7)), "listed");
+  EXPECT_THAT(listed_keys(film, person), HasSubstr("103 of the type id 7 and 103 of the type id 8"));
+  EXPECT_THAT(listed_keys(film, wrapped(person)), HasSubstr("keys of several types"));
+  EXPECT_THAT(listed_keys(object_of_type(0, "Film"), object_of_type(0, "Person")),
+              HasSubstr("keys of several types"));
+  EXPECT_THAT(listed_keys(enum_of_type(7), enum_of_type(8)), HasSubstr("keys of several types"));
+  // A wrapped object that is damaged; its decoder says so.
+  EXPECT_EQ(listed_keys({std::byte{27}, {}, {}, {}, {}, {}, {}, {}, {}}, wrapped({})), "listed");
+}
+
 TEST(PartitionRanges, ComeBackFromTheirPlaceOnlyAsTheyWere) {
   const auto range = parse_partition_range(partitions_to_json({.first = 3, .last = 9, .rows = 17}));
   ASSERT_TRUE(range) << range.error().message;
