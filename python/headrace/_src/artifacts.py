@@ -39,9 +39,9 @@ class Artifact:
         Args:
             name: 1 to 64 letters, digits, '.', '_' and '-'.
             type: "dataset", "model" or another word; all versions have the same.
-            metadata: anything that JSON can hold; values of other types are kept as texts. It comes back as it is, so
-                a member whose name or text looks like a secret is refused ("pad_token" with a text, for
-                example; numbers are not).
+            metadata: anything that JSON can hold; values of other types are kept as texts. It comes back as
+                it is, so a member whose name or text looks like a secret is refused ("pad_token" with a text,
+                for example; numbers are not).
 
         Raises:
             InvalidArgumentError: the name or the type is none; a member of `metadata` seems to hold a secret.
