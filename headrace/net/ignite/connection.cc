@@ -74,15 +74,21 @@ Result<PooledBuffer> next_message(MessageStream& stream, Connection::Time until,
   }
 }
 
+// The target, to be connected to before `until`.
+ConnectTarget before(ConnectTarget target, Connection::Time until) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
+  target.timeout = std::max(left, std::chrono::milliseconds(0));
+  return target;
+}
+
 // Ignite 3 closes a connection that does not begin with its magic, and says nothing. To its own handshake it
 // answers with that magic, which the stream takes for the length of a message, and names. Empty: it is not
-// Ignite 3.
+// Ignite 3, or did not say so in time.
 std::string recognise_ignite_3(Connector& connector, const ConnectTarget& target,
-                               const std::shared_ptr<BufferPool>& pool, const std::stop_token& stop) {
-  ConnectTarget again = target;
-  again.timeout = std::min<std::chrono::milliseconds>(target.timeout, kInquiryTime);
-  const Connection::Time until = steady_clock::now() + again.timeout;
-  Result<std::unique_ptr<ByteStream>> bytes = connector.connect(again, stop);
+                               const std::shared_ptr<BufferPool>& pool, Connection::Time until,
+                               const std::stop_token& stop) {
+  until = std::min<Connection::Time>(until, steady_clock::now() + kInquiryTime);
+  Result<std::unique_ptr<ByteStream>> bytes = connector.connect(before(target, until), stop);
   if (!bytes) return {};
   auto stream = MessageStream::create(*std::move(bytes), pool, kHandshakeLimitBytes);
   if (!stream) return {};
@@ -96,12 +102,12 @@ Result<Greeting> greet(Connector& connector, const ConnectTarget& target, const 
                        const ProtocolVersion& version, const std::shared_ptr<BufferPool>& pool,
                        Connection::Time until, const std::stop_token& stop) {
   Greeting greeting;
-  HEADRACE_TRY(std::unique_ptr<ByteStream> bytes, connector.connect(target, stop));
+  HEADRACE_TRY(std::unique_ptr<ByteStream> bytes, connector.connect(before(target, until), stop));
   HEADRACE_TRY(greeting.stream, MessageStream::create(std::move(bytes), pool, kHandshakeLimitBytes));
   greeting.stream->start(encode_handshake(version, options.credentials));
   Result<PooledBuffer> reply = next_message(*greeting.stream, until, stop);
   if (!reply && reply.error().code == Code::kUnavailable && greeting.stream->received_bytes() == 0) {
-    const std::string other = recognise_ignite_3(connector, target, pool, stop);
+    const std::string other = recognise_ignite_3(connector, target, pool, until, stop);
     if (!other.empty()) return Error{Code::kUnimplemented, other};
     return std::move(reply).error().in(
         "the handshake failed; does another protocol listen here, or TLS? The port of thin clients is "
@@ -122,7 +128,7 @@ Result<std::shared_ptr<Connection>> Connection::open(Connector& connector, const
                                                      const ConnectionOptions& options,
                                                      std::shared_ptr<BufferPool> pool,
                                                      const std::stop_token& stop) {
-  ConnectTarget target{.host = address.host, .port = address.port, .timeout = options.connect_timeout};
+  ConnectTarget target{.host = address.host, .port = address.port};
   if (options.tls) target.tls_name = options.tls_name.empty() ? address.host : options.tls_name;
   const Time until = steady_clock::now() + options.connect_timeout;
   ProtocolVersion version = options.version;

@@ -26,7 +26,8 @@ struct ConnectionOptions {
   bool tls = false;
   /// The host name that the certificate must hold; empty: the address's own.
   std::string tls_name{};
-  /// Covers the resolver, TLS and the handshake together.
+  /// Covers the resolver, TLS and the handshake together, also those of a second attempt with another
+  /// version, and those of the inquiry whether the node is of Ignite 3.
   std::chrono::milliseconds connect_timeout{10'000};
   /// The largest response; one that claims more ends the connection.
   std::size_t message_limit_bytes = std::size_t{512} << 20;

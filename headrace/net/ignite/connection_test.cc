@@ -143,6 +143,27 @@ TEST(IgniteConnection, Ignite3IsNamedThoughItSaysNothing) {
   EXPECT_EQ(inquiry, encode_ignite_3_handshake());
 }
 
+// The node closes the first connection late, and would answer the inquiry long after the time to connect is
+// over, though soon enough for an inquiry that had as much time again.
+TEST(IgniteConnection, TheInquiryEndsWithTheTimeToConnect) {
+  constexpr milliseconds kTime{800}, kLate{700}, kAfter{600};
+  steady_clock::time_point accepted;
+  ScriptedNode node({[&](Peer& peer) {
+                       accepted = steady_clock::now();
+                       peer.read_message();
+                       std::this_thread::sleep_until(accepted + kLate);
+                     },
+                     [&](Peer& peer) {
+                       peer.read_bytes(15);
+                       std::this_thread::sleep_until(accepted + kTime + kAfter);
+                       peer.send(bytes_of_hex(std::string(kReplyOfIgnite3)));
+                       peer.read_message();
+                     }});
+  const auto connection = open(node, kTime);
+  ASSERT_FALSE(connection.has_value());
+  EXPECT_THAT(connection.error().message, testing::Not(HasSubstr("Ignite 3")));
+}
+
 TEST(IgniteConnection, AnotherServerThatSaysNothingIsNotTakenForIgnite3) {
   const auto say_nothing = [](Peer& peer) { peer.read_bytes(15); };
   ScriptedNode node({say_nothing, say_nothing});
