@@ -109,13 +109,12 @@ const std::shared_ptr<ModelLog>& RequestLog::log_of(std::string_view model) {
   const auto found = logs_.find(model);
   if (found != logs_.end()) return found->second;
   std::string name(model);
-  auto opened = ModelLog::open(
-      folder_.at(name).at(options_.writer), name,
-      {.flush_each = options_.flush_each,
-       .stop = stop_.get_token(),
-       .remark = options_.remark,
-       .now = options_.steady_now},
-      background_);
+  auto opened = ModelLog::open(folder_.at(name).at(options_.writer), name,
+                               {.flush_each = options_.flush_each,
+                                .stop = stop_.get_token(),
+                                .remark = options_.remark,
+                                .now = options_.steady_now},
+                               background_);
   return logs_.emplace(std::move(name), std::move(opened)).first->second;
 }
 
