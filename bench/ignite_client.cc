@@ -50,7 +50,7 @@ void checked(const Status& status) {
 }
 
 std::shared_ptr<Cluster> connect(const std::string& addresses) {
-  return checked(Cluster::connect(checked(cluster_options(addresses, Environment::capture()))));
+  return checked(connect_cluster(addresses, Environment::capture()));
 }
 
 Bytes random_bytes(std::size_t size, std::uint64_t seed) {

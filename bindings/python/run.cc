@@ -19,6 +19,7 @@
 #include "headrace/metrics/metric_writer.h"
 #include "headrace/metrics/recover.h"
 #include "headrace/track/recorder.h"
+#include "headrace/track/run_keys.h"
 
 namespace headrace::python {
 
@@ -36,8 +37,6 @@ std::string metrics_state(const Environment& environment) {
            "XDG_STATE_HOME to a folder"});
   return concat(*state, kMetricsFolder);
 }
-
-constexpr std::string_view kMediaPrefix = "_headrace/media/";
 
 struct Started {
   std::string root;

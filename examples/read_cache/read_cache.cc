@@ -102,8 +102,7 @@ Status read(const Cluster& cluster, const std::string& what, const std::string& 
 
 Status run(const std::vector<std::string>& arguments) {
   if (arguments.size() != 3) return wrong_usage();
-  HEADRACE_TRY(ignite::ClusterOptions options, ignite::cluster_options(arguments[0], Environment::capture()));
-  HEADRACE_TRY(const Cluster cluster, ignite::Cluster::connect(std::move(options)));
+  HEADRACE_TRY(const Cluster cluster, ignite::connect_cluster(arguments[0], Environment::capture()));
   HEADRACE_CHECK(read(cluster, arguments[1], arguments[2]));
   if (std::fflush(stdout) != 0) return not_written();
   return {};

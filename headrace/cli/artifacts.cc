@@ -197,8 +197,8 @@ Status show_version(CommandContext& context, const Location& root, const Artifac
                         ", ", quantity(version.count, "entry", "entries"), ", ",
                         format_size(version.size_bytes)));
   console.result(concat("logged ", console.name(version.created), " by run ", console.name(version.run)));
-  if (!version.description.empty()) console.result(version.description);
-  if (!version.metadata.members().empty()) console.result(version.metadata.dump());
+  if (!version.description.empty()) console.result(console.name(version.description));
+  if (!version.metadata.members().empty()) console.result(console.name(version.metadata.dump()));
   for (const ArtifactEntry& entry : entries)
     console.result(concat("  ", console.name(entry.path), "  ", format_size(entry.size_bytes),
                           entry.is_reference() ? "  " : "", console.name(entry.url)));
@@ -317,9 +317,8 @@ const Command kArtifactsLsCommand = {
     .name = "artifacts ls",
     .summary = "List artifacts, and what runs have published",
     .details =
-        "Shows the latest version of each artifact that a program has logged, with its aliases. Then come "
-        "the\n"
-        "datasets, models and other folders that the newest 1,000 runs have published.\n"
+        "Shows the latest version of each artifact that a program has logged, with its aliases. Then come\n"
+        "the datasets, models and other folders that the newest 1,000 runs have published.\n"
         "\n"
         "  headrace artifacts ls s3://datasets",
     .positionals = kLsArtifactsPositionals,
@@ -342,9 +341,10 @@ const Command kArtifactsGetCommand = {
     .name = "artifacts get",
     .summary = "Copy the entries of an artifact to a folder",
     .details =
-        "Compares each entry with its size and checksum. A reference that has changed since it was logged is "
-        "an\n"
-        "error. Objects that are there already stay if they are the same, and are an error if they are not.\n"
+        "Compares each entry with its size and checksum. A reference that has changed since it was logged\n"
+        "is an error. Objects that are there already stay if they are the same, and are an error if they "
+        "are\n"
+        "not.\n"
         "\n"
         "  headrace artifacts get s3://datasets cats-and-dogs:stable ./cats-and-dogs",
     .positionals = kGetArtifactPositionals,
@@ -369,9 +369,9 @@ const Command kArtifactsVerifyCommand = {
     .name = "artifacts verify",
     .summary = "Compare artifacts with what is there now",
     .details =
-        "Tells which references have changed since they were logged, or are gone; they are not read. Reads "
-        "the\n"
-        "bytes that are kept with artifacts, and compares them with their SHA-256. The exit code is 1 if\n"
+        "Tells which references have changed since they were logged, or are gone; they are not read. Reads\n"
+        "the bytes that are kept with artifacts, and compares them with their SHA-256. The exit code is 1 "
+        "if\n"
         "anything is not as it was logged.\n"
         "\n"
         "  headrace artifacts verify s3://datasets\n"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,8 @@
 #include "headrace/cli/find_runs.h"
 #include "headrace/cli/quoted_name.h"
 #include "headrace/cli/run_views.h"
+#include "headrace/cli/text_table.h"
+#include "headrace/track/json_number.h"
 
 namespace headrace {
 namespace {
@@ -30,114 +31,90 @@ constexpr Positional kComparePositionals[] = {
 constexpr Option kCompareOptions[] = {
     {.name = "all", .type = OptionType::kFlag, .sentence = "Show what is the same in all runs, too."}};
 
-using Facts = std::map<std::string, std::string>;
+using Facts = std::map<std::string, Json>;
+
+template <typename Map, typename ToJson>
+Facts facts_of(const Map& map, const ToJson& to_json) {
+  Facts facts;
+  for (const auto& [name, value] : map) facts.emplace(name, to_json(value));
+  return facts;
+}
+
+Json text(const std::string& value) { return Json(value); }
+
+Facts metrics_of_end(const RunRecord& run) {
+  return run.end ? facts_of(run.end->metrics, number_to_json) : Facts();
+}
+Facts inputs_by_name(const RunRecord& run) {
+  Facts facts;
+  for (const Artifact& input : run.inputs()) facts[input.name] = Json(artifact_line(input));
+  return facts;
+}
+Facts parameters_of_run(const RunRecord& run) { return facts_of(run.parameters(), text); }
+Facts versions_of_run(const RunRecord& run) { return facts_of(run.versions(), text); }
+Facts host_of_run(const RunRecord& run) { return facts_of(run.start.host, text); }
 
 struct Section {
   std::string_view name;  // in JSON
   std::string_view title;
-  std::vector<Facts> of_runs{};
+  Facts (*of_run)(const RunRecord&);
   bool shows_equal = false;
 };
 
-Facts inputs_of(const RunRecord& run) {
-  Facts facts;
-  for (const Artifact& input : run.inputs()) facts[input.name] = artifact_line(input);
-  return facts;
-}
-
-Facts metrics_of_end(const RunRecord& run) {
-  Facts facts;
-  if (!run.end) return facts;
-  for (const auto& [name, number] : run.end->metrics) facts[name] = format_metric(number);
-  return facts;
-}
-
-std::vector<Section> sections_of(const std::vector<RunRecord>& runs, bool shows_equal) {
-  std::vector<Section> sections = {{"metrics", "metric", {}, true},
-                                   {"parameters", "parameter", {}, shows_equal},
-                                   {"inputs", "input", {}, shows_equal},
-                                   {"versions", "version", {}, shows_equal},
-                                   {"host", "host", {}, shows_equal}};
-  for (const RunRecord& run : runs) {
-    sections[0].of_runs.push_back(metrics_of_end(run));
-    sections[1].of_runs.push_back(run.parameters());
-    sections[2].of_runs.push_back(inputs_of(run));
-    sections[3].of_runs.push_back(run.versions());
-    sections[4].of_runs.push_back(run.start.host);
-  }
-  return sections;
-}
+constexpr Section kSections[] = {{"metrics", "metric", metrics_of_end, true},
+                                 {"parameters", "parameter", parameters_of_run},
+                                 {"inputs", "input", inputs_by_name},
+                                 {"versions", "version", versions_of_run},
+                                 {"host", "host", host_of_run}};
 
 // The names to be shown, each with the values of all runs; null: the run has none.
-std::map<std::string, std::vector<const std::string*>> rows_of(const Section& section) {
-  std::map<std::string, std::vector<const std::string*>> rows;
-  for (const Facts& facts : section.of_runs) {
-    for (const auto& [name, value] : facts) rows.try_emplace(name);
+std::map<std::string, std::vector<Json>> rows_of(const Section& section, const std::vector<RunRecord>& runs,
+                                                 bool shows_equal) {
+  std::map<std::string, std::vector<Json>> rows;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (auto& [name, value] : section.of_run(runs[i]))
+      rows.try_emplace(name, runs.size()).first->second[i] = std::move(value);
   }
-  for (auto& [name, values] : rows) {
-    for (const Facts& facts : section.of_runs) {
-      const auto found = facts.find(name);
-      values.push_back(found == facts.end() ? nullptr : &found->second);
-    }
-  }
-  if (section.shows_equal) return rows;
+  if (shows_equal || section.shows_equal) return rows;
   std::erase_if(rows, [](const auto& row) {
-    const std::vector<const std::string*>& values = row.second;
-    return std::ranges::all_of(values, [&](const std::string* value) {
-      return value != nullptr && values.front() != nullptr && *value == *values.front();
-    });
+    return std::ranges::all_of(row.second, [&](const Json& value) { return value == row.second.front(); });
   });
   return rows;
 }
 
 // A value in its column: on one line, and not too long.
-std::string cell(const std::string* value) {
-  if (value == nullptr) return "-";
-  std::string text = quoted_name(*value, Quoting::kUnsafe);
-  return text.size() <= kColumnBytes ? text : printable_line(text, kColumnBytes);
+std::string cell(const Json& value) {
+  if (value.is_null()) return "-";
+  if (!value.is_string()) return format_metric(value.as<double>("a metric"));
+  std::string shown = quoted_name(value.text(), Quoting::kUnsafe);
+  return shown.size() <= kColumnBytes ? shown : printable_line(shown, kColumnBytes);
 }
 
-void print_table(CommandContext& context, const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const std::vector<std::string>& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const std::vector<std::string>& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line += std::string(widths[i] - row[i].size() + 2, ' ');
-    }
-    context.console.result(line);
-  }
-}
-
-void print_comparison(CommandContext& context, const std::vector<RunRecord>& runs,
-                      const std::vector<Section>& sections) {
+void print_comparison(CommandContext& context, const std::vector<RunRecord>& runs, bool shows_equal) {
   std::vector<std::vector<std::string>> rows = {{"run"}, {"status"}, {"seconds"}};
   for (const RunRecord& run : runs) {
-    rows[0].push_back(quoted_name(run.id, Quoting::kUnsafe));
+    rows[0].push_back(cell(Json(run.id)));
     rows[1].emplace_back(run_status_name(run.status()));
     rows[2].push_back(run.end ? format_metric(run.end->seconds) : "-");
   }
-  for (const Section& section : sections) {
-    for (const auto& [name, values] : rows_of(section)) {
+  for (const Section& section : kSections) {
+    for (const auto& [name, values] : rows_of(section, runs, shows_equal)) {
       std::vector<std::string>& row = rows.emplace_back();
-      row.push_back(concat(section.title, " ", cell(&name)));
-      for (const std::string* value : values) row.push_back(cell(value));
+      row.push_back(concat(section.title, " ", cell(Json(name))));
+      for (const Json& value : values) row.push_back(cell(value));
     }
   }
-  print_table(context, rows);
+  for (const std::string& line : table_lines(rows, Align::kLeft)) context.console.result(line);
 }
 
-Json comparison_to_json(const std::vector<RunRecord>& runs, const std::vector<Section>& sections) {
+Json comparison_to_json(const std::vector<RunRecord>& runs, bool shows_equal) {
   Json out = {{"runs", Json::array()}};
   for (const RunRecord& run : runs) out["runs"].push_back(run.id);
-  for (const Section& section : sections) {
+  for (const Section& section : kSections) {
     Json shown = Json::object();
-    for (const auto& [name, values] : rows_of(section)) {
+    for (auto& [name, values] : rows_of(section, runs, shows_equal)) {
       Json list = Json::array();
-      for (const std::string* value : values) list.push_back(value == nullptr ? Json() : Json(*value));
+      for (const Json& value : values) list.push_back(value);
       shown[name] = std::move(list);
     }
     out[section.name] = std::move(shown);
@@ -167,11 +144,10 @@ Status compare(CommandContext& context, const std::vector<std::string>& argument
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   const std::vector<std::string> ids(arguments.begin() + 1, arguments.end());
   HEADRACE_TRY(const std::vector<RunRecord> runs, chosen_runs(context, location, ids));
-  const std::vector<Section> sections = sections_of(runs, options.flag("all"));
   if (context.console.json()) {
-    context.console.result(comparison_to_json(runs, sections).dump());
+    context.console.result(comparison_to_json(runs, options.flag("all")).dump());
   } else {
-    print_comparison(context, runs, sections);
+    print_comparison(context, runs, options.flag("all"));
   }
   return {};
 }

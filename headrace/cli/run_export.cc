@@ -61,19 +61,25 @@ Result<std::vector<RunRecord>> chosen(CommandContext& context, const Location& l
   return std::move(all.runs);
 }
 
-Result<std::uint64_t> write_table(CommandContext& context, const std::vector<RunRecord>& runs,
-                                  const std::string& path) {
+struct Written {
+  std::uint64_t points = 0;
+  std::uint64_t runs = 0;  // that have points
+};
+
+Result<Written> write_table(CommandContext& context, const std::vector<RunRecord>& runs,
+                            const std::string& path) {
   std::ofstream file(path, std::ios::binary);
   file << "run,rank,metric,step,time_us,value\n";
-  std::uint64_t points = 0;
+  Written written;
   for (const RunRecord& run : runs) {
     HEADRACE_TRY(const RunMetrics metrics, metrics_of(context, run));
-    HEADRACE_TRY(const std::uint64_t of_run, write_points(run, metrics, file));
-    points += of_run;
+    HEADRACE_TRY(const std::uint64_t points, write_points(run, metrics, file));
+    written.points += points;
+    written.runs += points > 0 ? 1 : 0;
   }
   if (!file.flush())
     return Error{Code::kResourceExhausted, concat("cannot write ", path, ": is the disk full?")};
-  return points;
+  return written;
 }
 
 Status export_metrics(CommandContext& context, const std::vector<std::string>& arguments,
@@ -87,8 +93,8 @@ Status export_metrics(CommandContext& context, const std::vector<std::string>& a
   HEADRACE_TRY(const std::vector<RunRecord> runs, chosen(context, location, arguments));
   HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder(context.environment)));
   std::string table = concat(staged.path(), "/metrics.csv");
-  HEADRACE_TRY(const std::uint64_t points, write_table(context, runs, table));
-  if (points == 0)
+  HEADRACE_TRY(const Written written, write_table(context, runs, table));
+  if (written.points == 0)
     return Error{Code::kNotFound,
                  concat("no run at ", location.describe(), " has logged metrics into segments")};
   if (is_parquet) {
@@ -97,7 +103,7 @@ Status export_metrics(CommandContext& context, const std::vector<std::string>& a
     table = parquet;
   }
   HEADRACE_CHECK(upload_file(context, table, to));
-  context.console.note(concat(to.describe(), " has ", points, " points of ", runs.size(), " runs"));
+  context.console.note(concat(to.describe(), " has ", written.points, " points of ", written.runs, " runs"));
   return {};
 }
 
@@ -110,7 +116,9 @@ const Command kRunsExportCommand = {
     .details =
         "The columns are run, rank, metric, step, time_us (since 1970) and value. Parquet needs pyarrow in "
         "the\n"
-        "Python of HEADRACE_PYTHON. DuckDB, pandas and Polars read both.\n"
+        "Python of HEADRACE_PYTHON. DuckDB, pandas and Polars read both. The table is made in the folder "
+        "for\n"
+        "temporary files (TMPDIR), and takes the place of TARGET once it is whole.\n"
         "\n"
         "  headrace runs export s3://datasets/runs metrics.parquet\n"
         "  headrace runs export s3://datasets/runs s3://datasets/tables/cnn.csv cnn-1 cnn-2",

@@ -10,6 +10,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/find_runs.h"
 #include "headrace/cli/run_metrics.h"
+#include "headrace/cli/text_table.h"
 #include "headrace/metrics/recover.h"
 #include "headrace/track/json_number.h"
 
@@ -100,8 +101,8 @@ Status print_json(CommandContext& context, const RunRecord& run,
 
 Status print_table(CommandContext& context, const RunMetrics& metrics,
                    const std::vector<MetricSummary>& summaries) {
-  std::vector<std::array<std::string, 7>> rows = {
-      {"metric", "points", "step", "last", "minimum", "maximum", ""}};
+  std::vector<std::vector<std::string>> rows = {{"metric", "points", "step", "last", "minimum", "maximum"}};
+  std::vector<std::string> plots = {""};
   for (const MetricSummary& metric : summaries) {
     MetricSeries series;
     if (metric.points <= kPlottedPoints) {
@@ -111,18 +112,12 @@ Status print_table(CommandContext& context, const RunMetrics& metrics,
     rows.push_back({metric.rank == 0 ? name : concat(name, " (rank ", metric.rank, ")"),
                     concat(metric.points), concat(metric.last_step), shown(metric.last),
                     metric.minimum ? shown(*metric.minimum) : "",
-                    metric.maximum ? shown(*metric.maximum) : "", sparkline(series.values, kPlotColumns)});
+                    metric.maximum ? shown(*metric.maximum) : ""});
+    plots.push_back(sparkline(series.values, kPlotColumns));
   }
-  std::array<std::size_t, 7> widths{};
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const auto& row : rows) {
-    std::string line = row[0] + std::string(widths[0] - row[0].size(), ' ');
-    for (std::size_t i = 1; i + 1 < row.size(); ++i)
-      line += concat("  ", std::string(widths[i] - row[i].size(), ' '), row[i]);
-    context.console.result(row.back().empty() ? line : concat(line, "  ", row.back()));
-  }
+  const std::vector<std::string> lines = table_lines(rows, Align::kRight);
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    context.console.result(plots[i].empty() ? lines[i] : concat(lines[i], "  ", plots[i]));
   return {};
 }
 

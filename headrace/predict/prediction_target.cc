@@ -80,8 +80,7 @@ Result<std::unique_ptr<PredictionTable>> open_prediction_table(const PredictionT
                                                                const AnswerFormat& answers,
                                                                const std::string& model_digest,
                                                                const std::stop_token& stop) {
-  HEADRACE_TRY(ignite::ClusterOptions options, ignite::cluster_options(target.hosts, environment));
-  HEADRACE_TRY(const auto cluster, ignite::Cluster::connect(std::move(options), stop));
+  HEADRACE_TRY(const auto cluster, ignite::connect_cluster(target.hosts, environment, stop));
   if (target.is_cache)
     return open_cache_prediction_table(cluster, target.name, target.type, answers, model_digest, stop);
   return open_sql_prediction_table(cluster, target.schema, target.name, answers, model_digest, stop);

@@ -51,7 +51,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "run":
-        return _wandb._current[-1] if _wandb._current else None
+        return _wandb._current
     if name in ("config", "summary"):
         return getattr(_wandb.current(), name)
     raise AttributeError(

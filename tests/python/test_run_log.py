@@ -133,7 +133,7 @@ def test_runs_are_compared(headrace, file_url):
             run.log({"accuracy": accuracy})
     compared = json.loads(headrace("runs", "compare", file_url, "one", "two", "--json").stdout)
     assert compared["runs"] == ["one", "two"]
-    assert compared["metrics"] == {"accuracy": ["0.5", "0.75"]}
+    assert compared["metrics"] == {"accuracy": [0.5, 0.75]}
     assert compared["parameters"] == {"rate": ["0.1", "0.2"]} and compared["versions"] == {}
     whole = json.loads(headrace("runs", "compare", file_url, "one", "two", "--all", "--json").stdout)
     assert whole["parameters"] == {"batch": ["8", "8"], "rate": ["0.1", "0.2"]}

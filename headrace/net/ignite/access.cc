@@ -25,4 +25,12 @@ Result<ClusterOptions> cluster_options(std::string_view hosts, const Environment
   return options;
 }
 
+Result<std::shared_ptr<Cluster>> connect_cluster(std::string_view hosts, const Environment& environment,
+                                                 const std::stop_token& stop,
+                                                 std::optional<std::chrono::milliseconds> call_timeout) {
+  HEADRACE_TRY(ClusterOptions options, cluster_options(hosts, environment));
+  if (call_timeout) options.call_timeout = *call_timeout;
+  return Cluster::connect(std::move(options), stop);
+}
+
 }  // namespace headrace::ignite

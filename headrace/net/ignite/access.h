@@ -3,6 +3,10 @@
 /// \file How a cluster is reached that is named by a URL: addresses from the URL, all secrets from the
 /// environment.
 
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
 #include <string_view>
 
 #include "headrace/base/environment.h"
@@ -23,5 +27,11 @@ namespace headrace::ignite {
 ///
 /// \error kInvalidArgument  no address, or a variable that cannot be understood
 Result<ClusterOptions> cluster_options(std::string_view hosts, const Environment& environment);
+
+/// Connects to such a cluster. `call_timeout`: another one than by default.
+/// \error as cluster_options and Cluster::connect
+Result<std::shared_ptr<Cluster>> connect_cluster(std::string_view hosts, const Environment& environment,
+                                                 const std::stop_token& stop = {},
+                                                 std::optional<std::chrono::milliseconds> call_timeout = {});
 
 }  // namespace headrace::ignite

@@ -118,6 +118,24 @@ TEST(IgniteScan, ALostConnectionCostsItsPartitionsNoWait) {
   expect_rest(*scan_of(cluster, {.page_rows = 100, .open_cursors = 4}), {}, 4 * kRowsOfPartition);
 }
 
+TEST(IgniteScan, APageWithMoreRowsThanWereAskedForIsRefused) {
+  ScannedCache cache(1);
+  ScriptedNode node({[&](Peer& peer) {
+    peer.accept_handshake(kScannedNode);
+    for (ScriptedRequest request = peer.next_request(); request.number != 0; request = peer.next_request()) {
+      Bytes answer = cache.answer_to(request);
+      if (request.operation == Operation::kQueryScan)
+        store_little_endian(answer.data() + 8, std::int32_t{11});  // after the cursor: the number of rows
+      peer.answer(request.number, answer);
+    }
+  }});
+  const auto cluster = connected_to(node, {});
+  const auto page = scan_of(cluster, {.page_rows = 10})->next_page();
+  ASSERT_FALSE(page.has_value());
+  EXPECT_EQ(page.error().code, Code::kDataLoss);
+  EXPECT_THAT(page.error().message, testing::HasSubstr("more rows"));
+}
+
 // The first page of one partition comes once the others have ended, and it was asked for before theirs.
 TEST(IgniteScan, APageThatIsLateHoldsUpNoOther) {
   constexpr std::int32_t kPartitions = 4, kLate = 1;

@@ -11,12 +11,6 @@
 namespace headrace {
 namespace {
 
-Result<std::shared_ptr<ignite::Cluster>> cluster_of(const IgniteCacheUrl& url, const Environment& environment,
-                                                    const std::stop_token& stop) {
-  HEADRACE_TRY(ignite::ClusterOptions options, ignite::cluster_options(url.hosts, environment));
-  return ignite::Cluster::connect(std::move(options), stop);
-}
-
 class IgniteCacheInputs final : public InputKind {
  public:
   std::string_view name() const override { return "ignite-cache"; }
@@ -34,7 +28,7 @@ class IgniteCacheInputs final : public InputKind {
     HEADRACE_TRY(IgniteCacheUrl url, parse_ignite_cache_url(parsed));
     const Result<PartitionRange> range = parse_partition_range(slice.place);
     if (!range) return Error(range.error()).in(slice.name);
-    HEADRACE_TRY(auto cluster, cluster_of(url, stores.environment(), reading.stop));
+    HEADRACE_TRY(auto cluster, ignite::connect_cluster(url.hosts, stores.environment(), reading.stop));
     return make_ignite_cache_rows(std::move(cluster), std::move(url.cache), std::move(url.columns), *range,
                                   {.name = slice.name, .rows = range->rows, .digest = slice.digest},
                                   reading.cell_limit_bytes, reading.stop);
@@ -43,7 +37,7 @@ class IgniteCacheInputs final : public InputKind {
  private:
   static Result<std::vector<Slice>> list(const IgniteCacheUrl& url, const InputPlace& place,
                                          const InputRequest& request) {
-    HEADRACE_TRY(const auto cluster, cluster_of(url, place.environment, request.stop));
+    HEADRACE_TRY(const auto cluster, ignite::connect_cluster(url.hosts, place.environment, request.stop));
     HEADRACE_TRY(const std::vector<PartitionRange> ranges,
                  list_partitions(ignite::Cache(cluster, url.cache), request.limits.size_bytes, request.stop));
     std::vector<Slice> slices;

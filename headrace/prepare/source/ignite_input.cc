@@ -14,13 +14,6 @@ namespace {
 // For a page: a node may have to sort before it has the first one.
 constexpr std::chrono::minutes kPageTimeout{5};
 
-Result<std::shared_ptr<ignite::Cluster>> connect(const IgniteQueryUrl& url, const Environment& environment,
-                                                 const std::stop_token& stop) {
-  HEADRACE_TRY(ignite::ClusterOptions options, ignite::cluster_options(url.hosts, environment));
-  options.call_timeout = kPageTimeout;
-  return ignite::Cluster::connect(std::move(options), stop);
-}
-
 class IgniteSqlInputs final : public InputKind {
  public:
   std::string_view name() const override { return "ignite-sql"; }
@@ -42,7 +35,8 @@ class IgniteSqlInputs final : public InputKind {
     query.statement = url.statement;
     query.schema = url.schema;
     query.page_rows = page_rows_for(url, range->rows, slice.size_bytes);
-    HEADRACE_TRY(auto cluster, connect(url, stores.environment(), reading.stop));
+    HEADRACE_TRY(auto cluster,
+                 ignite::connect_cluster(url.hosts, stores.environment(), reading.stop, kPageTimeout));
     return make_ignite_rows(std::move(cluster), std::move(query),
                             {.name = slice.name, .rows = range->rows, .digest = slice.digest},
                             reading.cell_limit_bytes, reading.stop);
@@ -51,7 +45,8 @@ class IgniteSqlInputs final : public InputKind {
  private:
   static Result<std::vector<Slice>> list(const IgniteQueryUrl& url, const InputPlace& place,
                                          const InputRequest& request) {
-    HEADRACE_TRY(const auto cluster, connect(url, place.environment, request.stop));
+    HEADRACE_TRY(const auto cluster,
+                 ignite::connect_cluster(url.hosts, place.environment, request.stop, kPageTimeout));
     HEADRACE_TRY(const OrderedQuery query, find_query(cluster, url, request.stop));
     HEADRACE_TRY(const std::vector<KeyRange> ranges,
                  list_ranges(cluster, query, request.limits.size_bytes, request.stop));

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-PREFIX = "system/"
+_PREFIX = "system/"
 _GPU_SECONDS = 5
 _GPU_QUERY = "--query-gpu=utilization.gpu,memory.used"
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -25,6 +25,7 @@ class SystemMetrics:
         self._log = log
         self._each_s = each_s
         self._nvidia = shutil.which("nvidia-smi")
+        self.names: set[str] = set()  # of all that was logged
         self._is_over = threading.Event()
         self._began = self._at = time.monotonic()
         self._before = _counters()
@@ -39,6 +40,7 @@ class SystemMetrics:
     def _run(self) -> None:
         while not self._is_over.wait(self._each_s):
             values = self._sample()
+            self.names |= values.keys()
             if not self._is_over.is_set():
                 self._log(values, int(self._at - self._began))
 
@@ -52,13 +54,13 @@ class SystemMetrics:
         }
         self._before, self._at = counters, at
         busy, idle = rates.pop("busy", 0.0), rates.pop("idle", 0.0)
-        values = {PREFIX + name: value for name, value in rates.items()}
+        values = {_PREFIX + name: value for name, value in rates.items()}
         if "cpu" in rates:
-            values[PREFIX + "cpu_percent"] = 100 * values.pop(PREFIX + "cpu")
+            values[_PREFIX + "cpu_percent"] = 100 * values.pop(_PREFIX + "cpu")
         if busy + idle > 0:
-            values[PREFIX + "machine_cpu_percent"] = min(max(100 * busy / (busy + idle), 0.0), 100.0)
-        values |= {PREFIX + name: value for name, value in _memory().items()}
-        return values | {PREFIX + name: value for name, value in self._gpus().items()}
+            values[_PREFIX + "machine_cpu_percent"] = min(max(100 * busy / (busy + idle), 0.0), 100.0)
+        values |= {_PREFIX + name: value for name, value in _memory().items()}
+        return values | {_PREFIX + name: value for name, value in self._gpus().items()}
 
     def _gpus(self) -> dict[str, float]:
         if self._nvidia is None:

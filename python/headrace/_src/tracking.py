@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from headrace import _headrace
 from headrace._src.artifacts import Artifact, ArtifactVersion, names_an_artifact
 from headrace._src.media import MEDIA
-from headrace._src.system_metrics import PREFIX, SystemMetrics
+from headrace._src.system_metrics import SystemMetrics
 from headrace._src.version import __version__
 from headrace.errors import Error, InvalidArgumentError
 
@@ -256,13 +256,10 @@ class Run:
                 return
             self._is_finished = True
         _open.discard(self)
+        values = self._native.last_values()
         if self._system is not None:
             self._system.stop()
-        values = {
-            name: value
-            for name, value in self._native.last_values().items()
-            if self._system is None or not name.startswith(PREFIX)
-        }
+            values = {name: value for name, value in values.items() if name not in self._system.names}
         final = dict(list(values.items())[:_MOST_FINAL_METRICS]) | _numbers(self.summary)
         now = _parameters(self.config).items()
         changed = {key: value for key, value in now if self._parameters.get(key) != value}

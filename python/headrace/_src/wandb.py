@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_ROOT = "runs"
 _DEFAULT_PROJECT = "uncategorized"
-_current: list[Run] = []  # the run of `init`, until it is finished
+_current: Run | None = None  # the run of `init`, until it is finished
 
 
 class Config(MutableMapping[str, Any]):
@@ -58,8 +58,7 @@ class Config(MutableMapping[str, Any]):
 
 
 class Artifact(artifacts.Artifact):
-    """As `headrace.Artifact`. Paths are files, or folders and objects of a store; references keep their
-    place."""
+    """As `headrace.Artifact`, with the names of parameters that tutorials use."""
 
     def __init__(
         self,
@@ -184,9 +183,13 @@ class Run:
 
     def finish(self, exit_code: int | None = None) -> None:
         """Ends the record. Another exit code than 0 means that the run has failed."""
-        if self in _current:
-            _current.remove(self)
+        self._leave()
         self.tracked.finish(f"exit code {exit_code}" if exit_code else None)
+
+    def _leave(self) -> None:
+        global _current
+        if _current is self:
+            _current = None
 
     def __enter__(self) -> Self:
         return self
@@ -194,8 +197,7 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self in _current:
-            _current.remove(self)
+        self._leave()
         self.tracked.__exit__(kind, error, trace)
 
 
@@ -224,8 +226,8 @@ def init(
     Raises:
         PermissionDeniedError, UnavailableError, …: the store does not take the record.
     """
-    for earlier in list(_current):
-        earlier.finish()
+    global _current
+    finish()
     if others:
         warnings.warn(f"without effect: {', '.join(sorted(others))}", stacklevel=2)
     said = {"group": group, "job_type": job_type, "notes": notes, "tags": list(tags) if tags else None}
@@ -236,7 +238,7 @@ def init(
     if "://" not in place:
         os.makedirs(place, exist_ok=True)
     run = Run(tracking.init(place, name=name, config=settings, run_id=id), project)
-    _current.append(run)
+    _current = run
     return run
 
 
@@ -246,9 +248,9 @@ def current() -> Run:
     Raises:
         FailedPreconditionError: there is none.
     """
-    if not _current:
+    if _current is None:
         raise FailedPreconditionError("no run has begun: call wandb.init() first")
-    return _current[-1]
+    return _current
 
 
 def log(data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
@@ -273,8 +275,8 @@ def use_artifact(name: str, type: str | None = None) -> artifacts.ArtifactVersio
 
 def finish(exit_code: int | None = None) -> None:
     """Ends the run of `init`, if there is one."""
-    if _current:
-        current().finish(exit_code)
+    if _current is not None:
+        _current.finish(exit_code)
 
 
 def watch(*models: Any, **options: Any) -> None:
