@@ -146,7 +146,7 @@ def test_runs_are_compared(headrace, file_url):
 
 
 @pytest.mark.slow
-def test_points_become_a_table(headrace, file_url, s3_url, tmp_path):
+def test_points_become_a_table(headrace, all_packages, file_url, s3_url, tmp_path):
     import pandas
 
     names = ["loss", 'a "b", c', "nested/x"]
