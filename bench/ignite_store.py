@@ -24,7 +24,7 @@ READS = ("getAll", "scan")
 def node() -> Iterator[str]:
     script = measuring.ROOT / "tools" / "servers" / "ignite.sh"
     with tempfile.TemporaryDirectory() as folder:
-        command = [script, "start", folder, "--region-mib", str(REGION_MIB)]
+        command = [script, "start", folder, "--region-mib", str(REGION_MIB), "--optimized"]
         started = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         settings = dict(word.split("=", 1) for word in started.stdout.split() if "=" in word)
         try:

@@ -17,7 +17,8 @@ def nodes(count: int, region_mib: int) -> Iterator[str]:
     """A cluster of so many nodes, each with so much memory for data: their addresses, with commas."""
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK, prefix="ignite-") as folder:
-        command = [_SCRIPT, "start", folder, "--nodes", str(count), "--region-mib", str(region_mib)]
+        command = [_SCRIPT, "start", folder, "--nodes", str(count)]
+        command += ["--region-mib", str(region_mib), "--optimized"]
         lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         try:
             words = dict(word.split("=", 1) for word in shlex.split(lines) if "=" in word)

@@ -1,6 +1,7 @@
 """Fixtures that the Python tests share: the built command, stores to run it on."""
 
 import base64
+import gc
 import json
 import os
 import pathlib
@@ -20,6 +21,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: left out of `./dev test --quick`")
     config.addinivalue_line("markers", "exhaustive: only in `./dev test --all`")
     config.addinivalue_line("markers", "soak: only in `./dev soak`; its seed is HEADRACE_SOAK_SEED")
+
+
+def pytest_collection_finish() -> None:
+    """Leaves what TensorFlow, Keras, JAX and the like have made out of each later collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

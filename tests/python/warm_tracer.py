@@ -1,10 +1,12 @@
-"""A process that has imported TensorFlow and Keras, and forks for each model that the command traces.
+"""A process that has imported TensorFlow and Keras, and forks for each model that the command traces or fits.
 
 Importing them costs five CPU seconds, tracing a model a half; some hundred tests train. The command is given
-an interpreter that is a small program: it hands a trace over to that process, with its streams, environment
-and process group, and runs everything else, and all that is not as usual, with the interpreter itself.
+an interpreter that is a small program: it hands a trace or a fit over to that process, with its streams,
+environment and process group, and runs everything else, and all that is not as usual, with the interpreter
+itself.
 """
 
+import gc
 import json
 import os
 import pathlib
@@ -30,14 +32,19 @@ READ_AT_START = ("CUDA_", "HOME", "KERAS_", "LD_", "MKL_", "OMP_", "PYTHON", "TF
 OF_NO_EFFECT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED")
 MESSAGE_BYTES = 1 << 20
 
-# The interpreter that the command is given. It waits for the trace, which is killed when it is.
+# The interpreter that the command is given. It waits for the process that works in its place, hands signals
+# to end on, and takes that process along when it is killed, which a fit asks for when the command is killed.
 INTERPRETER = """#!/usr/bin/python3 -IS
-import json, os, socket, sys
-if sys.argv[1:3] == ["-m", "headrace._src.trace"] and "--probe" not in sys.argv:
-    request = dict(arguments=sys.argv[3:], environment=dict(os.environ))
+import ctypes, json, os, signal, socket, sys
+module = sys.argv[2] if sys.argv[1:2] == ["-m"] else None
+if module in {modules!r} and "--probe" not in sys.argv:
+    request = dict(module=module, arguments=sys.argv[3:], environment=dict(os.environ), parent=os.getppid())
     request |= dict(folder=os.getcwd(), group=os.getpgrp(), session=os.getsid(0))
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as tracer:
+            if module.endswith(".fit"):
+                ctypes.CDLL(None).prctl({death_signal}, signal.SIGKILL)
+            signal.signal(signal.SIGTERM, lambda *_: tracer.send(b"terminate"))
             tracer.connect({address!r})
             socket.send_fds(tracer, [json.dumps(request).encode()], [0, 1, 2])
             status = tracer.recv(16)
@@ -45,8 +52,11 @@ if sys.argv[1:3] == ["-m", "headrace._src.trace"] and "--probe" not in sys.argv:
             os._exit(int(status))
     except OSError:
         pass
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 """
+MODULES = ("headrace._src.trace", "headrace._src.fit")
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class WarmTracer:
@@ -59,7 +69,10 @@ class WarmTracer:
         self._listening.bind(address)
         self._listening.listen(16)
         self.interpreter = folder / "python"
-        self.interpreter.write_text(INTERPRETER.format(address=address, python=python))
+        program = INTERPRETER.format(
+            address=address, python=python, modules=MODULES, death_signal=PR_SET_PDEATHSIG
+        )
+        self.interpreter.write_text(program)
         self.interpreter.chmod(0o755)
         self._python = python
         self._stop, self._alive = os.pipe()
@@ -100,6 +113,7 @@ def fits(request: dict) -> bool:
 def become(request: dict, streams: list[int]) -> None:
     """This process is as if the interpreter had been started for the request."""
     os.setpgid(0, request["group"])
+    os.getppid = lambda: request["parent"]
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -111,42 +125,54 @@ def become(request: dict, streams: list[int]) -> None:
     sys.argv[1:] = request["arguments"]
 
 
-def keep(connection: socket.socket) -> bool:
-    """Forks the process that traces, and sends its status. True in that process: then it has become it."""
+def keep(connection: socket.socket) -> str | None:
+    """Forks the process that works, and sends its status. In that process, which has become it, the module to
+    run; else none."""
     data, streams, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 3)
     request = json.loads(data)
     if len(streams) != 3 or not fits(request):
-        return False
+        return None
     child = os.fork()
     if child == 0:
         become(request, streams)
-        return True
+        return request["module"]
     for stream in streams:
         os.close(stream)
-    with open(os.pidfd_open(child)) as ended:
-        ready, _, _ = select.select([ended, connection], [], [])
-    if connection in ready:  # whoever waited is gone
+    is_awaited = wait_for(child, connection)
+    if not is_awaited:
         os.kill(child, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if connection not in ready:
+    if is_awaited:
         connection.send(str(code if code >= 0 else 128 - code).encode())
-    return False
+    return None
 
 
-def serve(listening: socket.socket) -> bool:
-    """True in a process that shall trace; False once this one shall end."""
+def wait_for(child: int, connection: socket.socket) -> bool:
+    """Until the process ends; asks it to end when whoever waits says so. False if nobody waits any more."""
+    with open(os.pidfd_open(child)) as ended:
+        while True:
+            ready, _, _ = select.select([ended, connection], [], [])
+            if connection not in ready:
+                return True
+            if not connection.recv(16):
+                return False
+            os.kill(child, signal.SIGTERM)
+
+
+def serve(listening: socket.socket) -> str | None:
+    """In a process that shall work, the module to run; none once this one shall end."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # of those that keep a connection, nobody asks
     while True:
         ready, _, _ = select.select([listening, sys.stdin], [], [])
         if sys.stdin in ready:
-            return False
+            return None
         connection, _ = listening.accept()
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             listening.close()
-            if keep(connection):
+            if module := keep(connection):
                 connection.close()
-                return True
+                return module
             os._exit(0)
         connection.close()
 
@@ -155,5 +181,6 @@ if __name__ == "__main__":
     import keras  # noqa: F401
     import tensorflow  # noqa: F401
 
-    if serve(socket.socket(fileno=int(sys.argv[1]))):
-        runpy.run_module("headrace._src.trace", run_name="__main__", alter_sys=True)
+    gc.freeze()  # no process goes through all that again
+    if wanted := serve(socket.socket(fileno=int(sys.argv[1]))):
+        runpy.run_module(wanted, run_name="__main__", alter_sys=True)

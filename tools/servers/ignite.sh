@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Real nodes of Apache Ignite 2, or one of Ignite 3, on 127.0.0.1, for tests and demonstrations.
 #
-# ignite.sh start DIR [--nodes N] [--secure] [--client-certificate] [--inactive] [--region-mib N]
+# ignite.sh start DIR [--nodes N] [--secure] [--client-certificate] [--inactive] [--region-mib N] [--optimized]
 #     starts N nodes (1), which form one cluster, with their data in DIR; prints shell lines that export
 #     HEADRACE_IGNITE_ADDRESSES (host:port,…), HEADRACE_IGNITE_PIDS (with spaces, in the same order) and
 #     HEADRACE_IGNITE_PARTITIONS (a file: which key lies in which partition, as the node computes it).
 #     --secure: TLS, the user ignite, persistent data; exports HEADRACE_IGNITE_USER, _PASSWORD, _CA_FILE
 #     besides. --client-certificate: as --secure, and clients must show HEADRACE_IGNITE_CERTIFICATE_FILE with
-#     HEADRACE_IGNITE_KEY_FILE. --inactive: as --secure, and the cluster is left inactive.
+#     HEADRACE_IGNITE_KEY_FILE. --inactive: as --secure, and the cluster is left inactive. --optimized: for
+#     measuring; without it, nodes start in half the processor time, and their code is never compiled well.
 # ignite.sh start DIR --ignite-3
 #     starts a node of Ignite 3, which Headrace cannot use, with its data in DIR
 # ignite.sh stop DIR
@@ -64,12 +65,25 @@ build() {
     mvn -q -B -f "$staging/pom.xml" -Dignite.version="$version" -DincludeScope=runtime \
       -DoutputDirectory="$staging/lib" dependency:copy-dependencies >"$staging/build.log" 2>&1 &&
       javac -d "$staging/classes" -cp "$staging/lib/*" "$sources/$node_class.java" \
-        >>"$staging/build.log" 2>&1 ||
+        >>"$staging/build.log" 2>&1 &&
+      jar --create --file "$staging/lib/node.jar" -C "$staging/classes" . >>"$staging/build.log" 2>&1 ||
       { tail -n 20 "$staging/build.log" >&2; fail "building failed; the log is $staging/build.log"; }
     mv --no-target-directory "$staging" "$program"
+    archive_classes
   fi
   exec 9>&-
 }
+
+# Java reads the classes that a node loads from an archive, in place of reading and checking them each time. It
+# belongs to the program where that lies, and a node that has none starts without.
+archive_classes() (
+  archive=$program/node.jsa
+  folder=$(mktemp -d)
+  java_options=(-XX:TieredStopAtLevel=1 "-XX:ArchiveClassesAtExit=$archive.$$")
+  { start "$folder" && stop "$folder"; } >"$program/archive.log" 2>&1 || true
+  [[ ! -f $archive.$$ ]] || mv "$archive.$$" "$archive"
+  rm -rf "$folder"
+)
 
 # An authority of its own; a node's certificate for this machine, a client's, and what Java reads of them.
 make_keys() {
@@ -123,14 +137,14 @@ start_node() {
   rm -f "$dir/$name/ready"
   # In a session of its own: an interrupt at the terminal is for the command that uses it.
   # Ignite writes into the folder where it starts, too.
-  (cd "$dir/$name" && exec setsid java "${options[@]}" -Xms128m -Xmx512m -XX:+UseSerialGC \
+  (cd "$dir/$name" && exec setsid java "${options[@]}" "${java_options[@]}" -Xms128m -Xmx512m -XX:+UseSerialGC \
     -Djava.net.preferIPv4Stack=true \
     -DIGNITE_QUIET=true -DIGNITE_NO_ASCII=true -DIGNITE_UPDATE_NOTIFIER=false \
     -Dname="$name" -Dwork="$dir/$name" -Dports.discovery="$discovery_ports" \
     -Dport.discovery=$((first + 3 * index)) -Dport.communication=$((first + 3 * index + 1)) \
     -Dport.client=$((first + 3 * index + 2)) -Dregion_mib="$region_mib" -Dnodes="$nodes" \
     -Dkeys="${secure:+$dir/keys}" -Dclient_certificate="$client_certificate" -Dactive="$active" \
-    -cp "$program/classes:$program/lib/*" "$node_class") >"$dir/$name/log" 2>&1 </dev/null 9>&- &
+    -cp "$program/lib/*" "$node_class") >"$dir/$name/log" 2>&1 </dev/null 9>&- &
   echo $! >>"$dir/pids"
 }
 
@@ -173,6 +187,7 @@ start() {
   dir=$(mkdir -p "$1" && cd "$1" && pwd)
   shift
   nodes=1 secure='' client_certificate=false active=true region_mib=512
+  local is_optimized=''
   while (($#)); do
     case $1 in
       --nodes) nodes=${2:?--nodes takes a number}; shift ;;
@@ -180,6 +195,7 @@ start() {
       --client-certificate) secure=yes client_certificate=true ;;
       --inactive) secure=yes active=false ;;
       --ignite-3) choose_node 3.1.0 pom-3.xml Ignite3Node ;;
+      --optimized) is_optimized=yes ;;
       --region-mib) region_mib=${2:?--region-mib takes a number}; shift ;;
       *) fail "unknown option $1" ;;
     esac
@@ -187,6 +203,11 @@ start() {
   done
   if [[ $(running_pids "$dir") ]]; then cat "$dir/environment"; return; fi
   build
+  if [[ $is_optimized ]]; then
+    java_options=()
+  elif [[ ! ${java_options-} ]]; then
+    java_options=(-XX:TieredStopAtLevel=1 "-XX:SharedArchiveFile=$program/node.jsa")
+  fi
   [[ ! $secure ]] || make_keys "$dir/keys"
   local first i
   for ((attempt = 0; attempt < 3; ++attempt)); do
