@@ -15,8 +15,6 @@ namespace nb = nanobind;
 
 namespace {
 
-using Version = PythonArtifactVersion;
-
 // Path, URL, store version, size, SHA-256.
 using Entry = std::tuple<std::string, std::optional<std::string>, std::optional<std::string>, std::uint64_t,
                          std::optional<std::string>>;
@@ -25,7 +23,7 @@ std::optional<std::string> none_if_empty(std::string text) {
   return text.empty() ? std::nullopt : std::optional(std::move(text));
 }
 
-std::vector<Entry> entries_of(const Version& self) {
+std::vector<Entry> entries_of(const PythonArtifactVersion& self) {
   const Location root = open_location(self.root);
   std::vector<ArtifactEntry> entries = value_of(run_interruptibly(
       [&](const std::stop_token& stop) { return read_entries(root, self.version, {.stop = stop}); }));
@@ -37,13 +35,14 @@ std::vector<Entry> entries_of(const Version& self) {
   return out;
 }
 
-std::string url_of_content(const Version& self, const std::string& sha256, std::uint64_t size_bytes) {
+std::string url_of_content(const PythonArtifactVersion& self, const std::string& sha256,
+                           std::uint64_t size_bytes) {
   const Location root = open_location(self.root);
   return recorded_url(value_of(run_interruptibly(
       [&](const std::stop_token& stop) { return find_content(root, sha256, size_bytes, {.stop = stop}); })));
 }
 
-void download(const Version& self, const std::string& target) {
+void download_content(const PythonArtifactVersion& self, const std::string& target) {
   const Location root = open_location(self.root);
   const std::shared_ptr<StoreRegistry> stores = stores_of(self.root);
   const Location to = open_location(target);
@@ -74,20 +73,21 @@ std::size_t size_of(const PythonArtifactDraft& self) {
 }
 
 void bind_version(nb::module_& module) {
-  nb::class_<Version>(module, "ArtifactVersion")
-      .def_prop_ro("name", [](const Version& self) { return self.version.name; })
-      .def_prop_ro("number", [](const Version& self) { return self.version.number; })
-      .def_prop_ro("type", [](const Version& self) { return self.version.type; })
-      .def_prop_ro("description", [](const Version& self) { return self.version.description; })
-      .def_prop_ro("metadata_json", [](const Version& self) { return self.version.metadata.dump(); })
-      .def_prop_ro("size_bytes", [](const Version& self) { return self.version.size_bytes; })
-      .def_prop_ro("count", [](const Version& self) { return self.version.count; })
-      .def_prop_ro("run", [](const Version& self) { return self.version.run; })
-      .def_prop_ro("created", [](const Version& self) { return self.version.created; })
-      .def_prop_ro("digest", [](const Version& self) { return self.version.digest; })
+  nb::class_<PythonArtifactVersion>(module, "ArtifactVersion")
+      .def_prop_ro("name", [](const PythonArtifactVersion& self) { return self.version.name; })
+      .def_prop_ro("number", [](const PythonArtifactVersion& self) { return self.version.number; })
+      .def_prop_ro("type", [](const PythonArtifactVersion& self) { return self.version.type; })
+      .def_prop_ro("description", [](const PythonArtifactVersion& self) { return self.version.description; })
+      .def_prop_ro("metadata_json",
+                   [](const PythonArtifactVersion& self) { return self.version.metadata.dump(); })
+      .def_prop_ro("size_bytes", [](const PythonArtifactVersion& self) { return self.version.size_bytes; })
+      .def_prop_ro("count", [](const PythonArtifactVersion& self) { return self.version.count; })
+      .def_prop_ro("run", [](const PythonArtifactVersion& self) { return self.version.run; })
+      .def_prop_ro("created", [](const PythonArtifactVersion& self) { return self.version.created; })
+      .def_prop_ro("digest", [](const PythonArtifactVersion& self) { return self.version.digest; })
       .def("entries", &entries_of)
       .def("url_of_content", &url_of_content, nb::arg("sha256"), nb::arg("size_bytes"))
-      .def("download", &download, nb::arg("target"));
+      .def("download", &download_content, nb::arg("target"));
 }
 
 }  // namespace

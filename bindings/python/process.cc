@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -91,6 +92,10 @@ Environment remember(Environment environment) {
 }
 
 }  // namespace
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 Location open_location(std::string_view url) {
   return value_of(open_in(url, remember(Environment::capture())));

@@ -20,6 +20,9 @@ namespace headrace::python {
 /// How often a blocked call looks for signals.
 inline constexpr std::chrono::milliseconds kSignalInterval{100};
 
+/// Seconds since 1970-01-01 UTC, of the system's clock.
+double now_s();
+
 /// Opens a URL with this process's environment as it is now: a variable that was set in a notebook counts
 /// from the next call on. REQUIRES: the GIL, which also guards the environment against os.environ
 /// \error as StoreRegistry::open, raised

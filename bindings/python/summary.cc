@@ -7,7 +7,6 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <deque>
 #include <variant>
 
@@ -21,14 +20,10 @@ namespace nb = nanobind;
 
 namespace {
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-using Value = std::variant<bool, double, std::string>;
+using GivenValue = std::variant<bool, double, std::string>;
 
 // As the encoder has them; bool comes first, for Python's is a number, too.
-HyperparameterValue view_of(const Value& value) {
+HyperparameterValue view_of(const GivenValue& value) {
   return std::visit([](const auto& held) { return HyperparameterValue(held); }, value);
 }
 
@@ -87,7 +82,7 @@ class PythonEventWriter {
     });
   }
 
-  void trial(std::string_view name, const std::vector<std::pair<std::string, Value>>& values) {
+  void trial(std::string_view name, const std::vector<std::pair<std::string, GivenValue>>& values) {
     std::vector<Hyperparameter> hyperparameters;
     for (const auto& [of, value] : values) hyperparameters.push_back({of, view_of(value)});
     const double time_s = now_s();

@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
-#include <chrono>
 
 #include "bindings/python/process.h"
 #include "bindings/tensorflow/plugin.h"
@@ -13,10 +12,6 @@ namespace nb = nanobind;
 
 namespace headrace::python {
 namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // The files of one process. Never destroyed: TensorFlow's threads may use it until the process ends, and a
 // fork's child has none of its parent's threads.

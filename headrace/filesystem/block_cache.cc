@@ -16,8 +16,9 @@ std::shared_ptr<FetchedRange> BlockCache::block(const Location& location, const 
     entries_.erase(found->second);
     found_.erase(found);
   }
-  const std::uint64_t begin = number * kBlockBytes;
-  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, object.size_bytes - begin));
+  const std::uint64_t begin = number * kCachedBlockBytes;
+  const auto size =
+      static_cast<std::size_t>(std::min<std::uint64_t>(kCachedBlockBytes, object.size_bytes - begin));
   auto range =
       std::make_shared<FetchedRange>(location, object.version, begin, size, *pool_, MemoryBudget::Share());
   insert(std::move(name), range);
@@ -27,7 +28,7 @@ std::shared_ptr<FetchedRange> BlockCache::block(const Location& location, const 
 void BlockCache::put(const Location& location, const ObjectInfo& object, std::uint64_t number,
                      BytesView data) {
   Name name{location.describe(), object.version.token, number};
-  auto range = std::make_shared<FetchedRange>(number * kBlockBytes, data, *pool_);
+  auto range = std::make_shared<FetchedRange>(number * kCachedBlockBytes, data, *pool_);
   const std::scoped_lock lock(mutex_);
   if (!found_.contains(name)) insert(std::move(name), std::move(range));
 }

@@ -13,15 +13,15 @@
 
 namespace headrace {
 
-inline constexpr std::size_t kBlockBytes = 64 << 10;
+inline constexpr std::size_t kCachedBlockBytes = 64 << 10;
 
-/// Blocks are aligned to kBlockBytes; the last one of an object is shorter. The least recently used are
+/// Blocks are aligned to kCachedBlockBytes; the last one of an object is shorter. The least recently used are
 /// dropped first. Thread-safe.
 class BlockCache {
  public:
   explicit BlockCache(std::size_t most_blocks) : most_blocks_(most_blocks) {}
 
-  /// The block that begins at `number` · kBlockBytes. It may not have been fetched yet: wait for it.
+  /// The block that begins at `number` · kCachedBlockBytes. It may not have been fetched yet: wait for it.
   std::shared_ptr<FetchedRange> block(const Location& location, const ObjectInfo& object,
                                       std::uint64_t number);
   /// Inserts a block that was read in another way.

@@ -27,7 +27,7 @@ ReadableFile::ReadableFile(Location location, ObjectInfo object, ReadResources& 
 ReadableFile::~ReadableFile() { stop_.request_stop(); }
 
 Result<std::unique_ptr<ReadableFile>> ReadableFile::open(Location location, ReadResources& resources) {
-  Bytes first(kBlockBytes);
+  Bytes first(kCachedBlockBytes);
   HEADRACE_TRY(ReadResult read, location.store->read_into(location.key, first, {}));
   first.resize(read.bytes_read);
   std::unique_ptr<ReadableFile> file(
@@ -123,7 +123,7 @@ Result<std::size_t> ReadableFile::read(std::uint64_t offset, MutableBytesView ta
     return target.size();
   }
   Status status;
-  if (size_bytes() <= kBlockBytes) {
+  if (size_bytes() <= kCachedBlockBytes) {
     status = read_blocks(offset, target);
   } else if (Claim claim(*this, offset); claim.sequence() != nullptr) {
     status = read_sequence(*claim.sequence(), target);
@@ -138,7 +138,7 @@ Result<std::size_t> ReadableFile::read(std::uint64_t offset, MutableBytesView ta
 
 Result<std::size_t> ReadableFile::read_some(std::uint64_t offset, MutableBytesView target) {
   target = within_file(offset, target);
-  if (is_in_memory_ || size_bytes() <= kBlockBytes || target.empty()) return read(offset, target);
+  if (is_in_memory_ || size_bytes() <= kCachedBlockBytes || target.empty()) return read(offset, target);
   Claim claim(*this, offset);
   claim.or_begin(offset);
   if (claim.sequence() == nullptr)
@@ -159,7 +159,7 @@ Result<std::size_t> ReadableFile::read_some(std::uint64_t offset, MutableBytesVi
 }
 
 Status ReadableFile::read_here(std::uint64_t offset, MutableBytesView target) {
-  if (target.size() <= kBlockBytes) return read_blocks(offset, target);
+  if (target.size() <= kCachedBlockBytes) return read_blocks(offset, target);
   return read_exactly(*location_.store, location_.key, target,
                       {.offset_bytes = offset, .if_version = object_.version});
 }
@@ -167,7 +167,7 @@ Status ReadableFile::read_here(std::uint64_t offset, MutableBytesView target) {
 Status ReadableFile::read_blocks(std::uint64_t offset, MutableBytesView target) {
   while (!target.empty()) {
     const std::shared_ptr<FetchedRange> block =
-        resources_.blocks.block(location_, object_, offset / kBlockBytes);
+        resources_.blocks.block(location_, object_, offset / kCachedBlockBytes);
     // Others may wait for the same block: it is fetched even if this file is closed.
     HEADRACE_TRY(const BytesView data, block->wait({}));
     const BytesView here = data.subspan(static_cast<std::size_t>(offset - block->begin()));

@@ -354,6 +354,7 @@ def assert_trains_as_keras(
     keras.utils.clear_session()
     user_model.make_deterministic(7)
     model = build()
+    model.run_eagerly = True  # a third of the time that a graph takes, and still less like ours
     draw = np.random.default_rng(3)
     for _ in range(STEPS):
         batch = {one.name: one.draw(draw) for one in data}

@@ -20,7 +20,6 @@ import threading
 
 # As headrace/engine/tensorflow/python_child.cc and trace.cc set them.
 VARIABLES = {
-    "CUDA_VISIBLE_DEVICES": "-1",
     "KERAS_BACKEND": "tensorflow",
     "PYTHONHASHSEED": "0",
     "TF_CPP_MIN_LOG_LEVEL": "2",
@@ -29,7 +28,8 @@ VARIABLES = {
 }
 # Read when Python or TensorFlow start. Another value needs a process that starts.
 READ_AT_START = ("CUDA_", "HOME", "KERAS_", "LD_", "MKL_", "OMP_", "PYTHON", "TF_", "XLA_")
-OF_NO_EFFECT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED")
+# A trace sees no graphics card, a fit any: TensorFlow of the tests has no code for one.
+OF_NO_EFFECT = ("CUDA_VISIBLE_DEVICES", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED")
 MESSAGE_BYTES = 1 << 20
 
 # The interpreter that the command is given. It waits for the process that works in its place, hands signals
