@@ -21,18 +21,17 @@
 #include <iostream>
 #include <map>
 
+#include "bench/measuring/ignite_rows.h"
 #include "bench/measuring/repeats.h"
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/net/ignite/access.h"
 #include "headrace/net/ignite/cluster_types.h"
-#include "headrace/net/ignite/object_encoder.h"
 #include "headrace/net/ignite/scan.h"
 
 namespace headrace::ignite {
 namespace {
 
-constexpr std::size_t kVectorValues = 960;
 constexpr std::size_t kPutBytes = 4 << 20;
 
 [[noreturn]] void fail(std::string_view why) {
@@ -87,30 +86,19 @@ void fill_large(const std::string& addresses, const std::string& name, std::int6
        [&](std::int64_t i) { return encode_bytes(random_bytes(bytes, static_cast<std::uint64_t>(i))); });
 }
 
-Value object_of(std::int64_t i, const Bytes& vector, const std::string& name) {
-  const Value metadata =
-      checked(make_object("bench.Metadata", {{"split", std::string_view("train")},
-                                             {"label", static_cast<std::int32_t>(i % 10)}}));
-  return checked(make_object("bench.Row", {{"id", i},
-                                           {"name", std::string_view(name)},
-                                           {"weight", 0.5},
-                                           {"vector", PrimitiveArray{TypeCode::kFloatArray, vector}},
-                                           {"metadata", metadata}}));
-}
-
 void fill_objects(const std::string& addresses, const std::string& name, std::int64_t rows) {
   const std::shared_ptr<Cluster> cluster = connect(addresses);
   Cache cache(cluster, name);
   checked(cache.get_or_create({}));
-  const Bytes vector(kVectorValues * sizeof(float), std::byte{0x3e});
-  const auto first = std::get<std::shared_ptr<const ComplexObject>>(object_of(0, vector, "row 0"));
+  const Bytes vector = bench_vector();
+  const auto first = std::get<std::shared_ptr<const ComplexObject>>(bench_row(0, vector, "row 0"));
   checked(register_type(*cluster, *first->type));
   const auto& metadata = std::get<std::shared_ptr<const ComplexObject>>(first->fields.back().value);
   checked(register_type(*cluster, *metadata->type));
   fill(cache, rows, [&](std::int64_t i) {
     Bytes out;
     const std::string text = concat("row ", i);
-    checked(append_object(object_of(i, vector, text), {}, out));
+    checked(append_object(bench_row(i, vector, text), {}, out));
     return out;
   });
 }

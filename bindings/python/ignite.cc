@@ -131,6 +131,13 @@ void check_columns(const std::vector<std::string>& columns) {
   }
 }
 
+/// Something that is asked again and again, and the thread on which that is done.
+template <typename T>
+struct OnThread {
+  std::unique_ptr<T> value;
+  TaskThread thread{};
+};
+
 /// Rows for Python, with the names of their values.
 class IgniteRows {
  public:
@@ -170,12 +177,13 @@ class IgniteRows {
 
  private:
   std::optional<DecodedPage> next() {
-    Rows& rows = *rows_.here();
-    return value_of(run_interruptibly([&rows](const std::stop_token& stop) { return rows.next(stop); }));
+    OnThread<Rows>& rows = rows_.here();
+    return value_of(run_interruptibly(
+        rows.thread, [&rows](const std::stop_token& stop) { return rows.value->next(stop); }));
   }
 
   std::vector<std::string> columns_;
-  OfProcess<std::unique_ptr<Rows>> rows_;
+  OfProcess<OnThread<Rows>> rows_;
 };
 
 /// Batches of a scan. One call at a time.
@@ -186,18 +194,18 @@ class IgniteStream {
 
   /// A dict of arrays; None after the last row.
   nb::object next() {
-    ignite::StreamedRows& stream = *stream_.here();
-    std::optional<Batch> batch =
-        value_of(run_interruptibly([&stream](const std::stop_token& stop) { return stream.next(stop); }));
+    OnThread<ignite::StreamedRows>& stream = stream_.here();
+    std::optional<Batch> batch = value_of(run_interruptibly(
+        stream.thread, [&stream](const std::stop_token& stop) { return stream.value->next(stop); }));
     if (!batch) return nb::none();
     const std::uint64_t rows = batch->rows;
     return converter_.convert(*std::move(batch), rows, nb::none());
   }
-  std::vector<std::string> new_remarks() { return stream_.here()->take_remarks(); }
+  std::vector<std::string> new_remarks() { return stream_.here().value->take_remarks(); }
 
  private:
   const BatchConverter converter_;
-  OfProcess<std::unique_ptr<ignite::StreamedRows>> stream_;
+  OfProcess<OnThread<ignite::StreamedRows>> stream_;
 };
 
 /// Entries that are put with one request.

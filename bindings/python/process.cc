@@ -147,6 +147,36 @@ void ProcessMark::require_here(std::string_view what) const {
                 "start processes with the spawn method")});
 }
 
+TaskThread::~TaskThread() {
+  {
+    const std::scoped_lock lock(mutex_);
+    has_ended_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void TaskThread::run(std::function<void()> task) {
+  const std::scoped_lock lock(mutex_);
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  task_ = std::move(task);
+  changed_.notify_one();
+}
+
+void TaskThread::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return task_ != nullptr || has_ended_; });
+    if (task_ == nullptr) return;
+    {
+      const std::function<void()> task = std::exchange(task_, nullptr);
+      lock.unlock();
+      task();
+    }
+    lock.lock();
+  }
+}
+
 void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }

@@ -6,10 +6,14 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "bindings/python/errors.h"
@@ -114,32 +118,63 @@ class OfProcess {
 /// Raises KeyboardInterrupt, or what a signal's handler raised. REQUIRES: the GIL
 void check_signals();
 
-/// Runs `work(stop_token)`, which returns a Result or Status, on a thread of its own and without the GIL;
-/// looks for signals meanwhile. A signal stops the work, waits for its end, and is raised. The token may be
-/// kept: once the work has ended, nobody stops it. REQUIRES: the GIL
+/// A thread for tasks, one at a time; started for the first one. For whoever has many short ones: to start a
+/// thread for each would take 50 µs. Not thread-safe.
+class TaskThread {
+ public:
+  TaskThread() = default;
+  /// REQUIRES: no task is running
+  ~TaskThread();
+  TaskThread(const TaskThread&) = delete;
+  TaskThread& operator=(const TaskThread&) = delete;
+
+  /// REQUIRES: no task is running. Throws std::system_error if the system refuses a thread.
+  void run(std::function<void()> task);
+
+ private:
+  void work();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void()> task_;
+  bool has_ended_ = false;
+  std::thread thread_;
+};
+
+/// Runs `work(stop_token)`, which returns a Result or Status, on `thread` and without the GIL; looks for
+/// signals meanwhile. A signal stops the work, waits for its end, and is raised. The token may be kept: once
+/// the work has ended, nobody stops it. REQUIRES: the GIL
 /// \error what `work` returns; and as error_of, if it throws or the system refuses a thread
 template <typename Work>
-auto run_interruptibly(Work work) -> decltype(work(std::stop_token{}));
+auto run_interruptibly(TaskThread& thread, Work work) -> decltype(work(std::stop_token{}));
+/// The same on a thread of its own.
+template <typename Work>
+auto run_interruptibly(Work work) -> decltype(work(std::stop_token{})) {
+  TaskThread thread;
+  return run_interruptibly(thread, std::move(work));
+}
 
 // ---- implementation --------------------------------------------------------------------------------
 
 template <typename Work>
-auto run_interruptibly(Work work) -> decltype(work(std::stop_token{})) {
+auto run_interruptibly(TaskThread& thread, Work work) -> decltype(work(std::stop_token{})) {
+  using Outcome = decltype(work(std::stop_token{}));
   std::stop_source stop;
-  std::future<decltype(work(std::stop_token{}))> outcome;
+  std::future<Outcome> outcome;
   const auto is_ready = [&] {
     const WithoutGil released;
     return outcome.wait_for(kSignalInterval) == std::future_status::ready;
   };
   try {
-    outcome = std::async(std::launch::async, [&] { return work(stop.get_token()); });
+    const auto task = std::make_shared<std::packaged_task<Outcome()>>([&] { return work(stop.get_token()); });
+    outcome = task->get_future();
+    thread.run([task] { (*task)(); });
     while (!is_ready()) check_signals();
     return outcome.get();
   } catch (const nanobind::python_error&) {  // whatever a signal's handler raised goes on to the caller
     const WithoutGil released;
     stop.request_stop();
     outcome.wait();
-    outcome = {};  // it may have to join threads
     throw;
   } catch (const std::exception& exception) {
     return error_of(exception);

@@ -44,13 +44,15 @@ class WireReader {
   explicit WireReader(BytesView message) : message_(message) {}
 
   /// True with the next field; false at the end of the message and at the first malformed byte.
-  bool next(WireField& field) { return next_short(field) || next_any(field); }
+  bool next(WireField& field) {
+    return next_short(field) || (position_ < message_.size() && next_any(field));
+  }
   bool malformed() const { return malformed_; }
   /// Where the next field begins, or where the malformed one does. In bytes from the start of the message.
   std::size_t position() const { return position_; }
 
  private:
-  /// The common case, so that it is inlined: tag and number or length take one byte each.
+  /// The common case, so that it is inlined: the tag takes one byte, a number one, a length one or two.
   bool next_short(WireField& field) {
     const std::size_t remaining = message_.size() - position_;
     if (remaining < 2 || malformed_) return false;
@@ -65,6 +67,12 @@ class WireReader {
     } else if (type == WireType::kBytes && second < 0x80 && second <= remaining - 2) {
       field.bytes = {at + 2, second};
       size += second;
+    } else if (type == WireType::kBytes && second >= 0x80 && remaining >= 3) {
+      const auto third = std::to_integer<std::uint32_t>(at[2]);
+      const std::uint32_t length = (second & 0x7f) | third << 7;
+      if (third >= 0x80 || length > remaining - 3) return false;
+      field.bytes = {at + 3, length};
+      size = 3 + length;
     } else if (type == WireType::kFixed32 && remaining >= 5) {
       field.value = load_little_endian<std::uint32_t>(at + 1);
       size = 5;

@@ -118,6 +118,36 @@ TEST(Wire, StopsAtWhatIsMalformedAndSaysWhere) {
   }
 }
 
+TEST(Wire, LengthsOfAnyWidthLeadToTheNextField) {
+  for (const std::size_t size : {0, 1, 127, 128, 16'383, 16'384, 70'000}) {
+    Bytes out;
+    WireWriter writer(out);
+    writer.bytes(2, Bytes(size, std::byte{7}));
+    writer.varint(3, 5);
+    WireReader reader(out);
+    WireField field;
+    ASSERT_TRUE(reader.next(field));
+    EXPECT_EQ(field.bytes.size(), size);
+    ASSERT_TRUE(reader.next(field));
+    EXPECT_EQ(field.value, 5U) << size;
+    EXPECT_FALSE(reader.next(field));
+    EXPECT_FALSE(reader.malformed());
+    WireReader cut(BytesView(out).first(out.size() - 3));
+    EXPECT_FALSE(cut.next(field)) << size;
+    EXPECT_TRUE(cut.malformed());
+  }
+}
+
+TEST(Wire, ALengthMayHaveMoreBytesThanItNeeds) {
+  const Bytes bytes = from_hex("128100ff1803");
+  WireReader reader(bytes);
+  WireField field;
+  ASSERT_TRUE(reader.next(field));
+  EXPECT_EQ(field.bytes.size(), 1U);
+  ASSERT_TRUE(reader.next(field));
+  EXPECT_EQ(field.value, 3U);
+}
+
 TEST(Wire, RandomBytesAreWalkedToAnEnd) {
   std::mt19937 random(7);
   for (int round = 0; round < 20000; ++round) {

@@ -1,6 +1,7 @@
 #include "headrace/record/example.h"
 
 #include <algorithm>
+#include <array>
 
 #include "headrace/base/text.h"
 #include "headrace/record/example_wire.h"
@@ -13,10 +14,21 @@ constexpr std::byte tag_of(std::size_t field) { return static_cast<std::byte>(fi
 
 std::size_t delimited_size(std::size_t bytes) { return 1 + varint_size(bytes) + bytes; }
 
-void append_header(Bytes& out, std::size_t field, std::size_t bytes) {
-  out.push_back(tag_of(field));
-  append_varint(out, bytes);
-}
+// Tags and lengths of fields that begin one inside another, gathered to be appended at once.
+class Header {
+ public:
+  Header& add(std::size_t field, std::size_t bytes) {
+    bytes_[size_++] = tag_of(field);
+    for (; bytes >= 0x80; bytes >>= 7) bytes_[size_++] = static_cast<std::byte>(bytes | 0x80);
+    bytes_[size_++] = static_cast<std::byte>(bytes);
+    return *this;
+  }
+  void append_to(Bytes& out) const { append(out, BytesView(bytes_).first(size_)); }
+
+ private:
+  std::array<std::byte, std::size_t{3} * 11> bytes_{};  // of three fields
+  std::size_t size_ = 0;
+};
 
 std::size_t packed_size(std::span<const std::int64_t> values) {
   std::size_t bytes = 0;
@@ -57,7 +69,12 @@ bool parse_feature(BytesView message, Feature& feature) {
 
 }  // namespace
 
-void ExampleBuilder::add_floats(std::string_view name, std::span<const float> values) { add({name, values}); }
+void ExampleBuilder::add_floats(std::string_view name, std::span<const float> values) {
+  add_packed_floats(name, std::as_bytes(values));
+}
+void ExampleBuilder::add_packed_floats(std::string_view name, BytesView values) {
+  add({name, PackedFloats{values}});
+}
 void ExampleBuilder::add_int64s(std::string_view name, std::span<const std::int64_t> values) {
   add({name, values});
 }
@@ -77,58 +94,59 @@ void ExampleBuilder::add(Entry entry) {
   }
 }
 
-// Size of the map entry's content; notes the size of its list.
-std::size_t ExampleBuilder::measure(Entry& entry) {
+// Notes the sizes of the map entry's content and of its list.
+void ExampleBuilder::measure(Entry& entry) {
+  entry.content_bytes = 0;
   if (const auto* value = std::get_if<BytesView>(&entry.values)) {
+    entry.content_bytes = value->size();
     entry.list_bytes = delimited_size(value->size());
   } else if (const auto* values = std::get_if<std::span<const BytesView>>(&entry.values)) {
     entry.list_bytes = 0;
     for (const BytesView item : *values) entry.list_bytes += delimited_size(item.size());
-  } else if (const auto* floats = std::get_if<std::span<const float>>(&entry.values)) {
-    entry.list_bytes = floats->empty() ? 0 : delimited_size(floats->size_bytes());
   } else {
-    const auto& integers = std::get<std::span<const std::int64_t>>(entry.values);
-    entry.list_bytes = integers.empty() ? 0 : delimited_size(packed_size(integers));
+    const auto* floats = std::get_if<PackedFloats>(&entry.values);
+    entry.content_bytes = floats != nullptr
+                              ? floats->bytes.size()
+                              : packed_size(std::get<std::span<const std::int64_t>>(entry.values));
+    entry.list_bytes = entry.content_bytes == 0 ? 0 : delimited_size(entry.content_bytes);
   }
-  return delimited_size(entry.name.size()) + delimited_size(delimited_size(entry.list_bytes));
+  entry.entry_bytes = delimited_size(entry.name.size()) + delimited_size(delimited_size(entry.list_bytes));
 }
 
-// The map entry's content.
+// The map entry.
 void ExampleBuilder::write(const Entry& entry, Bytes& out) {
-  append_header(out, 1, entry.name.size());
+  Header().add(1, entry.entry_bytes).add(1, entry.name.size()).append_to(out);
   append(out, as_bytes(entry.name));
-  append_header(out, 2, delimited_size(entry.list_bytes));
   // The alternatives BytesView and span of BytesView are field 1, then float (2) and int64 (3).
-  append_header(out, std::max<std::size_t>(entry.values.index(), 1), entry.list_bytes);
-  if (const auto* value = std::get_if<BytesView>(&entry.values)) {
-    append_header(out, 1, value->size());
-    append(out, *value);
-  } else if (const auto* values = std::get_if<std::span<const BytesView>>(&entry.values)) {
+  const std::size_t kind = std::max<std::size_t>(entry.values.index(), 1);
+  Header header;
+  header.add(2, delimited_size(entry.list_bytes)).add(kind, entry.list_bytes);
+  if (const auto* values = std::get_if<std::span<const BytesView>>(&entry.values)) {
+    header.append_to(out);
     for (const BytesView item : *values) {
-      append_header(out, 1, item.size());
+      Header().add(1, item.size()).append_to(out);
       append(out, item);
     }
-  } else if (const auto* floats = std::get_if<std::span<const float>>(&entry.values)) {
-    if (floats->empty()) return;
-    append_header(out, 1, floats->size_bytes());
-    append(out, std::as_bytes(*floats));
-  } else {
-    const auto& integers = std::get<std::span<const std::int64_t>>(entry.values);
-    if (integers.empty()) return;
-    append_header(out, 1, packed_size(integers));
-    for (const std::int64_t integer : integers) append_varint(out, static_cast<std::uint64_t>(integer));
+    return;
+  }
+  if (entry.list_bytes > 0) header.add(1, entry.content_bytes);
+  header.append_to(out);
+  if (const auto* value = std::get_if<BytesView>(&entry.values)) append(out, *value);
+  if (const auto* floats = std::get_if<PackedFloats>(&entry.values)) append(out, floats->bytes);
+  if (const auto* integers = std::get_if<std::span<const std::int64_t>>(&entry.values)) {
+    for (const std::int64_t integer : *integers) append_varint(out, static_cast<std::uint64_t>(integer));
   }
 }
 
 void ExampleBuilder::append_to(Bytes& out) {
   if (entries_.empty()) return;
   std::size_t features_bytes = 0;
-  for (Entry& entry : entries_) features_bytes += delimited_size(measure(entry));
-  append_header(out, 1, features_bytes);
   for (Entry& entry : entries_) {
-    append_header(out, 1, measure(entry));
-    write(entry, out);
+    measure(entry);
+    features_bytes += delimited_size(entry.entry_bytes);
   }
+  Header().add(1, features_bytes).append_to(out);
+  for (const Entry& entry : entries_) write(entry, out);
   entries_.clear();
 }
 

@@ -38,6 +38,8 @@ class ExampleBuilder {
  public:
   /// A name that was added before is replaced.
   void add_floats(std::string_view name, std::span<const float> values);
+  /// Little-endian float32 at any alignment. REQUIRES: a multiple of four bytes
+  void add_packed_floats(std::string_view name, BytesView values);
   void add_int64s(std::string_view name, std::span<const std::int64_t> values);
   void add_bytes(std::string_view name, BytesView value);
   void add_bytes_list(std::string_view name, std::span<const BytesView> values);
@@ -48,14 +50,18 @@ class ExampleBuilder {
   void clear() { entries_.clear(); }
 
  private:
+  struct PackedFloats {
+    BytesView bytes;
+  };
   struct Entry {
     std::string_view name;
-    std::variant<BytesView, std::span<const BytesView>, std::span<const float>, std::span<const std::int64_t>>
-        values;
-    std::size_t list_bytes = 0;  // of the …List message
+    std::variant<BytesView, std::span<const BytesView>, PackedFloats, std::span<const std::int64_t>> values;
+    std::size_t content_bytes = 0;  // of the one byte string, or of the packed numbers
+    std::size_t list_bytes = 0;     // of the …List message
+    std::size_t entry_bytes = 0;    // of the map entry's content
   };
   void add(Entry entry);
-  static std::size_t measure(Entry& entry);
+  static void measure(Entry& entry);
   static void write(const Entry& entry, Bytes& out);
 
   std::vector<Entry> entries_;

@@ -16,6 +16,7 @@
 /// object that contains itself have no form.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,12 +51,32 @@ struct IgniteFeatures {
   std::vector<std::string> formless;  // fields that have no form
 };
 
-/// The same, but fields without a form are left out, as if the row lacked them. `found`, unless it is null,
+/// The same with all features, but fields without a form are left out, as if the row lacked them. `found`
 /// gets what the row has.
 /// \error kInvalidArgument  more than kIgniteFieldLimit fields
-Status append_formed_ignite_example(const ignite::Value& key, const ignite::Value& value,
-                                    const std::vector<std::string>& columns, Bytes& out,
-                                    IgniteFeatures* found);
+Status append_formed_ignite_example(const ignite::Value& key, const ignite::Value& value, Bytes& out,
+                                    IgniteFeatures& found);
+
+/// Makes tf.Examples of encoded rows. If there are columns, only the fields that they select are decoded, but
+/// for rows with an object that ignite::select_fields refuses: those are decoded as a whole. Not thread-safe.
+class IgniteRowEncoder {
+ public:
+  /// `columns` as for append_ignite_example.
+  IgniteRowEncoder(std::vector<std::string> columns, std::shared_ptr<ignite::BinaryTypes> types);
+  ~IgniteRowEncoder();
+
+  /// Appends the tf.Example (unframed) of a row to `out`, which stays as it was on an error. Fields without a
+  /// form are left out, as if the row lacked them. Damage beside the fields that are decoded is not noticed.
+  /// Time and memory: linear in key and value; memory within a DecodeBudget.
+  /// \error kInvalidArgument  more than kIgniteFieldLimit fields in the objects that columns lead to
+  /// \error *                 of decode_object
+  Status append(BytesView key, BytesView value, Bytes& out);
+
+ private:
+  class Rows;
+  std::unique_ptr<Rows> rows_;
+};
+
 /// Appends the tf.Example of a row of SQL, likewise: a column of a simple type is a feature of that name, and
 /// a field of an object in it "COLUMN.NAME". REQUIRES: as many names as values
 /// \error kInvalidArgument  as append_ignite_example

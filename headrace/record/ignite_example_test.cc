@@ -116,7 +116,7 @@ TEST(IgniteExample, LeavesOutWhatHasNoFormIfAskedAndSaysSo) {
       "Row", {{"tags", list_of({std::int32_t{1}, std::int32_t{2}}, TypeCode::kMap)}, {"n", std::int64_t{5}}});
   Bytes out, expected;
   IgniteFeatures found;
-  ASSERT_TRUE(append_formed_ignite_example(std::int32_t{1}, value, {}, out, &found));
+  ASSERT_TRUE(append_formed_ignite_example(std::int32_t{1}, value, out, found));
   ASSERT_TRUE(append_ignite_example(std::int32_t{1}, value, {"key", "val.n"}, expected));
   EXPECT_EQ(out, expected);
   EXPECT_EQ(found.formless, std::vector<std::string>{"val.tags"});

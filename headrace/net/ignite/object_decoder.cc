@@ -14,11 +14,15 @@ namespace {
 /// A shared object takes this beside itself: for its count of owners, and its place among the known ones.
 constexpr std::size_t kSharedBytes = 32 + 96;
 
+/// The id by which the cluster knows a type.
+std::int32_t id_of(const TypeReference& type) {
+  return type.id == kUnregisteredType ? name_id(type.class_name) : type.id;
+}
+
 /// Where the parts of a complex object lie; offsets in the scope.
 struct ObjectLayout {
   std::size_t start = 0;
   std::uint16_t flags = 0;
-  std::int32_t type_id = 0;
   std::int32_t schema_id = 0;
   std::size_t data = 0;        // after header and class name
   std::size_t data_end = 0;    // of fields and raw data: where the footer begins
@@ -29,6 +33,7 @@ struct ObjectLayout {
   std::size_t offset_bytes() const { return flags & kOneByteOffsets ? 1 : flags & kTwoByteOffsets ? 2 : 4; }
   std::size_t entry_bytes() const { return offset_bytes() + (flags & kCompactFooter ? 0 : 4); }
   std::size_t field_count() const { return (footer_end - data_end) / entry_bytes(); }
+  bool has_values_at(std::size_t offset) const { return start + offset >= data && start + offset < raw; }
 };
 
 bool can_be_referred_to(TypeCode code) {
@@ -36,12 +41,15 @@ bool can_be_referred_to(TypeCode code) {
          code == TypeCode::kMap || code == TypeCode::kEnumArray;
 }
 
+enum class References { kFollow, kRefuse };
+
 /// Decodes the objects of one scope: the bytes within which references are offsets. A wrapped object's bytes
 /// are a scope of their own.
 class ScopeDecoder {
  public:
-  ScopeDecoder(BytesView scope, BinaryTypes& types, DecodeBudget& budget)
-      : scope_(scope), unread_bytes_(scope.size()), types_(types), budget_(budget) {}
+  ScopeDecoder(BytesView scope, BinaryTypes& types, DecodeBudget& budget,
+               References references = References::kFollow)
+      : scope_(scope), unread_bytes_(scope.size()), types_(types), budget_(budget), references_(references) {}
 
   /// The greatest depth of what was decoded, that of shared objects included.
   int deepest() const { return deepest_; }
@@ -78,6 +86,27 @@ class ScopeDecoder {
         return code <= TypeCode::kDate || code == TypeCode::kTime ? small(cursor, code)
                                                                   : large(cursor, code, depth);
     }
+  }
+
+  /// Finds what lies at the paths that `level` leads to, in the object at `cursor`; moves it past an object
+  /// that was looked into. False if the object has to be decoded as a whole. REQUIRES: References::kRefuse
+  bool select(ObjectCursor& cursor, int depth, FieldSelector& selector, FieldLevel& level,
+              SelectedFields& out) {
+    if (level.is_selected) {
+      Result<Value> value = decode(cursor, depth);
+      if (value) out.fields.push_back({level.name, *std::move(value)});
+      return value.has_value();
+    }
+    ++out.passed_by;
+    const std::size_t start = cursor.position();
+    TypeCode code{};
+    if (!reach(depth, start) || !spend(1, start) || !cursor.read(code)) return false;
+    if (code == TypeCode::kComplex) return select_fields(cursor, depth, selector, level, out);
+    if (code != TypeCode::kWrapped) return code == TypeCode::kNull;
+    Result<ObjectCursor> inner = unwrap(cursor);
+    if (!inner) return false;
+    ScopeDecoder decoder(inner->bytes(), types_, budget_, references_);
+    return decoder.select(*inner, depth + 1, selector, level, out);
   }
 
  private:
@@ -278,6 +307,7 @@ class ScopeDecoder {
   Result<Value> reference(ObjectCursor& cursor, int depth) {
     const std::size_t start = cursor.position() - 1;
     std::int32_t back = 0;
+    if (references_ == References::kRefuse) return damaged(start, "it is a reference");
     if (!cursor.read(back)) return ended(start);
     const std::int64_t target = static_cast<std::int64_t>(start) - back;
     if (target < 0 || target >= static_cast<std::int64_t>(scope_.size())) {
@@ -297,7 +327,8 @@ class ScopeDecoder {
     return decode(elsewhere, depth + 1);
   }
 
-  Result<Value> wrapped(ObjectCursor& cursor, int depth) {
+  /// Where the object begins that is wrapped in the one at `cursor`, which moves past, in a scope of its own.
+  Result<ObjectCursor> unwrap(ObjectCursor& cursor) {
     const std::size_t start = cursor.position() - 1;
     BytesView inner;
     std::int32_t offset = 0;
@@ -306,8 +337,13 @@ class ScopeDecoder {
       return damaged(start, concat("the wrapped object's offset is ", offset));
     }
     HEADRACE_CHECK(spend(inner.size(), start));
-    ScopeDecoder decoder(inner, types_, budget_);
-    ObjectCursor at(inner, static_cast<std::size_t>(offset));
+    return ObjectCursor(inner, static_cast<std::size_t>(offset));
+  }
+
+  Result<Value> wrapped(ObjectCursor& cursor, int depth) {
+    const std::size_t start = cursor.position() - 1;
+    HEADRACE_TRY(ObjectCursor at, unwrap(cursor));
+    ScopeDecoder decoder(at.bytes(), types_, budget_, references_);
     Result<Value> value = decoder.decode(at, depth + 1);
     deepest_ = std::max(deepest_, decoder.deepest());
     if (!value) return std::move(value).error().in(concat("in the object wrapped at byte ", start));
@@ -317,6 +353,9 @@ class ScopeDecoder {
   Result<ObjectLayout> layout(ObjectCursor& cursor, TypeReference& type) const;
   Result<Value> complex(ObjectCursor& cursor, int depth);
   Status decode_fields(const ObjectLayout& layout, ComplexObject& object, int depth);
+  bool select_fields(ObjectCursor& cursor, int depth, FieldSelector& selector, FieldLevel& level,
+                     SelectedFields& out);
+  std::uint32_t offset_of_field(const ObjectLayout& parts, std::size_t index) const;
 
   struct Known {
     Value value;     // Cycle while it is being decoded
@@ -327,6 +366,7 @@ class ScopeDecoder {
   std::size_t unread_bytes_;
   BinaryTypes& types_;
   DecodeBudget& budget_;
+  const References references_;
   int deepest_ = 0;
   std::unordered_map<std::size_t, Known> known_;  // by offset
 };
@@ -337,15 +377,14 @@ Result<ObjectLayout> ScopeDecoder::layout(ObjectCursor& cursor, TypeReference& t
   std::int32_t hash_code = 0;
   std::uint32_t size = 0;
   std::uint32_t footer = 0;
-  if (!cursor.read(version) || !cursor.read(out.flags) || !cursor.read(out.type_id) ||
-      !cursor.read(hash_code) || !cursor.read(size) || !cursor.read(out.schema_id) || !cursor.read(footer)) {
+  if (!cursor.read(version) || !cursor.read(out.flags) || !cursor.read(type.id) || !cursor.read(hash_code) ||
+      !cursor.read(size) || !cursor.read(out.schema_id) || !cursor.read(footer)) {
     return ended(out.start);
   }
   if (version != kObjectVersion) return damaged(out.start, concat("its version is ", int{version}));
   if (size < kHeaderBytes || size - kHeaderBytes > cursor.remaining()) {
     return damaged(out.start, concat("its size is ", size, " bytes"));
   }
-  type.id = out.type_id;
   if (type.id == kUnregisteredType && !cursor.take_name(type.class_name)) return ended(out.start);
   const bool has_schema = (out.flags & kHasSchema) != 0;
   const bool has_raw = (out.flags & kHasRawData) != 0;
@@ -380,8 +419,7 @@ Result<Value> ScopeDecoder::complex(ObjectCursor& cursor, int depth) {
   object->raw_data = scope_.subspan(parts.raw, parts.data_end - parts.raw);
   object->raw_refers_before = looks_referring(parts.raw, parts.data_end);
   if (parts.field_count() > 0) {
-    const std::int32_t type_id =
-        parts.type_id == kUnregisteredType ? name_id(object->reference.class_name) : parts.type_id;
+    const std::int32_t type_id = id_of(object->reference);
     const bool needs_schema = (parts.flags & kCompactFooter) != 0;
     Result<std::shared_ptr<const BinaryType>> type =
         types_.find(type_id, needs_schema ? std::optional(parts.schema_id) : std::nullopt);
@@ -396,6 +434,13 @@ Result<Value> ScopeDecoder::complex(ObjectCursor& cursor, int depth) {
   return shared(std::move(object), parts.start, depth, [&] { return decode_fields(parts, decoded, depth); });
 }
 
+std::uint32_t ScopeDecoder::offset_of_field(const ObjectLayout& parts, std::size_t index) const {
+  std::uint32_t offset = 0;
+  const std::size_t end = parts.data_end + (index + 1) * parts.entry_bytes();
+  std::memcpy(&offset, scope_.data() + end - parts.offset_bytes(), parts.offset_bytes());
+  return offset;
+}
+
 Status ScopeDecoder::decode_fields(const ObjectLayout& parts, ComplexObject& object, int depth) {
   if (parts.field_count() == 0) return {};
   const bool compact = (parts.flags & kCompactFooter) != 0;
@@ -405,30 +450,46 @@ Status ScopeDecoder::decode_fields(const ObjectLayout& parts, ComplexObject& obj
                    concat("it has ", parts.field_count(), " fields, its schema has ", schema->fields.size()));
   }
   object.fields.reserve(parts.field_count());
-  ObjectCursor footer(scope_.first(parts.footer_end), parts.data_end);
   for (std::size_t i = 0; i < parts.field_count(); ++i) {
     ComplexObject::Field& field = object.fields.emplace_back();
     const TypeField* described = compact ? &object.type->fields[schema->fields[i]] : nullptr;
     if (!compact) {
-      footer.read(field.id);
+      field.id = load_little_endian<std::int32_t>(scope_.data() + parts.data_end + i * parts.entry_bytes());
       described = object.type ? object.type->find_field(field.id) : nullptr;
     } else {
       field.id = described->id;
     }
     if (described) field.name = described->name;
-    std::uint32_t offset = 0;
-    BytesView digits;
-    footer.take(parts.offset_bytes(), digits);
-    std::memcpy(&offset, digits.data(), digits.size());
-    if (parts.start + offset < parts.data || parts.start + offset >= parts.raw) {
+    const std::uint32_t offset = offset_of_field(parts, i);
+    if (!parts.has_values_at(offset))
       return damaged(parts.start, concat("the offset of its field ", i, " is ", offset));
-    }
     ObjectCursor content(scope_.first(parts.raw), parts.start + offset);
     Result<Value> value = decode(content, depth + 1);
     if (!value) return std::move(value).error();
     field.value = *std::move(value);
   }
   return {};
+}
+
+// Schemas are known for compact footers only; other objects are decoded as a whole.
+bool ScopeDecoder::select_fields(ObjectCursor& cursor, int depth, FieldSelector& selector, FieldLevel& level,
+                                 SelectedFields& out) {
+  TypeReference type;
+  const Result<ObjectLayout> parts = layout(cursor, type);
+  if (!parts || parts->end > cursor.bytes().size()) return false;
+  cursor.skip(parts->end - cursor.position());
+  if (parts->field_count() == 0) return true;
+  if ((parts->flags & kCompactFooter) == 0) return false;
+  const FieldPlan* const plan = selector.plan(level, id_of(type), parts->schema_id);
+  if (plan == nullptr || plan->field_count != parts->field_count()) return false;
+  out.passed_by += plan->field_count - plan->steps.size();
+  for (const FieldPlan::Step& step : plan->steps) {
+    const std::uint32_t offset = offset_of_field(*parts, step.index);
+    if (!parts->has_values_at(offset)) return false;
+    ObjectCursor content(scope_.first(parts->raw), parts->start + offset);
+    if (!select(content, depth + 1, selector, *step.level, out)) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -447,6 +508,13 @@ Result<Value> decode_object(BytesView bytes, BinaryTypes& types, DecodeBudget& b
                                          cursor.position())};
   }
   return value;
+}
+
+bool select_fields(BytesView bytes, FieldSelector& selector, FieldLevel& level, DecodeBudget& budget,
+                   SelectedFields& out) {
+  ScopeDecoder decoder(bytes, selector.types(), budget, References::kRefuse);
+  ObjectCursor cursor(bytes);
+  return decoder.select(cursor, 1, selector, level, out) && cursor.remaining() == 0;
 }
 
 }  // namespace headrace::ignite

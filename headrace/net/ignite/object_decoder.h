@@ -5,6 +5,7 @@
 #include "headrace/base/bytes.h"
 #include "headrace/base/result.h"
 #include "headrace/net/ignite/binary_type.h"
+#include "headrace/net/ignite/field_selector.h"
 #include "headrace/net/ignite/value.h"
 
 namespace headrace::ignite {
@@ -29,5 +30,14 @@ struct DecodeBudget {
 /// \error *          of `types`
 Result<Value> decode_object(BytesView bytes, BinaryTypes& types);
 Result<Value> decode_object(BytesView bytes, BinaryTypes& types, DecodeBudget& budget);
+
+/// Decodes those fields of the one object that `bytes` are to which the paths of `selector` lead, and appends
+/// them to `out`; `level` is the selector's for the name of the object. Bytes beside them are not looked at,
+/// and may be damaged. Values, time, memory and `budget` as above.
+///
+/// False: the object has to be decoded as a whole by decode_object, since it is damaged, has references where
+/// paths lead, or has the ids of its fields in its footer; `budget` and `out` are unspecified then.
+bool select_fields(BytesView bytes, FieldSelector& selector, FieldLevel& level, DecodeBudget& budget,
+                   SelectedFields& out);
 
 }  // namespace headrace::ignite

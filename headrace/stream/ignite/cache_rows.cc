@@ -9,7 +9,7 @@
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/net/ignite/cluster_types.h"
-#include "headrace/net/ignite/object_decoder.h"
+#include "headrace/net/ignite/object_cursor.h"
 #include "headrace/record/ignite_example.h"
 #include "headrace/stream/ignite/snapshot.h"
 
@@ -34,9 +34,8 @@ class CacheRowReader final : public BlockReader {
         rows_(std::move(rows)),
         snapshot_(std::move(snapshot)),
         version_(std::move(version)),
-        take_changed_(take_changed) {
-    for (const Column& column : options.columns) columns_.push_back(column.name);
-  }
+        take_changed_(take_changed),
+        encoder_(feature_names(options.columns), rows_->types) {}
 
   Result<LoadedBlock> read(const DatasetBlock& block, const CallOptions& call) override {
     HEADRACE_TRY(const PooledBuffer section, fetch_keys(block, call));
@@ -105,11 +104,8 @@ class CacheRowReader final : public BlockReader {
   Status make_record(const SnapshotRow& row, BytesView value, std::uint64_t room_bytes) {
     if (!take_changed_ && fingerprint_of(value) != row.fingerprint)
       return changed("the row has another value");
-    DecodeBudget budget;
-    HEADRACE_TRY(const Value key, decode_object(row.key, *rows_->types, budget));
-    HEADRACE_TRY(const Value decoded, decode_object(value, *rows_->types, budget));
     example_.clear();
-    HEADRACE_CHECK(append_formed_ignite_example(key, decoded, columns_, example_, nullptr));
+    HEADRACE_CHECK(encoder_.append(row.key, value, example_));
     return example_.size() <= room_bytes ? Status{} : changed("the rows of its block have grown");
   }
 
@@ -119,7 +115,7 @@ class CacheRowReader final : public BlockReader {
   const Location snapshot_;
   const Version version_;
   const bool take_changed_;
-  std::vector<std::string> columns_;
+  IgniteRowEncoder encoder_;
   Bytes example_;
 };
 
@@ -156,6 +152,12 @@ CacheRows::CacheRows(std::shared_ptr<Cluster> cluster, const std::string& name)
 
 std::string CacheRows::describe(std::int32_t partition) const {
   return partition < 0 ? url : concat(url, ", partition ", partition);
+}
+
+std::vector<std::string> feature_names(const std::vector<Column>& columns) {
+  std::vector<std::string> names;
+  for (const Column& column : columns) names.push_back(column.name);
+  return names;
 }
 
 bool is_error_of_row(Code code) {

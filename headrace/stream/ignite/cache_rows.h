@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "headrace/net/ignite/binary_type.h"
 #include "headrace/net/ignite/cache.h"
@@ -22,6 +23,9 @@ struct CacheRows {
   std::shared_ptr<BinaryTypes> types;
   std::string url;  // "ignite://host:port/CACHE"; for people
 };
+
+/// The names of features that columns want.
+std::vector<std::string> feature_names(const std::vector<Column>& columns);
 
 /// Whether an error of decoding concerns one row: others may be read.
 bool is_error_of_row(Code code);

@@ -66,7 +66,7 @@ class SnapshotScan {
     HEADRACE_TRY(const Value value, decode_object(row.value, *rows_.types, budget));
     example_.clear();
     IgniteFeatures features;
-    HEADRACE_CHECK(append_formed_ignite_example(key, value, {}, example_, &features));
+    HEADRACE_CHECK(append_formed_ignite_example(key, value, example_, features));
     schema_.add(features);
     return {};
   }

@@ -3,7 +3,6 @@
 /// \file Batches of the rows that a cache has as it is read: each row once, as the nodes deliver them.
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "headrace/net/ignite/scan.h"
+#include "headrace/record/ignite_example.h"
 #include "headrace/stream/batch_maker.h"
 #include "headrace/stream/ignite/cache_rows.h"
 
@@ -42,29 +42,28 @@ class StreamedRows {
   // A row of the batch that is being made.
   struct Row {
     std::int32_t partition = 0;
-    Bytes key{};
-    std::size_t begin = 0;  // of its tf.Example, in examples_
-    std::size_t end = 0;
+    std::size_t key_end = 0;      // in keys_; it begins where that of the row before ends
+    std::size_t example_end = 0;  // in examples_, likewise
     std::optional<Error> hole{};
   };
   StreamedRows(std::shared_ptr<const CacheRows> rows, LoaderOptions options, std::unique_ptr<Scan> scan,
                BatchMaker maker, std::unique_ptr<PictureMemory> pictures);
   Status gather(const std::stop_token& stop);
   Status add(const Entry& entry);
-  Status append_example(const Entry& entry);
   Result<Batch> make(const std::stop_token& stop);
-  std::string describe(const Row& row) const;
+  std::string describe(std::size_t row) const;
 
   const std::shared_ptr<const CacheRows> rows_;
   const LoaderOptions options_;
   const std::shared_ptr<BatchPool> pool_;
-  std::vector<std::string> columns_{};  // names
   std::unique_ptr<Scan> scan_;
   std::unique_ptr<PictureMemory> pictures_;
   BatchMaker maker_;
+  IgniteRowEncoder encoder_;
   std::optional<Page> page_{};
   std::size_t next_in_page_ = 0;
-  std::deque<Row> batch_{};
+  std::vector<Row> batch_{};
+  Bytes keys_{};
   Bytes examples_{};
   std::uint64_t batches_ = 0;
 };

@@ -1,0 +1,84 @@
+#pragma once
+
+/// \file Which fields of objects are wanted, by their names, and where they lie in objects of each schema.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "headrace/net/ignite/binary_type.h"
+#include "headrace/net/ignite/value.h"
+
+namespace headrace::ignite {
+
+/// The name of a field of the object `above`: "val.metadata", "val.#97" for a field that has only an id.
+std::string field_path(std::string_view above, std::string_view name, std::int32_t id);
+
+/// Paths of fields, from the name of a root down: "val.metadata.label" is the field "label" of the object
+/// that is the field "metadata" of "val". Immutable.
+class FieldPaths {
+ public:
+  /// No paths: everything is wanted.
+  explicit FieldPaths(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+
+  /// Whether `name` is a path or lies below one.
+  bool select(std::string_view name) const;
+  /// Whether a path lies at `name`, above or below: where none does, nothing has to be looked into.
+  bool lead_to(std::string_view name) const;
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+struct FieldPlan;
+
+/// A name that paths lead to.
+struct FieldLevel {
+  std::string name;
+  bool is_selected = false;                              // by itself; otherwise fields below it are
+  std::unordered_map<std::uint64_t, FieldPlan> plans{};  // by ids of type and schema; unless it is selected
+};
+
+/// Where the fields that paths lead to lie in objects of one schema.
+struct FieldPlan {
+  struct Step {
+    std::size_t index = 0;  // in the footer
+    FieldLevel* level = nullptr;
+  };
+  std::size_t field_count = 0;  // of the schema
+  std::vector<Step> steps{};
+};
+
+/// Finds the wanted fields of each schema once. Not thread-safe. Memory: a plan for each schema and each name
+/// that paths lead through.
+class FieldSelector {
+ public:
+  /// Borrows `types`.
+  FieldSelector(FieldPaths paths, BinaryTypes& types) : paths_(std::move(paths)), types_(types) {}
+
+  BinaryTypes& types() const { return types_; }
+  /// The level of a name, which lives as long as the selector; null if no path leads to it.
+  FieldLevel* level(std::string_view name);
+  /// The plan for objects at a level that is not selected by itself; null if the schema cannot be found.
+  const FieldPlan* plan(FieldLevel& level, std::int32_t type_id, std::int32_t schema_id);
+
+ private:
+  FieldPaths paths_;
+  BinaryTypes& types_;
+  std::map<std::string, FieldLevel, std::less<>> levels_{};
+};
+
+/// Values at paths.
+struct SelectedFields {
+  struct Field {
+    std::string_view name;  // of its level
+    Value value;
+  };
+  std::vector<Field> fields{};
+  std::size_t passed_by = 0;  // objects that were looked into, and fields of theirs to which no path leads
+};
+
+}  // namespace headrace::ignite
