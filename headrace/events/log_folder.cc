@@ -52,7 +52,7 @@ LogFolder::Behind LogFolder::runs_behind(const LogLayout& layout) {
   for (const auto& [name, logs] : layout) {
     FollowedRun& run = followed_[name];
     if (!run.run) {
-      run.run = std::make_shared<Run>();
+      run.run = std::make_shared<Run>(options_.only_scalars);
       const std::lock_guard lock(mutex_);
       shown_.emplace(name, run.run);
     }

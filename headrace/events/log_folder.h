@@ -26,6 +26,8 @@ struct LogFolderOptions {
   int load_threads = 8;
   /// Key for making blob keys; secret, and different for each process.
   HashKey blob_secret{};
+  /// Reads scalars alone: no other series is kept or shown.
+  bool only_scalars = false;
   /// How long a poll reads live runs, and then the others, before the folder has to be listed again; or four
   /// times as long as the listing took. Each thread reads at least one piece.
   std::chrono::milliseconds reading_time{500};

@@ -108,6 +108,7 @@ void Run::note_unread(LogId log, std::string_view plugin) {
 Status Run::add_value(const MigratedValue& value, Series* series, const StreamEvent& event,
                       const EventSource& source) {
   if (value.kind.data_class == DataClass::kUnknown) return {};
+  if (only_scalars_ && value.kind.data_class != DataClass::kScalar) return {};
   if (series == nullptr) {
     if (!is_valid_utf8(value.tag) || !is_valid_utf8(value.metadata.plugin_name)) {
       return Error{Code::kDataLoss,

@@ -30,6 +30,9 @@ struct EventSource {
 /// Thread-safe: one thread reads into it, any number of others look at it meanwhile.
 class Run {
  public:
+  /// `only_scalars`: leaves all other series out.
+  explicit Run(bool only_scalars = false) : only_scalars_(only_scalars) {}
+
   /// Takes every complete event out of `stream`. Returns kWait, or kBroken if no more can be read from it.
   StreamOutcome take(EventStream& stream, const EventSource& source);
   void drop_log(LogId log, std::string_view log_name);
@@ -67,6 +70,7 @@ class Run {
   void note_unread(LogId log, std::string_view plugin);
   Series* find(std::string_view tag);
 
+  const bool only_scalars_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<std::string, Entry, Hash, std::equal_to<>> series_;
   Entry* latest_ = nullptr;  // that `find` found
