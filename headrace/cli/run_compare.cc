@@ -149,8 +149,8 @@ Result<std::vector<MetricSummary>> logged_metrics(CommandContext& context, const
   return logged.summaries();
 }
 
-// Those that the end of the record has; the others as far as they are logged, by the lowest rank. How busy the
-// machine was is no result.
+// Those that the end of the record has; the others as far as they are logged, by the lowest rank. How busy
+// the machine was is no result.
 Result<ComparedRun> with_metrics(CommandContext& context, RunRecord run) {
   std::map<std::string, double> metrics = run.end ? run.end->metrics : std::map<std::string, double>();
   const auto logged = logged_metrics(context, run);

@@ -43,8 +43,8 @@ struct MetricsOptions {
 
 /// The metrics that the run has logged into segments and event files; none if it has no such series. Warns of
 /// damage in event files.
-/// \error kNotFound, kDataLoss  a log that the record names is gone or damaged; kResourceExhausted  event files
-///                             have too many points; as the store
+/// \error kNotFound, kDataLoss  a log that the record names is gone or damaged; kResourceExhausted  event
+///                             files have too many points; as the store
 Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run,
                               const MetricsOptions& options = {});
 
