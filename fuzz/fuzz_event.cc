@@ -39,7 +39,8 @@ void check_scalar(BytesView record) {
   constexpr SeriesKind kScalar{DataClass::kScalar};
   if (!values.next(value) || value.tag != scalar.tag) std::abort();
   if (!EventMigration().migrate(value, &kScalar, migrated)) std::abort();
-  const bool is_same = std::memcmp(&migrated.scalar, &scalar.value, sizeof(float)) == 0;
+  const double value_read = scalar.value;
+  const bool is_same = std::memcmp(&migrated.scalar, &value_read, sizeof(double)) == 0;
   if (!is_same && !(migrated.scalar != migrated.scalar && scalar.value != scalar.value)) std::abort();
   if (values.next(value) || !values.status()) std::abort();
 }

@@ -331,7 +331,8 @@ Json show_migrated(const MigratedValue& value) {
            {"content", to_hex(metadata.plugin_content)},
            {"display_name", metadata.display_name},
            {"description", metadata.description}};
-  if (value.kind.data_class == DataClass::kScalar) out["scalar"] = std::bit_cast<std::uint32_t>(value.scalar);
+  if (value.kind.data_class == DataClass::kScalar)
+    out["scalar"] = std::bit_cast<std::uint32_t>(static_cast<float>(value.scalar));
   if (value.kind.data_class == DataClass::kTensor) out["tensor"] = to_hex(value.tensor);
   if (value.kind.data_class == DataClass::kBlobSequence) {
     out["blobs"] = Json::array();

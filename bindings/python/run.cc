@@ -282,6 +282,17 @@ class PythonRun {
     }));
   }
 
+  /// Records that the run writes event files into that folder.
+  void add_event_files(const std::string& name, const std::string& url) {
+    OpenRun& open = *open_.here();
+    const Location folder = open_location(url);
+    check(run_interruptibly([&](const std::stop_token&) -> Status {
+      const std::scoped_lock lock(open.recording);
+      HEADRACE_CHECK(open.require_unfinished());
+      return open.recorder.add_series({.name = name, .url = recorded_url(folder), .kind = "event_files"});
+    }));
+  }
+
   /// Writes the rest of the metrics, and the end of the record. `error`: why it failed or was stopped; empty:
   /// it has finished. If metrics are left in the journal, the record's end is written nonetheless, and their
   /// error is raised. `parameters`: those that are new, or have changed.
@@ -350,6 +361,7 @@ void bind_run(nb::module_& module) {
       .def("log_artifact", &PythonRun::log_artifact, nb::arg("artifact"), nb::arg("aliases"))
       .def("use_artifact", &PythonRun::use_artifact, nb::arg("reference"), nb::arg("name"))
       .def("add_media", &PythonRun::add_media)
+      .def("add_event_files", &PythonRun::add_event_files, nb::arg("name"), nb::arg("url"))
       .def("finish", &PythonRun::finish, nb::arg("error"), nb::arg("is_stopped"), nb::arg("metrics"),
            nb::arg("parameters"), nb::arg("within_s"));
 }

@@ -38,7 +38,7 @@ struct Option {
   double maximum = std::numeric_limits<double>::max();
   /// Allowed texts, separated by '|'; empty: any.
   std::string_view choices = "";
-  /// A short form of a flag, "-r"; 0: none.
+  /// A short form, "-r"; 0: none. Those of flags may be typed together, "-ry".
   char letter = 0;
   /// The environment variable that means the same; empty: none.
   std::string_view variable = "";

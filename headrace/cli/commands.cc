@@ -37,6 +37,7 @@ extern const Command kRunsLsCommand;
 extern const Command kRunsShowCommand;
 extern const Command kRunsRepairCommand;
 extern const Command kRunsMetricsCommand;
+extern const Command kRunsTailCommand;
 extern const Command kRunsCompareCommand;
 extern const Command kRunsExportCommand;
 extern const Command kRunsRecoverCommand;
@@ -71,6 +72,7 @@ std::span<const Command* const> all_commands() {
       &kRunsLsCommand,
       &kRunsShowCommand,
       &kRunsMetricsCommand,
+      &kRunsTailCommand,
       &kRunsCompareCommand,
       &kRunsExportCommand,
       &kRunsRecoverCommand,

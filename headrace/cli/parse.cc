@@ -89,7 +89,7 @@ Status take_letters(ParsedCommandLine& line, std::string_view word) {
   std::vector<FoundOption> flags;
   for (const char letter : word.substr(1)) {
     const auto flag = find_option(line, [&](const Option& option) { return option.letter == letter; });
-    if (!flag) return unknown_option(*line.command, word);
+    if (!flag || flag->declaration.type != OptionType::kFlag) return unknown_option(*line.command, word);
     flags.push_back(*flag);
   }
   for (const FoundOption& flag : flags) HEADRACE_CHECK(flag.values.set(flag.declaration.name, "true"));
@@ -105,6 +105,20 @@ Status set_value(const FoundOption& option, std::string_view value) {
   return values.set(declaration.name, value);
 }
 
+// Takes the value of an option at the front of `words`, which were typed after `word`.
+Status take_value(const FoundOption& option, std::string_view word, std::span<const std::string>& words) {
+  const Option& declaration = option.declaration;
+  if (declaration.type == OptionType::kFlag) return set_value(option, "true");
+  if (words.empty()) {
+    return refuse(concat(word, " takes a value",
+                         declaration.unit.empty() ? "" : concat(" (", declaration.unit, ")"),
+                         ", and none follows"));
+  }
+  const std::string& value = words.front();
+  words = words.subspan(1);
+  return set_value(option, value);
+}
+
 // Takes "--name" or "--name=value" at the front of `words`, and its value.
 Status take_named(ParsedCommandLine& line, std::span<const std::string>& words) {
   const std::string_view whole = words.front();
@@ -113,17 +127,8 @@ Status take_named(ParsedCommandLine& line, std::span<const std::string>& words) 
   const std::string_view name = whole.substr(0, equals).substr(2);
   const auto option = find_option(line, [&](const Option& other) { return other.name == name; });
   if (!option) return unknown_option(*line.command, whole.substr(0, equals));
-  const Option& declaration = option->declaration;
   if (equals != std::string_view::npos) return set_value(*option, whole.substr(equals + 1));
-  if (declaration.type == OptionType::kFlag) return set_value(*option, "true");
-  if (words.empty()) {
-    return refuse(concat("--", name, " takes a value",
-                         declaration.unit.empty() ? "" : concat(" (", declaration.unit, ")"),
-                         ", and none follows"));
-  }
-  const std::string& value = words.front();
-  words = words.subspan(1);
-  return set_value(*option, value);
+  return take_value(*option, whole, words);
 }
 
 // Takes the options at the front of `words`.
@@ -131,7 +136,9 @@ Status take_options(ParsedCommandLine& line, std::span<const std::string>& words
   if (words.front().starts_with("--")) return take_named(line, words);
   const std::string& word = words.front();
   words = words.subspan(1);
-  return take_letters(line, word);
+  const auto alone =
+      find_option(line, [&](const Option& option) { return word.size() == 2 && option.letter == word[1]; });
+  return alone ? take_value(*alone, word, words) : take_letters(line, word);
 }
 
 Status check_arguments(const ParsedCommandLine& line) {

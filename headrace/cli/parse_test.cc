@@ -16,7 +16,8 @@ constexpr Option kOptions[] = {
      .type = OptionType::kInteger,
      .default_value = "128",
      .unit = "records",
-     .minimum = 1},
+     .minimum = 1,
+     .letter = 'n'},
     {.name = "text", .type = OptionType::kTextList},
     {.name = "recursive", .type = OptionType::kFlag, .letter = 'r'},
     {.name = "yes", .type = OptionType::kFlag, .letter = 'y'},
@@ -57,6 +58,16 @@ TEST(CommandLine, TakesLettersTogether) {
   EXPECT_TRUE(line->common.flag("quiet"));
   EXPECT_FALSE(line->common.flag("json"));
   EXPECT_THAT(error_of({"copy", "a", "-rx"}), testing::HasSubstr("there is no option -rx"));
+}
+
+TEST(CommandLine, ALetterMayTakeAValue) {
+  const auto line = parse({"copy", "-n", "7", "a", "-r"});
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->options.integer("batch-size"), 7);
+  EXPECT_EQ(line->arguments, std::vector<std::string>{"a"});
+  EXPECT_THAT(error_of({"copy", "a", "-n"}),
+              testing::HasSubstr("-n takes a value (records), and none follows"));
+  EXPECT_THAT(error_of({"copy", "a", "-rn", "7"}), testing::HasSubstr("there is no option -rn"));
 }
 
 TEST(CommandLine, TakesAnOptionTwiceOnlyIfItIsAFlagOrAList) {

@@ -10,6 +10,7 @@
 #include "headrace/cli/command.h"
 #include "headrace/cli/find_runs.h"
 #include "headrace/cli/quoted_name.h"
+#include "headrace/cli/run_metrics.h"
 #include "headrace/cli/run_views.h"
 #include "headrace/cli/text_table.h"
 #include "headrace/track/json_number.h"
@@ -42,33 +43,36 @@ Facts facts_of(const Map& map, const ToJson& to_json) {
 
 Json text(const std::string& value) { return Json(value); }
 
-Facts metrics_of_end(const RunRecord& run) {
-  return run.end ? facts_of(run.end->metrics, number_to_json) : Facts();
-}
-Facts inputs_by_name(const RunRecord& run) {
+struct ComparedRun {
+  RunRecord record;
+  std::map<std::string, double> metrics;  // final ones
+};
+
+Facts final_metrics(const ComparedRun& run) { return facts_of(run.metrics, number_to_json); }
+Facts inputs_by_name(const ComparedRun& run) {
   Facts facts;
-  for (const Artifact& input : run.inputs()) facts[input.name] = Json(artifact_line(input));
+  for (const Artifact& input : run.record.inputs()) facts[input.name] = Json(artifact_line(input));
   return facts;
 }
-Facts parameters_of_run(const RunRecord& run) { return facts_of(run.parameters(), text); }
-Facts versions_of_run(const RunRecord& run) { return facts_of(run.versions(), text); }
-Facts host_of_run(const RunRecord& run) { return facts_of(run.start.host, text); }
+Facts parameters_of_run(const ComparedRun& run) { return facts_of(run.record.parameters(), text); }
+Facts versions_of_run(const ComparedRun& run) { return facts_of(run.record.versions(), text); }
+Facts host_of_run(const ComparedRun& run) { return facts_of(run.record.start.host, text); }
 
 struct Section {
   std::string_view name;  // in JSON
   std::string_view title;
-  Facts (*of_run)(const RunRecord&);
+  Facts (*of_run)(const ComparedRun&);
   bool shows_equal = false;
 };
 
-constexpr Section kSections[] = {{"metrics", "metric", metrics_of_end, true},
+constexpr Section kSections[] = {{"metrics", "metric", final_metrics, true},
                                  {"parameters", "parameter", parameters_of_run},
                                  {"inputs", "input", inputs_by_name},
                                  {"versions", "version", versions_of_run},
                                  {"host", "host", host_of_run}};
 
 // The names to be shown, each with the values of all runs; null: the run has none.
-std::map<std::string, std::vector<Json>> rows_of(const Section& section, const std::vector<RunRecord>& runs,
+std::map<std::string, std::vector<Json>> rows_of(const Section& section, const std::vector<ComparedRun>& runs,
                                                  bool shows_equal) {
   std::map<std::string, std::vector<Json>> rows;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -90,12 +94,12 @@ std::string cell(const Json& value) {
   return shown.size() <= kColumnBytes ? shown : printable_line(shown, kColumnBytes);
 }
 
-void print_comparison(CommandContext& context, const std::vector<RunRecord>& runs, bool shows_equal) {
+void print_comparison(CommandContext& context, const std::vector<ComparedRun>& runs, bool shows_equal) {
   std::vector<std::vector<std::string>> rows = {{"run"}, {"status"}, {"seconds"}};
-  for (const RunRecord& run : runs) {
-    rows[0].push_back(cell(Json(run.id)));
-    rows[1].emplace_back(run_status_name(run.status()));
-    rows[2].push_back(run.end ? format_metric(run.end->seconds) : "-");
+  for (const ComparedRun& run : runs) {
+    rows[0].push_back(cell(Json(run.record.id)));
+    rows[1].emplace_back(run_status_name(run.record.status()));
+    rows[2].push_back(run.record.end ? format_metric(run.record.end->seconds) : "-");
   }
   for (const Section& section : kSections) {
     for (const auto& [name, values] : rows_of(section, runs, shows_equal)) {
@@ -107,9 +111,9 @@ void print_comparison(CommandContext& context, const std::vector<RunRecord>& run
   for (const std::string& line : table_lines(rows, Align::kLeft)) context.console.result(line);
 }
 
-Json comparison_to_json(const std::vector<RunRecord>& runs, bool shows_equal) {
+Json comparison_to_json(const std::vector<ComparedRun>& runs, bool shows_equal) {
   Json out = {{"runs", Json::array()}};
-  for (const RunRecord& run : runs) out["runs"].push_back(run.id);
+  for (const ComparedRun& run : runs) out["runs"].push_back(run.record.id);
   for (const Section& section : kSections) {
     Json shown = Json::object();
     for (auto& [name, values] : rows_of(section, runs, shows_equal)) {
@@ -139,11 +143,38 @@ Result<std::vector<RunRecord>> chosen_runs(CommandContext& context, const Locati
   return runs;
 }
 
+Result<std::vector<MetricSummary>> logged_metrics(CommandContext& context, const RunRecord& run) {
+  // An end has the metrics of segments.
+  HEADRACE_TRY(const RunMetrics logged, metrics_of(context, run, {.reads_segments = !run.end}));
+  return logged.summaries();
+}
+
+// Those that the end of the record has; the others as far as they are logged, by the lowest rank. How busy
+// the machine was is no result.
+Result<ComparedRun> with_metrics(CommandContext& context, RunRecord run) {
+  std::map<std::string, double> metrics = run.end ? run.end->metrics : std::map<std::string, double>();
+  const auto logged = logged_metrics(context, run);
+  if (!logged && !run.end) return logged.error();
+  if (!logged) {
+    context.console.warn(concat("metrics of ", run.id, " are missing here: ", logged.error().message));
+    return ComparedRun{std::move(run), std::move(metrics)};
+  }
+  for (const MetricSummary& metric : *logged) {
+    if (!metric.name.starts_with(kSystemMetrics)) metrics.emplace(metric.name, metric.last);
+  }
+  return ComparedRun{std::move(run), std::move(metrics)};
+}
+
 Status compare(CommandContext& context, const std::vector<std::string>& arguments,
                const OptionValues& options) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   const std::vector<std::string> ids(arguments.begin() + 1, arguments.end());
-  HEADRACE_TRY(const std::vector<RunRecord> runs, chosen_runs(context, location, ids));
+  HEADRACE_TRY(std::vector<RunRecord> chosen, chosen_runs(context, location, ids));
+  std::vector<ComparedRun> runs;
+  for (RunRecord& run : chosen) {
+    HEADRACE_TRY(ComparedRun compared, with_metrics(context, std::move(run)));
+    runs.push_back(std::move(compared));
+  }
   if (context.console.json()) {
     context.console.result(comparison_to_json(runs, options.flag("all")).dump());
   } else {
@@ -161,7 +192,8 @@ const Command kRunsCompareCommand = {
     .details =
         "Shows the final metrics, and the parameters, inputs, versions and hosts that are not the same in "
         "all\n"
-        "of the runs.\n"
+        "of the runs. Metrics in event files are shown by their last values, and so are those of a run that "
+        "goes on.\n"
         "\n"
         "  headrace runs compare s3://datasets/runs                        the newest two\n"
         "  headrace runs compare s3://datasets/runs 20261121 20261122 cnn-7",

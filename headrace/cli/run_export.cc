@@ -1,6 +1,8 @@
 // `runs export`: all points of metrics as one table, in CSV or Parquet.
 
+#include <algorithm>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,7 @@ Result<std::vector<RunRecord>> chosen(CommandContext& context, const Location& l
     HEADRACE_TRY(RunRecord run, run_at(context, location, arguments[i]));
     runs.push_back(std::move(run));
   }
+  std::ranges::stable_sort(runs, {}, [](const RunRecord& run) { return run.start.started; });
   if (!runs.empty()) return runs;
   HEADRACE_TRY(RunList all, runs_at(context, location, kMaximumRuns));
   return std::move(all.runs);
@@ -66,14 +69,28 @@ struct Written {
   std::uint64_t runs = 0;  // that have points
 };
 
+// For each run, the event files that a later run goes on with: their points are exported with that run.
+std::vector<std::set<std::string>> continued_later(const std::vector<RunRecord>& runs) {
+  std::vector<std::set<std::string>> continued(runs.size());
+  std::set<std::string> later;
+  for (std::size_t i = runs.size(); i-- > 0;) {
+    for (const RunEventFolder& folder : event_folders_of(runs[i])) {
+      if (!later.insert(folder.series.url).second) continued[i].insert(folder.series.url);
+    }
+  }
+  return continued;
+}
+
+// `runs`: oldest first.
 Result<Written> write_table(CommandContext& context, const std::vector<RunRecord>& runs,
                             const std::string& path) {
   std::ofstream file(path, std::ios::binary);
   file << "run,rank,metric,step,time_us,value\n";
   Written written;
-  for (const RunRecord& run : runs) {
-    HEADRACE_TRY(const RunMetrics metrics, metrics_of(context, run));
-    HEADRACE_TRY(const std::uint64_t points, write_points(run, metrics, file));
+  const std::vector<std::set<std::string>> continued = continued_later(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    HEADRACE_TRY(const RunMetrics metrics, metrics_of(context, runs[i], {.left_out = continued[i]}));
+    HEADRACE_TRY(const std::uint64_t points, write_points(runs[i], metrics, file));
     written.points += points;
     written.runs += points > 0 ? 1 : 0;
   }
@@ -95,8 +112,7 @@ Status export_metrics(CommandContext& context, const std::vector<std::string>& a
   std::string table = concat(staged.path(), "/metrics.csv");
   HEADRACE_TRY(const Written written, write_table(context, runs, table));
   if (written.points == 0)
-    return Error{Code::kNotFound,
-                 concat("no run at ", location.describe(), " has logged metrics into segments")};
+    return Error{Code::kNotFound, concat("no run at ", location.describe(), " has logged metrics")};
   if (is_parquet) {
     const std::string parquet = concat(staged.path(), "/metrics.parquet");
     HEADRACE_CHECK(run_parquet_program(context, "metrics_parquet.py", {table, parquet}));
@@ -118,7 +134,10 @@ const Command kRunsExportCommand = {
         "the\n"
         "Python of HEADRACE_PYTHON. DuckDB, pandas and Polars read both. The table is made in the folder "
         "for\n"
-        "temporary files (TMPDIR), and takes the place of TARGET once it is whole.\n"
+        "temporary files (TMPDIR), and takes the place of TARGET once it is whole. Points that several runs "
+        "have\n"
+        "in one folder, since one continued the other, are in the table once, with the latest of these "
+        "runs.\n"
         "\n"
         "  headrace runs export s3://datasets/runs metrics.parquet\n"
         "  headrace runs export s3://datasets/runs s3://datasets/tables/cnn.csv cnn-1 cnn-2",

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
+#include <mutex>
 
+#include "headrace/base/iso_time.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
@@ -17,7 +20,8 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kSeriesKind = "metric_segments";
+constexpr std::string_view kEventFilesKind = "event_files";
+constexpr std::string_view kMediaSeries = "media";  // never has numbers
 constexpr std::size_t kPlotColumns = 40;
 constexpr std::uint64_t kPlottedPoints = 1'000'000;  // a metric with more has no plot: it would be read whole
 
@@ -35,14 +39,34 @@ constexpr Option kMetricsOptions[] = {
                  "separated by tabs."},
     {.name = "verify",
      .type = OptionType::kFlag,
-     .sentence = "Read everything, and compare all checksums and the chain of segments."},
+     .sentence =
+         "Read everything, and compare all checksums and the chain of segments; damage in event files "
+         "is an error."},
 };
 
-std::string shown(double value) {
-  std::array<char, 32> text;
-  const auto end =
-      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6).ptr;
-  return {text.data(), end};
+// The second after it.
+std::optional<std::int64_t> end_of(const RunPart& part) {
+  const auto ended = part.end ? parse_iso_time(part.end->ended) : std::nullopt;
+  if (!ended) return std::nullopt;
+  const auto after = ended->time_since_epoch() + std::chrono::seconds(1);
+  return std::chrono::duration_cast<std::chrono::microseconds>(after).count();
+}
+
+Result<std::shared_ptr<const EventMetrics>> read_events(CommandContext& context, const RunEventFolder& folder,
+                                                        bool verifies) {
+  std::mutex mutex;
+  Status damage;
+  const auto warn = [&](const std::string& message) {
+    const std::scoped_lock lock(mutex);
+    if (damage) damage = Error{Code::kDataLoss, message};
+    if (!verifies) context.console.warn(message);
+  };
+  HEADRACE_TRY(const Location location, context.stores.open(folder.series.url));
+  const auto events = std::make_shared<EventMetrics>(
+      folder.series.name, location, EventMetricsOptions{.until_us = folder.until_us, .warn = warn});
+  HEADRACE_CHECK(events->read_all(context.call()));
+  if (verifies) HEADRACE_CHECK(std::move(damage));
+  return std::shared_ptr<const EventMetrics>(events);
 }
 
 std::string seconds(std::int64_t time_us) {
@@ -110,9 +134,9 @@ Status print_table(CommandContext& context, const RunMetrics& metrics,
     }
     const std::string name = context.console.name(metric.name);
     rows.push_back({metric.rank == 0 ? name : concat(name, " (rank ", metric.rank, ")"),
-                    concat(metric.points), concat(metric.last_step), shown(metric.last),
-                    metric.minimum ? shown(*metric.minimum) : "",
-                    metric.maximum ? shown(*metric.maximum) : ""});
+                    concat(metric.points), concat(metric.last_step), short_number(metric.last),
+                    metric.minimum ? short_number(*metric.minimum) : "",
+                    metric.maximum ? short_number(*metric.maximum) : ""});
     plots.push_back(sparkline(series.values, kPlotColumns));
   }
   const std::vector<std::string> lines = table_lines(rows, Align::kRight);
@@ -144,12 +168,9 @@ Status show_metrics(CommandContext& context, const std::vector<std::string>& arg
                     const OptionValues& options) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   HEADRACE_TRY(const RunRecord run, run_at(context, location, arguments.size() > 1 ? arguments[1] : ""));
-  HEADRACE_TRY(const RunMetrics metrics, metrics_of(context, run, options.flag("verify")));
+  HEADRACE_TRY(const RunMetrics metrics, metrics_of(context, run, {.verifies = options.flag("verify")}));
   HEADRACE_TRY(const std::vector<MetricSummary> summaries, metrics.summaries());
-  if (summaries.empty())
-    return Error{Code::kNotFound, concat("the run ", run.id,
-                                         " has logged no metrics into segments. A run of `headrace "
-                                         "train` logs event files: headrace tensorboard shows them")};
+  if (summaries.empty()) return Error{Code::kNotFound, concat("the run ", run.id, " has logged no metrics")};
   if (options.has("metric")) return print_points(context, metrics, summaries, options.text("metric"));
   return context.console.json() ? print_json(context, run, summaries)
                                 : print_table(context, metrics, summaries);
@@ -177,19 +198,53 @@ Status recover(CommandContext& context, const std::vector<std::string>&, const O
 
 }  // namespace
 
-Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run, bool verifies) {
+const std::vector<RunSeries>& series_of(const RunPart& part) {
+  return part.end ? part.end->series : part.so_far.series;
+}
+
+std::vector<RunEventFolder> event_folders_of(const RunRecord& run) {
+  std::vector<RunEventFolder> folders;
+  for (const RunPart& part : run.parts) {
+    const std::optional<std::int64_t> until_us = end_of(part);
+    for (const RunSeries& series : series_of(part)) {
+      if (series.kind != kEventFilesKind || series.name == kMediaSeries) continue;
+      const auto known = std::ranges::find(folders, series.url,
+                                           [](const RunEventFolder& folder) { return folder.series.url; });
+      if (known == folders.end()) {
+        folders.push_back({part.start.rank, series, until_us});
+      } else if (known->until_us) {
+        known->until_us = until_us ? std::max(*known->until_us, *until_us) : until_us;
+      }
+    }
+  }
+  return folders;
+}
+
+Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run, const MetricsOptions& options) {
   std::vector<PartLog> parts;
   for (const RunPart& part : run.parts) {
-    const auto& all = part.end ? part.end->series : part.so_far.series;
-    for (const RunSeries& series : all) {
-      if (series.kind != kSeriesKind) continue;
+    for (const RunSeries& series : series_of(part)) {
+      if (series.kind != kSegmentsKind || !options.reads_segments) continue;
       HEADRACE_TRY(const Location location, context.stores.open(series.url));
       HEADRACE_TRY(MetricLog log, MetricLog::open(location, context.call()));
-      if (verifies) HEADRACE_CHECK(log.verify());
+      if (options.verifies) HEADRACE_CHECK(log.verify());
       parts.push_back({part.start.rank, std::move(log)});
     }
   }
-  return RunMetrics(std::move(parts));
+  std::vector<PartEvents> events;
+  for (const RunEventFolder& folder : event_folders_of(run)) {
+    if (options.left_out.contains(folder.series.url)) continue;
+    HEADRACE_TRY(std::shared_ptr<const EventMetrics> read, read_events(context, folder, options.verifies));
+    events.push_back({folder.rank, std::move(read)});
+  }
+  return RunMetrics(std::move(parts), std::move(events));
+}
+
+std::string short_number(double value) {
+  std::array<char, 32> text;
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6).ptr;
+  return {text.data(), end};
 }
 
 std::string exact_number(double value) {
@@ -202,9 +257,10 @@ const Command kRunsMetricsCommand = {
     .name = "runs metrics",
     .summary = "Show the metrics that a run has logged",
     .details =
-        "Lists the metrics of a run that was recorded with hr.init: how many points, the last value, "
+        "Lists the metrics of a run of hr.init or headrace train: how many points, the last value, "
         "extremes,\n"
-        "and a small plot. A run that still goes on is shown as far as it is in the store.\n"
+        "and a small plot. A run that still goes on is shown as far as it is in the store. Scalars of event\n"
+        "files are metrics, too: train/epoch_loss is the tag epoch_loss of the series train.\n"
         "\n"
         "  headrace runs metrics s3://datasets/runs\n"
         "  headrace runs metrics s3://datasets/runs 20261121-032600 --metric loss > loss.tsv",

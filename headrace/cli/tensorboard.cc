@@ -150,10 +150,11 @@ Status run_tensorboard(CommandContext& context, const std::vector<std::string>& 
 extern const Command kTensorboardCommand;
 const Command kTensorboardCommand = {
     .name = "tensorboard",
-    .summary = "Show the event files below a URL in TensorBoard",
+    .summary = "Show the event files below a URL, and the runs recorded there, in TensorBoard",
     .details =
         "Starts a data server that follows the log folder, and the TensorBoard of HEADRACE_PYTHON, else of "
         "python3, which queries it. Both end together, on SIGINT and SIGTERM.\n"
+        "Metrics of hr.init in the folder itself are shown as the runs _headrace/metrics/RUN.\n"
         "  headrace tensorboard s3://experiments/logs\n"
         "  headrace tensorboard ./logs --port 7007 -- --window_title Reviews",
     .positionals = kTensorboardPositionals,

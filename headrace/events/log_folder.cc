@@ -16,7 +16,11 @@ Result<LogLayout> LogFolder::list(const CallOptions& call) const {
   const std::string prefix = folder_prefix(folder_.key);
   std::vector<ObjectInfo> files;
   HEADRACE_CHECK(folder_.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
-    if (is_event_file(object.key)) files.push_back(object);
+    if (is_event_file(object.key)) {
+      files.push_back(object);
+    } else {
+      options_.other_object(object);
+    }
     return true;
   }));
   return lay_out_logs(prefix, files);
@@ -52,7 +56,7 @@ LogFolder::Behind LogFolder::runs_behind(const LogLayout& layout) {
   for (const auto& [name, logs] : layout) {
     FollowedRun& run = followed_[name];
     if (!run.run) {
-      run.run = std::make_shared<Run>();
+      run.run = std::make_shared<Run>(options_.only_scalars);
       const std::lock_guard lock(mutex_);
       shown_.emplace(name, run.run);
     }
@@ -132,6 +136,11 @@ Result<PollOutcome> LogFolder::poll(const CallOptions& call) {
   out.runs_read = behind.live.size() + behind.others.size();
   out.changed = forgot || out.runs_read > 0;
   return out;
+}
+
+std::shared_ptr<Run> LogFolder::add_run(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return shown_.try_emplace(name, std::make_shared<Run>()).first->second;
 }
 
 std::map<std::string, std::shared_ptr<Run>> LogFolder::shown() const {

@@ -26,9 +26,13 @@ struct LogFolderOptions {
   int load_threads = 8;
   /// Key for making blob keys; secret, and different for each process.
   HashKey blob_secret{};
+  /// Reads scalars alone: no other series is kept or shown.
+  bool only_scalars = false;
   /// How long a poll reads live runs, and then the others, before the folder has to be listed again; or four
   /// times as long as the listing took. Each thread reads at least one piece.
   std::chrono::milliseconds reading_time{500};
+  /// Called by a poll with each object that is no event file.
+  std::function<void(const ObjectInfo&)> other_object = [](const ObjectInfo&) {};
   /// Called for damage in event files, from any thread.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
@@ -60,6 +64,10 @@ class LogFolder {
   /// Runs are shown as soon as they are found, and grow piece by piece.
   /// \error of the store; the data read so far stay, and the next poll continues
   Result<PollOutcome> poll(const CallOptions& call);
+
+  /// Shows a run that no poll reads; the caller adds to it.
+  /// REQUIRES: no event file lies in a folder of that name
+  std::shared_ptr<Run> add_run(const std::string& name);
 
   std::string describe() const { return folder_.describe(); }
 

@@ -45,6 +45,25 @@ Series* Run::find(std::string_view tag) {
   return latest_->series.get();
 }
 
+Series* Run::create(std::string_view tag, const SeriesKind& kind, const MetadataView& metadata) {
+  const auto place = series_.try_emplace(std::string(tag)).first;
+  place->second.tag = place->first;
+  place->second.series = std::make_unique<Series>(kind, metadata);
+  return place->second.series.get();
+}
+
+void Run::add_scalars(LogId log, std::string_view log_name, std::span<const RunPoint> points) {
+  constexpr SeriesKind kKind{DataClass::kScalar};
+  constexpr MetadataView kMetadata{.plugin_name = "scalars", .data_class = DataClass::kScalar};
+  const std::unique_lock lock(mutex_);
+  for (const RunPoint& point : points) {
+    begin_log({log, log_name, nullptr, {}}, point.wall_time_s);
+    Series* series = find(point.tag);
+    if (series == nullptr) series = create(point.tag, kKind, kMetadata);
+    series->add_scalar(log, point.step, point.wall_time_s, point.value);
+  }
+}
+
 StreamOutcome Run::take(EventStream& stream, const EventSource& source) {
   const std::unique_lock lock(mutex_);
   bool has_begun = begun_.contains(source.log);
@@ -108,15 +127,13 @@ void Run::note_unread(LogId log, std::string_view plugin) {
 Status Run::add_value(const MigratedValue& value, Series* series, const StreamEvent& event,
                       const EventSource& source) {
   if (value.kind.data_class == DataClass::kUnknown) return {};
+  if (only_scalars_ && value.kind.data_class != DataClass::kScalar) return {};
   if (series == nullptr) {
     if (!is_valid_utf8(value.tag) || !is_valid_utf8(value.metadata.plugin_name)) {
       return Error{Code::kDataLoss,
                    concat("tag or plugin that is not UTF-8: \"", printable_line(value.tag, 200), "\"")};
     }
-    const auto place = series_.try_emplace(std::string(value.tag)).first;
-    place->second.tag = place->first;
-    place->second.series = std::make_unique<Series>(value.kind, value.metadata);
-    series = place->second.series.get();
+    series = create(value.tag, value.kind, value.metadata);
   }
   const EventView& of = event.event;
   switch (value.kind.data_class) {

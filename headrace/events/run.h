@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,12 +28,25 @@ struct EventSource {
   std::function<void(const Error&)> problem;
 };
 
+/// A scalar that is in no event file.
+struct RunPoint {
+  std::string_view tag;
+  std::int64_t step = 0;
+  double wall_time_s = 0;
+  double value = 0;
+};
+
 /// Thread-safe: one thread reads into it, any number of others look at it meanwhile.
 class Run {
  public:
+  /// `only_scalars`: leaves all other series out.
+  explicit Run(bool only_scalars = false) : only_scalars_(only_scalars) {}
+
   /// Takes every complete event out of `stream`. Returns kWait, or kBroken if no more can be read from it.
   StreamOutcome take(EventStream& stream, const EventSource& source);
   void drop_log(LogId log, std::string_view log_name);
+  /// Adds what the writer of that log has logged next.
+  void add_scalars(LogId log, std::string_view log_name, std::span<const RunPoint> points);
 
   /// The wall time of the first event of the first log; none before there is one.
   std::optional<double> start_time_s() const;
@@ -66,7 +80,9 @@ class Run {
   void begin_log(const EventSource& source, double wall_time_s);
   void note_unread(LogId log, std::string_view plugin);
   Series* find(std::string_view tag);
+  Series* create(std::string_view tag, const SeriesKind& kind, const MetadataView& metadata);
 
+  const bool only_scalars_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<std::string, Entry, Hash, std::equal_to<>> series_;
   Entry* latest_ = nullptr;  // that `find` found

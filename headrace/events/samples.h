@@ -11,10 +11,10 @@
 
 namespace headrace {
 
-/// All points, 20 bytes each.
+/// All points, 24 bytes each.
 class ScalarColumns {
  public:
-  void add(std::int64_t step, double wall_time_s, float value) {
+  void add(std::int64_t step, double wall_time_s, double value) {
     if (!steps.empty() && step <= steps.back()) cut(step);
     steps.push_back(step);
     wall_times_s.push_back(wall_time_s);
@@ -24,7 +24,7 @@ class ScalarColumns {
 
   std::vector<std::int64_t> steps;
   std::vector<double> wall_times_s;
-  std::vector<float> values;
+  std::vector<double> values;
 
  private:
   void cut(std::int64_t step) {

@@ -12,7 +12,7 @@ TEST(ScalarColumns, AStepThatGoesBackRemovesWhatItRepeats) {
   for (const std::int64_t step : {1, 2, 3, 4}) columns.add(step, 10, 1);
   columns.add(3, 20, 2);
   EXPECT_EQ(columns.steps, (std::vector<std::int64_t>{1, 2, 3}));
-  EXPECT_EQ(columns.values, (std::vector<float>{1, 1, 2}));
+  EXPECT_EQ(columns.values, (std::vector<double>{1, 1, 2}));
   columns.add(0, 30, 3);
   EXPECT_EQ(columns.wall_times_s, std::vector<double>{30});
 }

@@ -120,7 +120,7 @@ Samples& Series::part_of(std::vector<Part<Samples>>& parts, LogId log) {
   return parts.back().samples;
 }
 
-void Series::add_scalar(LogId log, std::int64_t step, double wall_time_s, float value) {
+void Series::add_scalar(LogId log, std::int64_t step, double wall_time_s, double value) {
   part_of(scalars_, log).add(step, wall_time_s, value);
 }
 
@@ -155,7 +155,7 @@ ScalarView Series::scalars(const LogTimes& begun, ScalarColumns& scratch) const 
     count += part->samples.size();
   }
   const Restarts hidden(std::move(restarts));
-  std::vector<std::tuple<std::int64_t, double, float>> points;
+  std::vector<std::tuple<std::int64_t, double, double>> points;
   points.reserve(count);
   for (const auto* part : parts) {
     const ScalarColumns& of = part->samples;
@@ -182,6 +182,12 @@ std::vector<const Sample<Bytes>*> Series::tensors(const LogTimes& begun) const {
 
 std::vector<const Sample<BlobSequence>*> Series::blobs(const LogTimes& begun) const {
   return merged<BlobSequence>(blobs_, begun);
+}
+
+std::size_t Series::scalar_points() const {
+  std::size_t points = 0;
+  for (const auto& part : scalars_) points += part.samples.size();
+  return points;
 }
 
 SeriesExtent Series::extent(const LogTimes& begun) const {

@@ -38,7 +38,7 @@ struct BlobSequence {
 struct ScalarView {
   std::span<const std::int64_t> steps;
   std::span<const double> wall_times_s;
-  std::span<const float> values;
+  std::span<const double> values;
 };
 
 struct SeriesExtent {
@@ -57,7 +57,7 @@ class Series {
   const std::string display_name;
   const std::string description;
 
-  void add_scalar(LogId log, std::int64_t step, double wall_time_s, float value);
+  void add_scalar(LogId log, std::int64_t step, double wall_time_s, double value);
   void add_tensor(LogId log, std::int64_t step, double wall_time_s, BytesView tensor);
   void add_blobs(LogId log, std::int64_t step, double wall_time_s, BlobSequence blobs);
   /// Forgets the points of that log; true if nothing is left.
@@ -70,6 +70,8 @@ class Series {
   std::vector<const Sample<Bytes>*> tensors(const LogTimes& begun) const;
   std::vector<const Sample<BlobSequence>*> blobs(const LogTimes& begun) const;
   SeriesExtent extent(const LogTimes& begun) const;
+  /// How many scalars are kept, hidden ones too.
+  std::size_t scalar_points() const;
 
  private:
   template <typename Samples>

@@ -16,7 +16,7 @@ struct Extremes {
   std::size_t no_number = kNone;
 };
 
-void consider(Extremes& column, std::span<const float> values, std::size_t place) {
+void consider(Extremes& column, std::span<const double> values, std::size_t place) {
   if (std::isnan(values[place])) {
     if (column.no_number == kNone) column.no_number = place;
     return;
@@ -36,7 +36,7 @@ void finish(const Extremes& column, std::vector<std::size_t>& out) {
 
 }  // namespace
 
-std::vector<std::size_t> thin_curve(std::span<const std::int64_t> steps, std::span<const float> values,
+std::vector<std::size_t> thin_curve(std::span<const std::int64_t> steps, std::span<const double> values,
                                     std::size_t points) {
   const std::size_t count = steps.size();
   const std::size_t columns = points < 4 ? 0 : (points - 2) / 2;

@@ -14,8 +14,8 @@ namespace {
 TEST(Thinning, EveryColumnKeepsItsLeastAndGreatestValue) {
   std::vector<std::int64_t> steps(10'000);
   std::iota(steps.begin(), steps.end(), 1000);
-  std::vector<float> values(steps.size());
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i) * 0.37F);
+  std::vector<double> values(steps.size());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<double>(i) * 0.37);
   values[4321] = 100;
   values[6789] = -100;
   const std::vector<std::size_t> kept = thin_curve(steps, values, 202);
@@ -25,7 +25,7 @@ TEST(Thinning, EveryColumnKeepsItsLeastAndGreatestValue) {
   EXPECT_EQ(kept.back(), 9'999U);
   for (std::size_t column = 0; column < 100; ++column) {
     const auto begin = static_cast<std::ptrdiff_t>(column * 100);
-    float least = values[kept.front()], greatest = least;
+    double least = values[kept.front()], greatest = least;
     bool any = false;
     for (const std::size_t place : kept) {
       if (place / 100 != column) continue;
@@ -40,7 +40,7 @@ TEST(Thinning, EveryColumnKeepsItsLeastAndGreatestValue) {
 
 TEST(Thinning, FewPointsAreAllKeptAndFewWantedAreTheEnds) {
   const std::vector<std::int64_t> steps = {1, 2, 5, 9};
-  const std::vector<float> values = {1, 2, 3, 4};
+  const std::vector<double> values = {1, 2, 3, 4};
   EXPECT_EQ(thin_curve(steps, values, 4), (std::vector<std::size_t>{0, 1, 2, 3}));
   EXPECT_EQ(thin_curve(steps, values, 1), std::vector<std::size_t>{3});
   EXPECT_EQ(thin_curve(steps, values, 2), (std::vector<std::size_t>{0, 3}));
@@ -53,15 +53,15 @@ TEST(Thinning, StepsMaySpanTheWholeRangeOfNumbers) {
   constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
   constexpr auto kGreatest = std::numeric_limits<std::int64_t>::max();
   const std::vector<std::int64_t> steps = {kLeast, -5, 0, 1, 2, 3, kGreatest};
-  const std::vector<float> values = {0, 1, 2, 9, -9, 3, 4};
+  const std::vector<double> values = {0, 1, 2, 9, -9, 3, 4};
   EXPECT_EQ(thin_curve(steps, values, 6), (std::vector<std::size_t>{0, 1, 3, 4, 6}));
 }
 
 TEST(Thinning, ValuesThatAreNoNumbersGiveWayToNumbers) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::int64_t> steps(100);
   std::iota(steps.begin(), steps.end(), 0);
-  std::vector<float> values(100, nan);
+  std::vector<double> values(100, nan);
   values[30] = 1;
   const std::vector<std::size_t> kept = thin_curve(steps, values, 6);
   EXPECT_TRUE(std::find(kept.begin(), kept.end(), 30U) != kept.end());

@@ -231,6 +231,10 @@ Result<JournalFile> read_journal_file(const std::string& path) {
   return file;
 }
 
+bool is_writer_gone(const std::string& folder) {
+  return open_locked(concat(folder, '/', kLockName), O_RDWR).is_open();
+}
+
 std::vector<LeftJournal> left_journals(const std::string& state) {
   std::vector<LeftJournal> left;
   std::error_code ignored;

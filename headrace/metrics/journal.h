@@ -109,6 +109,10 @@ struct LeftJournal {
 };
 std::vector<LeftJournal> left_journals(const std::string& state);
 
+/// Whether the folder of a journal is there, and its writer is gone: it was killed. Holds the lock for a
+/// moment.
+bool is_writer_gone(const std::string& folder);
+
 /// Path of a file within a journal's folder.
 std::string journal_path(const std::string& folder, std::uint64_t number);
 

@@ -7,10 +7,22 @@ namespace headrace {
 
 namespace {
 
+// Instead of the number of attempts, for metrics of event files.
+constexpr int kOfEvents = 0;
+
 void append_series(MetricSeries& to, const MetricSeries& from) {
   to.steps.insert(to.steps.end(), from.steps.begin(), from.steps.end());
   to.times_us.insert(to.times_us.end(), from.times_us.begin(), from.times_us.end());
   to.values.insert(to.values.end(), from.values.begin(), from.values.end());
+}
+
+// REQUIRES: steps ascend
+void cut_from(MetricSeries& series, std::int64_t step) {
+  const auto kept = static_cast<std::size_t>(
+      std::lower_bound(series.steps.begin(), series.steps.end(), step) - series.steps.begin());
+  series.steps.resize(kept);
+  series.times_us.resize(kept);
+  series.values.resize(kept);
 }
 
 void widen(MetricSummary& summary, std::optional<double> minimum, std::optional<double> maximum) {
@@ -52,11 +64,17 @@ Result<std::vector<MetricSummary>> RunMetrics::summaries() const {
       }
     }
   }
+  for (const PartEvents& part : events_) {
+    for (const std::string& name : part.events->names()) {
+      if (all.try_emplace({name, part.rank}).second) attempts[{name, part.rank}] = kOfEvents;
+    }
+  }
   std::vector<MetricSummary> summaries;
   for (auto& [key, summary] : all) {
-    if (attempts[key] > 1) {
+    if (attempts[key] != 1) {
       summary = {.name = key.first, .rank = key.second};
       HEADRACE_TRY(const MetricSeries series, read(key.first, key.second));
+      if (series.values.empty()) continue;  // all are of another run
       summarize(series, summary);
     }
     summaries.push_back(std::move(summary));
@@ -65,6 +83,30 @@ Result<std::vector<MetricSummary>> RunMetrics::summaries() const {
 }
 
 Result<MetricSeries> RunMetrics::read(std::string_view name, std::uint64_t rank) const {
+  HEADRACE_TRY(MetricSeries series, read_segments(name, rank));
+  return series.values.empty() ? read_events(name, rank) : std::move(series);
+}
+
+// From its first step on, a later attempt counts.
+MetricSeries RunMetrics::read_events(std::string_view name, std::uint64_t rank) const {
+  std::vector<MetricSeries> latest_first;
+  std::optional<std::int64_t> end;
+  for (const PartEvents& part : events_) {
+    if (part.rank != rank) continue;
+    MetricSeries series = part.events->read(name);
+    if (series.steps.empty()) continue;
+    const std::int64_t first = series.steps.front();
+    if (end) cut_from(series, *end);
+    latest_first.push_back(std::move(series));
+    end = std::min(end.value_or(first), first);
+  }
+  MetricSeries joined;
+  for (auto series = latest_first.rbegin(); series != latest_first.rend(); ++series)
+    append_series(joined, *series);
+  return joined;
+}
+
+Result<MetricSeries> RunMetrics::read_segments(std::string_view name, std::uint64_t rank) const {
   std::vector<MetricSeries> latest_first;
   std::optional<std::int64_t> end;
   for (const PartLog& part : parts_) {

@@ -1,15 +1,18 @@
 #pragma once
 
-/// \file The metrics of a run: the logs of its parts, joined. docs/formats/metric-segments.md, "Attempts".
+/// \file The metrics of a run: the logs and event files of its parts, joined.
+/// docs/formats/metric-segments.md, "Attempts"; docs/formats/run-record.md, "Metrics in event files".
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "headrace/metrics/event_metrics.h"
 #include "headrace/metrics/metric_log.h"
 
 namespace headrace {
@@ -17,6 +20,12 @@ namespace headrace {
 struct PartLog {
   std::uint64_t rank = 0;
   MetricLog log;
+};
+
+/// A folder of event files. REQUIRES: it was read
+struct PartEvents {
+  std::uint64_t rank = 0;
+  std::shared_ptr<const EventMetrics> events;
 };
 
 struct MetricSummary {
@@ -34,16 +43,21 @@ struct MetricSummary {
 class RunMetrics {
  public:
   /// `latest_first`: of each rank, the latest attempt first.
-  explicit RunMetrics(std::vector<PartLog> latest_first) : parts_(std::move(latest_first)) {}
+  explicit RunMetrics(std::vector<PartLog> latest_first, std::vector<PartEvents> events_latest_first = {})
+      : parts_(std::move(latest_first)), events_(std::move(events_latest_first)) {}
 
-  /// By name, then rank. Reads points only of metrics that several attempts have logged.
+  /// By name, then rank. Reads points of segments only where several attempts have logged the metric.
   Result<std::vector<MetricSummary>> summaries() const;
   /// All points of a metric of a rank, those of earlier attempts first, without those that a later attempt
-  /// has superseded.
+  /// has superseded. If segments and event files have a metric of one name, that of the segments counts.
   Result<MetricSeries> read(std::string_view name, std::uint64_t rank) const;
 
  private:
+  Result<MetricSeries> read_segments(std::string_view name, std::uint64_t rank) const;
+  MetricSeries read_events(std::string_view name, std::uint64_t rank) const;
+
   std::vector<PartLog> parts_;
+  std::vector<PartEvents> events_;
 };
 
 }  // namespace headrace

@@ -32,15 +32,15 @@ std::optional<std::uint64_t> parse_digits(std::string_view text) {
 }
 
 // One metric's points, until there are too many for one axis.
-struct Series {
+struct PointsOfMetric {
   std::uint32_t metric = 0;
   std::vector<std::int64_t> steps{};
   std::vector<std::int64_t> times_us{};
   std::vector<double> values{};
 };
 
-std::vector<Series> by_metric(std::size_t names, std::span<const MetricPoint> points) {
-  std::vector<Series> all;
+std::vector<PointsOfMetric> by_metric(std::size_t names, std::span<const MetricPoint> points) {
+  std::vector<PointsOfMetric> all;
   constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> open(names, kNone);
   for (const MetricPoint& point : points) {
@@ -49,7 +49,7 @@ std::vector<Series> by_metric(std::size_t names, std::span<const MetricPoint> po
       place = all.size();
       all.push_back({.metric = point.metric});
     }
-    Series& series = all[place];
+    PointsOfMetric& series = all[place];
     series.steps.push_back(point.step);
     series.times_us.push_back(point.time_us);
     series.values.push_back(point.value);
@@ -276,7 +276,7 @@ Bytes encode_segment(const SegmentHead& head, std::span<const std::string> names
   Bytes out;
   SegmentFooter footer{.head = head};
   std::map<std::string, std::size_t> axes;  // by steps and times
-  for (const Series& series : by_metric(names.size(), points)) {
+  for (const PointsOfMetric& series : by_metric(names.size(), points)) {
     const Bytes steps = encode_integers(series.steps);
     const Bytes times = encode_integers(series.times_us);
     const auto [found, is_new] = axes.try_emplace(concat(as_text(steps), as_text(times)), footer.axes.size());

@@ -90,7 +90,7 @@ Status EventMigration::migrate(const SummaryValue& value, const SeriesKind* know
       HEADRACE_TRY(const TensorProtoView tensor, parse_tensor(value.content));
       const std::optional<double> scalar = tensor.scalar();
       if (!scalar) return does_not_fit(value, "a tensor that is not a number");
-      out.scalar = static_cast<float>(*scalar);
+      out.scalar = *scalar;
       return {};
     }
     case DataClass::kTensor:

@@ -27,7 +27,7 @@ struct MigratedValue {
   SeriesKind kind{};
   /// Class and plugin filled in where the file has an older form. Worth keeping of the first value of a tag.
   MetadataView metadata{};
-  float scalar = 0;                    // DataClass::kScalar
+  double scalar = 0;                   // DataClass::kScalar
   BytesView tensor{};                  // kTensor: a serialized TensorProto that protobuf accepts
   std::span<const BytesView> blobs{};  // kBlobSequence
 };

@@ -20,7 +20,8 @@ import pytest
 pytestmark = pytest.mark.usefixtures("journals")
 
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "repair"]
-COMMANDS += ["runs ls", "runs show", "runs compare", "runs export", "runs repair", "lineage"]
+COMMANDS += ["runs ls", "runs show", "runs metrics", "runs tail", "runs compare", "runs export"]
+COMMANDS += ["runs repair", "lineage"]
 
 
 def crc32c(data: bytes) -> int:

@@ -31,6 +31,7 @@ _GIT_SECONDS = 5
 _FINISH_SECONDS = 60.0
 _MEDIA_SECONDS = 10.0
 _MOST_FINAL_METRICS = 1000
+_MEDIA = "media"
 _open: set[Run] = set()
 _raised: BaseException | None = None  # by which the program ends, if it does
 
@@ -197,6 +198,23 @@ class Run:
         """Records that the run has published this. Call it once it is there."""
         self._require_open("made")
         self._native.add_output(name, os.fspath(url))
+
+    def event_files(self, folder: str | os.PathLike[str], *, name: str = "events") -> None:
+        """Records that the program writes event files into this folder, with Keras' `TensorBoard` callback,
+        `headrace.summary.Writer` or others. Their scalars are metrics of the run, named "NAME/TAG", or
+        "NAME/train/TAG" in a folder `train` below; they are not written a second time.
+
+        Args:
+            folder: a URL or path. Each run needs a folder of its own.
+            name: begins the names of the metrics: 1 to 64 letters, digits, '.', '_' and '-'.
+
+        Raises:
+            InvalidArgumentError: the name is none, or the run is finished.
+        """
+        self._require_open("event_files")
+        if name == _MEDIA:
+            raise InvalidArgumentError(f"{_MEDIA} is the name of the run's own media; give another one")
+        self._native.add_event_files(name, os.fspath(folder))
 
     def log_artifact(self, artifact: Artifact, aliases: Iterable[str] = ()) -> ArtifactVersion:
         """Keeps the artifact in the run's folder, and records it as an output; and the URLs that it refers to

@@ -102,13 +102,13 @@ void fill_scalars(proto::ScalarData& data, const Series& series, const LogTimes&
   if (all.steps.size() <= points) {
     data.mutable_step()->Add(all.steps.begin(), all.steps.end());
     data.mutable_wall_time()->Add(all.wall_times_s.begin(), all.wall_times_s.end());
-    data.mutable_value()->Add(all.values.begin(), all.values.end());
+    for (const double value : all.values) data.add_value(static_cast<float>(value));
     return;
   }
   for (const std::size_t place : thin_curve(all.steps, all.values, points)) {
     data.add_step(all.steps[place]);
     data.add_wall_time(all.wall_times_s[place]);
-    data.add_value(all.values[place]);
+    data.add_value(static_cast<float>(all.values[place]));
   }
 }
 

@@ -14,10 +14,18 @@ namespace {
 /// A store that does not answer is told of, and asked again, after this.
 constexpr std::chrono::milliseconds kDeadline{10'000};
 
+Result<PollOutcome> poll_both(LogFolder& folder, SegmentRuns& segments, const CallOptions& call) {
+  HEADRACE_TRY(PollOutcome outcome, folder.poll(call));
+  HEADRACE_TRY(const PollOutcome of_segments, segments.read(folder, call));
+  outcome.changed = outcome.changed || of_segments.changed;
+  outcome.has_more = outcome.has_more || of_segments.has_more;
+  return outcome;
+}
+
 }  // namespace
 
-void follow(LogFolder& folder, const std::function<void(const std::string&)>& tell, std::uint64_t& polls,
-            const std::stop_token& stop) {
+void follow(LogFolder& folder, SegmentRuns& segments, const std::function<void(const std::string&)>& tell,
+            std::uint64_t& polls, const std::stop_token& stop) {
   using Clock = std::chrono::steady_clock;
   PollSchedule schedule;
   std::mutex mutex;
@@ -25,7 +33,7 @@ void follow(LogFolder& folder, const std::function<void(const std::string&)>& te
   bool is_unreachable = false;
   while (!stop.stop_requested()) {
     const Clock::time_point start = Clock::now();
-    const Result<PollOutcome> outcome = folder.poll({.deadline = kDeadline, .stop = stop});
+    const Result<PollOutcome> outcome = poll_both(folder, segments, {.deadline = kDeadline, .stop = stop});
     if (stop.stop_requested()) return;
     ++polls;
     if (!outcome && !is_unreachable) {

@@ -65,7 +65,10 @@ void watch_input(const std::stop_source& stop) {
 Status serve(CommandContext& context, const std::vector<std::string>&, const OptionValues& options) {
   const auto tell = [&](const std::string& line) { context.console.warn(line); };
   HEADRACE_TRY(const Location place, context.stores.open(options.text("log-folder")));
-  LogFolder folder(place, {.blob_secret = {random_name_bits(), random_name_bits()}, .warn = tell});
+  SegmentRuns segments(place);
+  LogFolder folder(place, {.blob_secret = {random_name_bits(), random_name_bits()},
+                           .other_object = [&](const ObjectInfo& object) { segments.listed(object); },
+                           .warn = tell});
   HEADRACE_TRY(const std::unique_ptr<DataServer> server,
                DataServer::start(folder, options.text("host"), static_cast<int>(options.integer("port"))));
   HEADRACE_CHECK(write_port(options.text("port-file"), server->port()));
@@ -77,7 +80,7 @@ Status serve(CommandContext& context, const std::vector<std::string>&, const Opt
   std::thread input;
   if (options.flag("die-after-stdin")) input = std::thread([&] { watch_input(stop); });
   std::uint64_t polls = 0;
-  follow(folder, tell, polls, stop.get_token());
+  follow(folder, segments, tell, polls, stop.get_token());
   server->stop(kGrace);
   stop.request_stop();
   if (input.joinable()) input.join();
@@ -94,7 +97,8 @@ const Command kServeCommand = {
     .name = "tensorboard-data",
     .summary = "Serve a log folder in any store to TensorBoard",
     .details =
-        "Follows the event files below a URL and answers TensorBoard's requests:\n"
+        "Follows the event files below a URL, and the metrics of runs that are recorded there, and answers\n"
+        "TensorBoard's requests:\n"
         "  headrace-tensorboard-data --log-folder s3://experiments/logs --port 6806\n"
         "  tensorboard --grpc_data_provider=127.0.0.1:6806\n"
         "`headrace tensorboard URL` starts both.",
