@@ -93,6 +93,7 @@ class ScopeDecoder {
   bool select(ObjectCursor& cursor, int depth, FieldSelector& selector, FieldLevel& level,
               SelectedFields& out) {
     if (level.is_selected) {
+      if (!claim(sizeof(SelectedFields::Field), cursor.position())) return false;
       Result<Value> value = decode(cursor, depth);
       if (value) out.fields.push_back({level.name, *std::move(value)});
       return value.has_value();
