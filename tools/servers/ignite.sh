@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Real nodes of Apache Ignite 2, or one of Ignite 3, on 127.0.0.1, for tests and demonstrations.
 #
-# ignite.sh start DIR [--nodes N] [--secure] [--client-certificate] [--inactive] [--region-mib N] [--optimized]
+# ignite.sh start DIR [--nodes N] [--secure] [--client-certificate] [--inactive] [--region-mib N]
+#                 [--optimized]
 #     starts N nodes (1), which form one cluster, with their data in DIR; prints shell lines that export
 #     HEADRACE_IGNITE_ADDRESSES (host:port,…), HEADRACE_IGNITE_PIDS (with spaces, in the same order) and
 #     HEADRACE_IGNITE_PARTITIONS (a file: which key lies in which partition, as the node computes it).
@@ -74,8 +75,8 @@ build() {
   exec 9>&-
 }
 
-# Java reads the classes that a node loads from an archive, in place of reading and checking them each time. It
-# belongs to the program where that lies, and a node that has none starts without.
+# Java takes the classes of a node from an archive, and does not read and check them each time. The archive
+# belongs to the program in its place; a node starts without if there is none.
 archive_classes() (
   archive=$program/node.jsa
   folder=$(mktemp -d)
@@ -137,8 +138,8 @@ start_node() {
   rm -f "$dir/$name/ready"
   # In a session of its own: an interrupt at the terminal is for the command that uses it.
   # Ignite writes into the folder where it starts, too.
-  (cd "$dir/$name" && exec setsid java "${options[@]}" "${java_options[@]}" -Xms128m -Xmx512m -XX:+UseSerialGC \
-    -Djava.net.preferIPv4Stack=true \
+  (cd "$dir/$name" && exec setsid java "${options[@]}" "${java_options[@]}" \
+    -Xms128m -Xmx512m -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true \
     -DIGNITE_QUIET=true -DIGNITE_NO_ASCII=true -DIGNITE_UPDATE_NOTIFIER=false \
     -Dname="$name" -Dwork="$dir/$name" -Dports.discovery="$discovery_ports" \
     -Dport.discovery=$((first + 3 * index)) -Dport.communication=$((first + 3 * index + 1)) \
