@@ -51,7 +51,9 @@ std::uint64_t most_points(const std::vector<NewPoint>& points) {
 
 }  // namespace
 
-void SegmentFollower::add_log(const std::string& part, std::uint64_t rank) { logs_.try_emplace(part, rank); }
+void SegmentFollower::add_log(const std::string& part, std::uint64_t rank) {
+  logs_.try_emplace(part, FollowedLog{.rank = rank});
+}
 
 Status SegmentFollower::poll(const CallOptions& call, std::vector<NewPoint>& points) {
   std::vector<ObjectInfo> listed;
