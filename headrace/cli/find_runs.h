@@ -12,6 +12,14 @@ namespace headrace {
 
 inline constexpr std::size_t kMaximumRuns = 100'000;
 
+/// Arguments that run_at takes, of a command about one run.
+inline constexpr Positional kRunPositionals[] = {
+    {.name = "URL", .sentence = "The folder that holds the record of the run, or its output."},
+    {.name = "RUN",
+     .sentence = "Id of a run, or the beginning of one. Default: the newest run.",
+     .required = false},
+};
+
 /// The tracking roots near a place: the nearest one at or above it, and those below it.
 Result<std::vector<Location>> roots_near(CommandContext& context, const Location& location);
 

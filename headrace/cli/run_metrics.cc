@@ -25,13 +25,6 @@ constexpr std::string_view kMediaSeries = "media";  // never has numbers
 constexpr std::size_t kPlotColumns = 40;
 constexpr std::uint64_t kPlottedPoints = 1'000'000;  // a metric with more has no plot: it would be read whole
 
-constexpr Positional kMetricsPositionals[] = {
-    {.name = "URL", .sentence = "The folder that holds the record of the run, or its output."},
-    {.name = "RUN",
-     .sentence = "Id of a run, or the beginning of one. Default: the newest run.",
-     .required = false},
-};
-
 constexpr Option kMetricsOptions[] = {
     {.name = "metric",
      .unit = "NAME",
@@ -264,7 +257,7 @@ const Command kRunsMetricsCommand = {
         "\n"
         "  headrace runs metrics s3://datasets/runs\n"
         "  headrace runs metrics s3://datasets/runs 20261121-032600 --metric loss > loss.tsv",
-    .positionals = kMetricsPositionals,
+    .positionals = kRunPositionals,
     .options = kMetricsOptions,
     .run = show_metrics};
 

@@ -28,13 +28,6 @@ constexpr std::chrono::milliseconds kDeadline{10'000};
 constexpr std::chrono::milliseconds kShortestWait{2'000};
 constexpr std::chrono::milliseconds kLongestWait{15'000};
 
-constexpr Positional kTailPositionals[] = {
-    {.name = "URL", .sentence = "The folder that holds the record of the run, or its output."},
-    {.name = "RUN",
-     .sentence = "Id of a run, or the beginning of one. Default: the newest run.",
-     .required = false},
-};
-
 constexpr Option kTailOptions[] = {
     {.name = "metric",
      .type = OptionType::kTextList,
@@ -312,7 +305,7 @@ const Command kRunsTailCommand = {
         "\n"
         "  headrace runs tail s3://datasets/runs\n"
         "  headrace runs tail s3://datasets/runs cnn-1 --metric loss --metric accuracy -n 100",
-    .positionals = kTailPositionals,
+    .positionals = kRunPositionals,
     .options = kTailOptions,
     .run = tail};
 

@@ -28,7 +28,7 @@ VARIABLES = {
 }
 # Read when Python or TensorFlow start. Another value needs a process that starts.
 READ_AT_START = ("CUDA_", "HOME", "KERAS_", "LD_", "MKL_", "OMP_", "PYTHON", "TF_", "XLA_")
-# A trace sees no graphics card, a fit any: TensorFlow of the tests has no code for one.
+# A trace sees no graphics card, and a fit sees all: the TensorFlow of the tests can use none.
 OF_NO_EFFECT = ("CUDA_VISIBLE_DEVICES", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED")
 MESSAGE_BYTES = 1 << 20
 

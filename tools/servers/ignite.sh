@@ -9,7 +9,7 @@
 #     --secure: TLS, the user ignite, persistent data; exports HEADRACE_IGNITE_USER, _PASSWORD, _CA_FILE
 #     besides. --client-certificate: as --secure, and clients must show HEADRACE_IGNITE_CERTIFICATE_FILE with
 #     HEADRACE_IGNITE_KEY_FILE. --inactive: as --secure, and the cluster is left inactive. --optimized: for
-#     measuring; without it, nodes start in half the processor time, and their code is never compiled well.
+#     measuring. Without it, nodes start in half the processor time, and then run slower code.
 # ignite.sh start DIR --ignite-3
 #     starts a node of Ignite 3, which Headrace cannot use, with its data in DIR
 # ignite.sh stop DIR
@@ -32,9 +32,9 @@ readonly sources=$folder_of_script/ignite
 # choose_node VERSION POM CLASS: which program is built and started.
 choose_node() {
   version=$1 pom=$sources/$2 node_class=$3
-  # Another source is another program.
+  # Another source, or another way to build it, is another program.
   local source_digest
-  source_digest=$(cat "$pom" "$sources/$node_class.java" | sha256sum | cut -c 1-12)
+  source_digest=$(cat "$pom" "$sources/$node_class.java" "${BASH_SOURCE[0]}" | sha256sum | cut -c 1-12)
   program="${XDG_CACHE_HOME:-$HOME/.cache}/headrace/ignite-$version/$source_digest"
 }
 choose_node 2.17.0 pom.xml IgniteNode
@@ -67,7 +67,8 @@ build() {
       -DoutputDirectory="$staging/lib" dependency:copy-dependencies >"$staging/build.log" 2>&1 &&
       javac -d "$staging/classes" -cp "$staging/lib/*" "$sources/$node_class.java" \
         >>"$staging/build.log" 2>&1 &&
-      jar --create --file "$staging/lib/node.jar" -C "$staging/classes" . >>"$staging/build.log" 2>&1 ||
+      jar --create --file "$staging/lib/node.jar" -C "$staging/classes" . >>"$staging/build.log" 2>&1 &&
+      rm -r "$staging/classes" ||
       { tail -n 20 "$staging/build.log" >&2; fail "building failed; the log is $staging/build.log"; }
     mv --no-target-directory "$staging" "$program"
     archive_classes
@@ -75,8 +76,8 @@ build() {
   exec 9>&-
 }
 
-# Java takes the classes of a node from an archive, and does not read and check them each time. The archive
-# belongs to the program in its place; a node starts without if there is none.
+# Java takes the classes of a node from an archive, and does not read and check them each time. It accepts the
+# archive for these libraries at this path alone. A node starts without an archive, too, but slower.
 archive_classes() (
   archive=$program/node.jsa
   folder=$(mktemp -d)

@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// Not thread-safe, but for `listed`, which the thread that polls the folder calls.
+/// One thread at a time, the one that polls the log folder.
 class SegmentRuns {
  public:
   /// `place` is that of the log folder.
@@ -36,8 +36,8 @@ class SegmentRuns {
   const std::string prefix_;
   SegmentFollower follower_;
   std::vector<ObjectInfo> listed_;
-  std::mutex mutex_;
-  std::map<std::string, ShownLog> logs_;
+  std::mutex mutex_;                      // several logs are read at once
+  std::map<std::string, ShownLog> logs_;  // guarded by mutex_
 };
 
 }  // namespace headrace
