@@ -10,7 +10,9 @@
 # called by several. WINDOWS: sources for Windows. There, NAME_windows.cc takes the place of NAME.cc, or comes
 # beside the others if there is none (docs/decisions/windows.md). LINUX_TESTS, WINDOWS_TESTS: tests
 # with the system's own calls. ORCHESTRATES: the folder works once a command, not once a record, request or
-# piece of data; it is optimized less, which saves a third of the time to compile it.
+# piece of data; it is optimized less, which saves a third of the time to compile it. COMPUTES: the folder
+# works on each byte or number, so that it is optimized with sanitizers, too. All others are not, which halves
+# the time to compile them.
 
 set(HEADRACE_SANITIZE "" CACHE STRING "sanitizers to build with, for -fsanitize=")
 
@@ -20,11 +22,24 @@ target_compile_options(headrace_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers
   -Werror=return-type -Werror=unused-result)
 if(HEADRACE_SANITIZE)
-  set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
-  set(CMAKE_C_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
+  set(CMAKE_CXX_FLAGS_SANITIZE "-g1 -fno-omit-frame-pointer")
+  set(CMAKE_C_FLAGS_SANITIZE "-g1 -fno-omit-frame-pointer")
   target_compile_options(headrace_settings INTERFACE
     -fsanitize=${HEADRACE_SANITIZE} -fno-sanitize-recover=all)
-  target_link_options(headrace_settings INTERFACE -fsanitize=${HEADRACE_SANITIZE})
+  # Four times as fast as the usual linker, and these programs are large.
+  target_link_options(headrace_settings INTERFACE -fsanitize=${HEADRACE_SANITIZE} -fuse-ld=lld)
+  if(HEADRACE_SANITIZE MATCHES undefined)
+    # Costly to compile, and AddressSanitizer sees most of what they would.
+    target_compile_options(headrace_settings INTERFACE -fno-sanitize=null,object-size,vptr,function)
+  endif()
+  set(HEADRACE_COMPUTES_OPTIONS -O1)
+  # Sanitizers watch how a test uses memory and threads, not its arithmetic, and name its functions, not its
+  # lines: that halves the time to compile it.
+  set(HEADRACE_TEST_OPTIONS -g0 -fno-sanitize=fuzzer-no-link,undefined)
+else()
+  set(HEADRACE_ORCHESTRATES_OPTIONS -O1)
+  # The tested code is optimized; the tests are not, which halves the time to compile them.
+  set(HEADRACE_TEST_OPTIONS -O0)
 endif()
 
 if(WIN32)
@@ -51,7 +66,7 @@ endfunction()
 # what does not compile alone. Not CMake's UNITY_BUILD: its files name sources by absolute paths, and ccache
 # would serve one checkout only.
 option(HEADRACE_UNITY "compile the files of a target several at a time" ON)
-set(HEADRACE_UNITY_SIZE 8)
+set(HEADRACE_UNITY_SIZE 16)  # at most
 if(HEADRACE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC takes the files for headers: their classes may not have members of types that only they know.
   target_compile_options(headrace_settings INTERFACE -Wno-subobject-linkage)
@@ -60,39 +75,36 @@ endif()
 # headrace_unity(OUT TARGET SOURCES): sets OUT to the files to compile in place of SOURCES. Objects stay. Each
 # file is written once, so one that is as before keeps its time, and nothing is compiled again.
 function(headrace_unity out target sources)
-  set(units)
-  set(text)
-  set(included 0)
-  set(file)
-  foreach(source IN LISTS sources)
-    if(NOT HEADRACE_UNITY OR source MATCHES "^\\$")
-      list(APPEND units ${source})
-      continue()
-    endif()
-    math(EXPR place "${included} % ${HEADRACE_UNITY_SIZE}")
-    math(EXPR included "${included} + 1")
-    if(place EQUAL 0)
-      headrace_write_unit("${file}" "${text}")
-      math(EXPR unit "${included} / ${HEADRACE_UNITY_SIZE}")
-      set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_${unit}.cc)
-      set(text)
-      list(APPEND units ${file})
-    endif()
-    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
-    string(APPEND text "#include \"${path}\"\n")
-  endforeach()
-  headrace_write_unit("${file}" "${text}")
-  set(${out} ${units} PARENT_SCOPE)
-endfunction()
-
-function(headrace_write_unit file text)
-  if(file)
-    file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+  set(single ${sources})
+  list(FILTER single INCLUDE REGEX "^\\$")
+  list(FILTER sources EXCLUDE REGEX "^\\$")
+  if(NOT HEADRACE_UNITY)
+    set(${out} ${sources} ${single} PARENT_SCOPE)
+    return()
   endif()
+  list(LENGTH sources count)
+  math(EXPR number "(${count} + ${HEADRACE_UNITY_SIZE} - 1) / ${HEADRACE_UNITY_SIZE}")
+  set(units)
+  set(unit 0)
+  while(unit LESS number)
+    math(EXPR first "${count} * ${unit} / ${number}")
+    math(EXPR unit "${unit} + 1")
+    math(EXPR length "${count} * ${unit} / ${number} - ${first}")
+    list(SUBLIST sources ${first} ${length} included)
+    set(text)
+    foreach(source IN LISTS included)
+      file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      string(APPEND text "#include \"${path}\"\n")
+    endforeach()
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_${unit}.cc)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+    list(APPEND units ${file})
+  endwhile()
+  set(${out} ${units} ${single} PARENT_SCOPE)
 endfunction()
 
 function(headrace_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;ORCHESTRATES" ""
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;ORCHESTRATES;COMPUTES" ""
     "SOURCES;WINDOWS;ALONE;TESTS;LINUX_TESTS;WINDOWS_TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
   set(target headrace_${name})
   headrace_for_this_system(arg_SOURCES "${arg_SOURCES}" "${arg_WINDOWS}")
@@ -106,7 +118,9 @@ function(headrace_library name)
   add_library(headrace::${name} ALIAS ${target})
   target_link_libraries(${target} PUBLIC headrace_settings ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   if(arg_ORCHESTRATES)
-    target_compile_options(${target} PRIVATE -O1)
+    target_compile_options(${target} PRIVATE ${HEADRACE_ORCHESTRATES_OPTIONS})
+  elseif(arg_COMPUTES)
+    target_compile_options(${target} PRIVATE ${HEADRACE_COMPUTES_OPTIONS})
   endif()
   if(arg_TESTS)
     set(threads)
@@ -118,8 +132,18 @@ function(headrace_library name)
   endif()
 endfunction()
 
-# All test programs with THREADS.
+# The programs that ctest runs, and those of them with THREADS.
+add_custom_target(headrace_tests)
 add_custom_target(headrace_threads)
+
+# headrace_test_program(TARGET SOURCES … LINKS …): a program with googletest's main().
+function(headrace_test_program target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  headrace_unity(units ${target} "${arg_SOURCES}")
+  add_executable(${target} ${units})
+  target_compile_options(${target} PRIVATE ${HEADRACE_TEST_OPTIONS})
+  target_link_libraries(${target} PRIVATE headrace_settings ${arg_LINKS} GTest::gmock_main)
+endfunction()
 
 function(headrace_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "SOURCES;LINKS")
@@ -127,11 +151,8 @@ function(headrace_test name)
     return()
   endif()
   set(target headrace_${name}_test)
-  headrace_unity(units ${target} "${arg_SOURCES}")
-  add_executable(${target} ${units})
-  # The tested code is optimized; the tests are not, which halves the time to compile them.
-  target_compile_options(${target} PRIVATE -O0)
-  target_link_libraries(${target} PRIVATE headrace_settings ${arg_LINKS} GTest::gmock_main)
+  headrace_test_program(${target} SOURCES ${arg_SOURCES} LINKS ${arg_LINKS})
+  add_dependencies(headrace_tests ${target})
   add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
   # For what hangs: the longest takes two minutes of a quiet machine, with ThreadSanitizer.
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)

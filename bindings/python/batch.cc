@@ -12,7 +12,7 @@ namespace nb = nanobind;
 
 namespace {
 
-using Shape = std::vector<std::size_t>;
+using ArrayShape = std::vector<std::size_t>;
 
 struct HeldBatch {
   Batch batch;
@@ -26,12 +26,13 @@ void release(void* held) noexcept {
 }
 
 template <typename T>
-nb::object view(const void* values, const Shape& shape, const nb::capsule& owner) {
+nb::object view(const void* values, const ArrayShape& shape, const nb::capsule& owner) {
   auto* typed = const_cast<T*>(static_cast<const T*>(values));
   return nb::cast(nb::ndarray<nb::numpy, T>(typed, shape.size(), shape.data(), owner));
 }
 
-nb::object view_numbers(DataType type, const void* values, const Shape& shape, const nb::capsule& owner) {
+nb::object view_numbers(DataType type, const void* values, const ArrayShape& shape,
+                        const nb::capsule& owner) {
   switch (type) {
     case DataType::kFloat32:
       return view<float>(values, shape, owner);
@@ -46,13 +47,13 @@ nb::object view_offsets(std::span<const std::int64_t> offsets, std::size_t count
   return view<std::int64_t>(offsets.data(), {count + 1}, owner);
 }
 
-Shape with_rows(std::size_t rows, const Shape& row_shape) {
-  Shape shape{rows};
+ArrayShape with_rows(std::size_t rows, const ArrayShape& row_shape) {
+  ArrayShape shape{rows};
   shape.insert(shape.end(), row_shape.begin(), row_shape.end());
   return shape;
 }
 
-std::size_t product(const Shape& shape) {
+std::size_t product(const ArrayShape& shape) {
   std::size_t product = 1;
   for (const std::size_t size : shape) product *= size;
   return product;
@@ -81,7 +82,7 @@ nb::object BatchConverter::column(const ColumnView& column, const ColumnData& da
   if (column.row_shape && !is_bytes)
     return view_numbers(column.type, data.values, with_rows(rows, *column.row_shape), owner);
   if (column.row_shape) {
-    const Shape shape = with_rows(rows, *column.row_shape);
+    const ArrayShape shape = with_rows(rows, *column.row_shape);
     const std::size_t count = product(shape);
     const auto size_bytes = static_cast<std::size_t>(data.byte_offsets[count]);
     return strings_(view<std::uint8_t>(data.values, {size_bytes}, owner),

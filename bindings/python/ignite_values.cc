@@ -20,7 +20,7 @@ using ignite::Value;
 
 namespace {
 
-nb::object text_of(std::string_view text) {
+nb::object valid_text_of(std::string_view text) {
   const std::string valid = replace_invalid_utf8(text).text;
   return nb::str(valid.data(), valid.size());
 }
@@ -32,7 +32,7 @@ nb::object array_of(const ignite::PrimitiveArray& array) {
     case TypeCode::kByteArray:
       return bytes;
     case TypeCode::kCharArray:
-      return text_of(ignite::char_array_text(array));
+      return valid_text_of(ignite::char_array_text(array));
     case TypeCode::kBoolArray:
       type = "?";
       break;
@@ -75,8 +75,10 @@ class PythonMaker {
   template <typename T>
   requires std::is_floating_point_v<T>
   static nb::object object_of(T value) { return nb::float_(double{value}); }
-  static nb::object object_of(ignite::Char value) { return text_of(ignite::utf16_text({&value.unit, 1})); }
-  static nb::object object_of(std::string_view text) { return text_of(text); }
+  static nb::object object_of(ignite::Char value) {
+    return valid_text_of(ignite::utf16_text({&value.unit, 1}));
+  }
+  static nb::object object_of(std::string_view text) { return valid_text_of(text); }
   static nb::object object_of(const ignite::Uuid& uuid) {
     return nb::module_::import_("uuid").attr("UUID")(ignite::uuid_text(uuid).c_str());
   }
@@ -120,7 +122,8 @@ class PythonMaker {
   nb::object object_of(const std::shared_ptr<const ignite::ComplexObject>& object) {
     nb::dict out;
     for (const ignite::ComplexObject::Field& field : object->fields) {
-      out[text_of(field.name.empty() ? concat("#", field.id) : std::string(field.name))] = make(field.value);
+      out[valid_text_of(field.name.empty() ? concat("#", field.id) : std::string(field.name))] =
+          make(field.value);
     }
     if (object->has_raw_data) out["#raw"] = nb::bytes(object->raw_data.data(), object->raw_data.size());
     return out;

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TomlTable parsed(std::string_view text) {
+TomlTable parsed_toml(std::string_view text) {
   auto table = parse_toml(text, "a.toml");
   EXPECT_TRUE(table) << table.error().message;
   return table ? *std::move(table) : TomlTable{};
@@ -21,7 +21,7 @@ std::string problem_of(std::string_view text) {
 }
 
 TEST(Toml, ValuesHaveTheirTypesAndLines) {
-  const TomlTable table = parsed(
+  const TomlTable table = parsed_toml(
       "\xef\xbb\xbf"
       R"(
 b = 2
@@ -70,7 +70,7 @@ TEST(Toml, NothingNestsDeep) {
 }
 
 TEST(Toml, AReaderOfATableKnowsItsKeys) {
-  const TomlTable table = parsed("lanes = 4\nname = \"m\"\nwords = [\"a\", \"b\"]\n\nlanez = 1");
+  const TomlTable table = parsed_toml("lanes = 4\nname = \"m\"\nwords = [\"a\", \"b\"]\n\nlanez = 1");
   TomlKeys keys(table, "[models.m]", "a.toml");
   int lanes = 0;
   std::string name;

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kStopCheckInterval{100};
+constexpr std::chrono::milliseconds kPacketStopCheckInterval{100};
 constexpr std::size_t kDescriptorsMax = 4;  // more are cut off by the kernel, and closed
 
 struct alignas(cmsghdr) ControlBuffer {
@@ -85,7 +85,7 @@ Result<Packet> PacketSocket::receive(Clock::time_point deadline, const std::stop
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     const bool may_wait = left.count() > 0 && !stop.stop_requested();
-    if (may_wait) set_patience(std::min(left, kStopCheckInterval));
+    if (may_wait) set_patience(std::min(left, kPacketStopCheckInterval));
     iovec data{.iov_base = packet_.data(), .iov_len = packet_.size()};
     ControlBuffer control;
     msghdr message{};

@@ -32,9 +32,10 @@ std::vector<std::string> StoreConformance::keys(std::string_view prefix, const L
 
 Bytes random_bytes(std::size_t size, unsigned seed) {
   std::mt19937_64 random(seed);
-  Bytes data(size);
-  for (auto& byte : data) byte = static_cast<std::byte>(random());
-  return data;
+  std::vector<std::uint64_t> words(size / sizeof(std::uint64_t) + 1);
+  for (std::uint64_t& word : words) word = random();
+  const auto* const bytes = reinterpret_cast<const std::byte*>(words.data());
+  return Bytes(bytes, bytes + size);
 }
 
 namespace {

@@ -116,8 +116,8 @@ void expect_range(Store& store, const Bytes& object, std::uint64_t offset, std::
   const std::size_t expected = std::min<std::uint64_t>(size, object.size() - offset);
   ASSERT_EQ(read->bytes_read, expected) << range;
   EXPECT_EQ(read->object.size_bytes, object.size()) << range;
-  EXPECT_TRUE(std::equal(target.begin(), target.begin() + static_cast<std::ptrdiff_t>(expected),
-                         object.begin() + static_cast<std::ptrdiff_t>(offset)))
+  EXPECT_TRUE(as_text(BytesView(target).first(expected)) ==
+              as_text(BytesView(object).subspan(offset, expected)))
       << range;
   EXPECT_EQ(target.back(), std::byte{0xee}) << range;
 }
@@ -193,7 +193,7 @@ TEST_P(StoreConformance, AnObjectOfAnySizeIsWrittenInPiecesCopiedAndReadBack) {
   ASSERT_OK(read_in_pieces(*store, *store->stat("copy", {}), {}, [&](BytesView data) -> Status {
     const auto same = MutableBytesView(expected).first(data.size());
     fill(same, offset);
-    if (!std::equal(data.begin(), data.end(), same.begin()))
+    if (as_text(data) != as_text(same))
       return Error{Code::kDataLoss, concat("other bytes than were written, after ", offset)};
     offset += data.size();
     return {};

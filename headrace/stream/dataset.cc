@@ -177,7 +177,7 @@ class DatasetOpener {
   Status open_foreign() {
     std::vector<ForeignObject> objects;
     for (const Location& location : dataset_->locations_) {
-      HEADRACE_TRY(std::vector<ForeignObject> found, find_foreign_shards(location, options_.call));
+      HEADRACE_TRY(std::vector<ForeignObject> found, find_foreign_objects(location, options_.call));
       std::ranges::move(found, std::back_inserter(objects));
     }
     std::vector<Result<ForeignShard>> shards(objects.size(), Error{});

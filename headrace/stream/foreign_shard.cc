@@ -81,7 +81,7 @@ std::vector<ForeignObject> visible_objects(const Location& location, const std::
 
 }  // namespace
 
-Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location, const CallOptions& call) {
+Result<std::vector<ForeignObject>> find_foreign_objects(const Location& location, const CallOptions& call) {
   if (!location.key.empty()) {
     // Also what looks like a pattern may be a name.
     const auto object = location.store->stat(location.key, call);

@@ -20,7 +20,7 @@ struct ForeignObject {
 /// key.
 /// \error kNotFound         there are none
 /// \error kInvalidArgument  it is a published dataset, of which all splits would be read
-Result<std::vector<ForeignObject>> find_foreign_shards(const Location& location, const CallOptions& call);
+Result<std::vector<ForeignObject>> find_foreign_objects(const Location& location, const CallOptions& call);
 
 struct ForeignShard {
   DatasetShard shard;

@@ -20,7 +20,7 @@ class ForeignShardTest : public LoaderTest {
   Location at(const std::string& key) const { return {store, key, Url{"memory", "test", key}}; }
 
   std::vector<std::string> keys_found(const std::string& key) const {
-    const auto found = find_foreign_shards(at(key), {});
+    const auto found = find_foreign_objects(at(key), {});
     std::vector<std::string> keys;
     for (const ForeignObject& object : found ? *found : std::vector<ForeignObject>())
       keys.push_back(object.object.key);

@@ -46,7 +46,7 @@ std::string entry_name(const CatalogEntry& entry) {
   return concat("@", entry.command, ",", entry.part, ",", entry.run);
 }
 
-std::optional<CatalogEntry> parse_entry(std::string_view key) {
+std::optional<CatalogEntry> parse_catalog_entry(std::string_view key) {
   const std::size_t begin = key.rfind("/@");
   if (begin == std::string_view::npos) return std::nullopt;
   const std::vector<std::string> words = split(key.substr(begin + 2), ',');
@@ -75,7 +75,7 @@ Status create_entry(const Location& root, const std::string& name, const CallOpt
 Status add_runs(const Location& root, std::string_view prefix, const CallOptions& call,
                 std::set<std::string>& runs) {
   HEADRACE_CHECK(root.store->list(root.at(prefix).key, {.call = call}, [&](const ObjectInfo& object) {
-    if (auto entry = parse_entry(object.key)) runs.insert(std::move(entry->run));
+    if (auto entry = parse_catalog_entry(object.key)) runs.insert(std::move(entry->run));
     return runs.size() <= kMostRuns;
   }));
   if (runs.size() <= kMostRuns) return {};
@@ -152,7 +152,7 @@ Result<std::vector<CatalogEntry>> newest_entries(const Location& root, std::stri
       root.at(concat(index_prefix(CatalogIndex::kOutput), place, "/@", command, ",", part_name_prefix(rank)));
   std::vector<CatalogEntry> entries;
   HEADRACE_CHECK(prefix.store->list(prefix.key, {.call = call}, [&](const ObjectInfo& object) {
-    if (auto entry = parse_entry(object.key)) entries.push_back(std::move(*entry));
+    if (auto entry = parse_catalog_entry(object.key)) entries.push_back(std::move(*entry));
     return entries.size() < most;
   }));
   return entries;

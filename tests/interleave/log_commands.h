@@ -2,11 +2,16 @@
 
 /// \file The commands that write and read logs below memory://out/x: metrics of runs, requests of servers.
 
+#include <chrono>
 #include <vector>
 
 #include "tests/interleave/commands.h"
 
 namespace headrace::interleave {
+
+/// How a command waits for a thread of its own, in real time: so long, so often.
+inline constexpr std::chrono::microseconds kLookEach{50};
+inline constexpr int kMostLooks = 1'000'000;
 
 /// A program that logs metrics into the run "r" of the root memory://out/x, few or many; and what others do
 /// with them.

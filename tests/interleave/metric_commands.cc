@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::string_view kRoot = "memory://out/x";
 constexpr std::string_view kRun = "r";
-constexpr std::chrono::microseconds kLookEach{50};
-constexpr int kMostLooks = 1'000'000;
 
 // Until each point has a segment of its own, so that the calls are the same each time; or the writer is
 // killed.

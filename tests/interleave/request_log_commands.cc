@@ -21,8 +21,6 @@ namespace {
 
 constexpr std::string_view kModel = "m";
 constexpr int kRequests = 3;
-constexpr std::chrono::microseconds kLookEach{50};
-constexpr int kMostLooks = 1'000'000;
 
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> last = 0;

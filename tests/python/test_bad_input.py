@@ -326,7 +326,7 @@ def test_records_of_another_width_than_published(fails, dataset, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_going_on_from_a_run_on_other_features(fails, headrace, archive, dataset, tmp_path):
     headrace(*train(dataset, tmp_path / "first"))
     headrace("prepare", archive, tmp_path / "wider", "--encoder", "hash:24")
@@ -419,7 +419,12 @@ def test_a_model_that_cannot_be_trained(fails, dataset, models, tmp_path, model)
     [
         ("explodes_within_the_third_epoch", 2, ()),
         ("explodes_at_the_end_of_the_second_epoch", 1, ()),
-        ("explodes_at_the_end_of_the_second_epoch", 1, ("--validation", "0", "--batch-size", "36")),
+        pytest.param(
+            "explodes_at_the_end_of_the_second_epoch",
+            1,
+            ("--validation", "0", "--batch-size", "36"),
+            marks=pytest.mark.soak,
+        ),
     ],
 )
 @pytest.mark.exhaustive

@@ -20,7 +20,7 @@ from test_cli import on_a_terminal, publish
 pytestmark = pytest.mark.usefixtures("journals")
 
 SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
-KILLS = [pytest.param(10, id="10"), pytest.param(100, id="100", marks=pytest.mark.soak)]
+KILLS = [pytest.param(4, id="4"), pytest.param(100, id="100", marks=pytest.mark.soak)]
 
 
 @pytest.fixture(params=["file", "s3"])

@@ -97,7 +97,7 @@ def kill_after_a_checkpoint(command: list[str], run: pathlib.Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
+@pytest.mark.soak
 @pytest.mark.usefixtures("tracing_environment")
 def test_a_killed_run_goes_on_with_its_version_after_an_append(build, headrace, tmp_path):
     write_texts(tmp_path / "raw", range(40))

@@ -35,7 +35,7 @@ def records(url: str, split: str) -> list[tuple[bytes, int]]:
     return [pair for batch in loader for pair in zip(batch["image"], batch["label"].tolist(), strict=True)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_digits_are_learnt_the_same_from_folders_and_from_a_table(root, tmp_path):
     few = ("--epochs", "4", "--data", "digits")
     count, accuracy = run_example(root, tmp_path, *few, "--to", "folder")

@@ -16,7 +16,7 @@ import pytest
 
 SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
 PART_BYTES = 8 << 20
-KILLS = [pytest.param(30, id="30"), pytest.param(300, id="300", marks=pytest.mark.soak)]
+KILLS = [pytest.param(15, id="15"), pytest.param(300, id="300", marks=pytest.mark.soak)]
 
 
 def start_upload(url: str, part: bytes) -> None:

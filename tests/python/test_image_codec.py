@@ -265,7 +265,7 @@ def test_jpegs_are_written_as_pillow_writes_them(probe, tmp_path, channels, mode
 
 
 @pytest.mark.parametrize("method", ["bilinear", "area"])
-@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("channels", [1, 3, pytest.param(4, marks=pytest.mark.soak)])
 def test_resizing_gives_tensorflows_pixels(probe, tmp_path, method, channels):
     pairs = [
         ((w, h), (to_w, to_h)) for w in SIDES for h in SIDES[::2] for to_w in SIDES for to_h in SIDES[::3]

@@ -376,7 +376,9 @@ def assert_trains_as_keras(
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(kind, marks=[] if number % 4 == 1 else pytest.mark.exhaustive)
+        pytest.param(
+            kind, marks=([pytest.mark.soak], [], [pytest.mark.soak], [pytest.mark.exhaustive])[number % 4]
+        )
         for number, kind in enumerate(KINDS)
     ],
 )
@@ -434,7 +436,7 @@ def test_no_loss_of_keras_is_forgotten():
         )
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 @pytest.mark.parametrize("name", LOSSES)
 def test_each_loss_of_keras_trains_as_in_keras(name, traced):
     make, units, activation, label = LOSSES[name]

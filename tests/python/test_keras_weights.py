@@ -339,20 +339,20 @@ WEIGHED = {
 }
 
 
+OFTEN = {("one-hot", "both"), ("yes", "records"), ("two outputs", "records")}
+
+
 def cases():
+    """Each kind with one way to weigh, if not more; all pairs in the soak."""
     for kind, (_, labels) in KINDS.items():
         for weighed, (_, class_weights) in WEIGHED.items():
             if kind.startswith("all of"):
-                if weighed in ("nothing", "records"):
-                    yield pytest.param(kind, weighed, marks=pytest.mark.exhaustive)
+                if weighed not in ("nothing", "records"):
+                    continue
+            elif class_weights is not None and (len(labels) > 1 or labels[0]["dtype"] != "int64"):
                 continue
-            if class_weights is None or (len(labels) == 1 and labels[0]["dtype"] == "int64"):
-                often = (kind, weighed) in {
-                    ("one-hot", "both"),
-                    ("yes", "records"),
-                    ("two outputs", "records"),
-                }
-                yield pytest.param(kind, weighed, marks=[] if often else pytest.mark.exhaustive)
+            marks = pytest.mark.exhaustive if weighed == "records" else pytest.mark.soak
+            yield pytest.param(kind, weighed, marks=[] if (kind, weighed) in OFTEN else marks)
 
 
 @pytest.mark.parametrize(("kind", "weighed"), list(cases()))
@@ -460,7 +460,7 @@ def test_metrics_that_no_graph_computes_are_left_out_by_name(traced):
     assert described["metrics"] == ["examples", "accuracy"] and described["stateful_metrics"] == ["auc"]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_weights_of_classes_are_for_one_label_with_classes(traced):
     for kind in ("amount", "two outputs"):
         build, labels = KINDS[kind]

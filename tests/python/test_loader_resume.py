@@ -475,7 +475,7 @@ def test_an_altered_checkpoint_is_refused(data, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_killed_process_is_continued(data, tmp_path):
     script = textwrap.dedent("""
         import os, signal, sys

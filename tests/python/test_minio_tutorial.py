@@ -9,7 +9,9 @@ import pytest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("legacy", ["0", "1"], ids=["keras", "tf_keras"])
+@pytest.mark.parametrize(
+    "legacy", ["0", pytest.param("1", marks=pytest.mark.soak)], ids=["keras", "tf_keras"]
+)
 @pytest.mark.exhaustive
 def test_it_runs_with_one_import_more(legacy, root, headrace, real_reviews, s3_url):
     headrace("cp", "-r", "-q", real_reviews, f"{s3_url}/preprocessed-data")

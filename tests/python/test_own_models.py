@@ -371,7 +371,7 @@ def test_both_loops_train_the_same_weights(headrace, folder):
             np.testing.assert_allclose(value, keras_loop[name], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
 def test_gaps_in_a_table_are_zero_in_training_and_in_answers(headrace, folder, tmp_path, loop):
     schema = textwrap.dedent(SCHEMA).replace("[features.age]\n", "[features.age]\noptional = true\n")
     (tmp_path / "schema.toml").write_text(schema, encoding="utf-8")
@@ -445,7 +445,7 @@ def test_a_model_that_wants_a_vector_of_numbers_is_told_how_to_make_one(headrace
     assert "nothing fits" in alone.stderr and "columns = " not in alone.stderr
 
 
-@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
 def test_a_finished_run_goes_on_with_more_epochs_to_the_same_bits(headrace, folder, loop):
     words = ["--model", f"{folder}/models.py:income", "--features", "text=about", "--labels", "rich"]
     words += ["--batch-size", "32", "--loop", loop, "--json"]
@@ -484,7 +484,7 @@ def write_images(folder: pathlib.Path, count: int, seed: int) -> None:
         PIL.Image.fromarray(pixels).save(path)
 
 
-@pytest.fixture(scope="module", params=["native", pytest.param("keras", marks=pytest.mark.exhaustive)])
+@pytest.fixture(scope="module", params=["native", pytest.param("keras", marks=pytest.mark.soak)])
 def pictures(request, headrace, tmp_path_factory, folder):
     place = tmp_path_factory.mktemp("pictures")
     write_images(place / "in", 120, 1)
@@ -537,7 +537,7 @@ def test_an_image_is_answered_alone(headrace, pictures):
     assert done.returncode == 1 and "none.png" in done.stderr
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_model_for_images_of_any_size_wants_to_know_it(headrace, pictures, folder):
     (folder / "open.py").write_text(
         "import keras\n"

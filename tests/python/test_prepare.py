@@ -328,7 +328,7 @@ def test_what_is_in_two_splits_stays_in_the_smaller_also_where_equals_are_droppe
         assert sorted(texts) == sorted(f"text {i}" for i in numbers)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_vocabulary_of_megabytes_is_prepared_found_again_and_continued(headrace, prepare, tmp_path):
     values = [f"class-{i:06}-of-a-long-name-that-goes-on" for i in range(70_000)]
     (tmp_path / "values.txt").write_text("".join(value + "\n" for value in values))

@@ -329,7 +329,7 @@ def test_large_values_pass_and_those_beyond_the_limit_are_rejected(prepare, tmp_
     assert {reason for reason, _ in reasons(data).values()} == {"cell larger than the limit"}
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_many_rows_are_the_same_with_a_map_that_changes_nothing_and_however_many_workers(run, tmp_path):
     source = tmp_path / "parts"
     source.mkdir()

@@ -273,7 +273,7 @@ def test_ray_that_loses_a_node(start, engines, cluster, tables, expected, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("runner", ["ray", "beam"])
+@pytest.mark.parametrize("runner", [pytest.param("ray", marks=pytest.mark.soak), "beam"])
 @pytest.mark.exhaustive
 def test_engines_pass_on_why_a_task_failed(headrace, engines, tables, tmp_path, runner):
     env = {"HEADRACE_PYTHON": str(engines)}

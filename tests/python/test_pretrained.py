@@ -89,7 +89,7 @@ def train(headrace, folder, name: str, *options, check: bool = True):
     return headrace(*words, check=check)
 
 
-@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
 def test_frozen_weights_of_a_run_stay_and_the_head_learns(headrace, folder, loop):
     train(headrace, folder, f"frozen-{loop}", "--loop", loop)
     first, frozen = variables(folder / "first"), variables(folder / f"frozen-{loop}")
@@ -98,7 +98,7 @@ def test_frozen_weights_of_a_run_stay_and_the_head_learns(headrace, folder, loop
     assert not np.array_equal(frozen["sequential__head__kernel"], first["sequential__head__kernel"])
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_model_takes_the_weights_that_are_there_now(headrace, folder):
     """The trace of a model that reads files is not taken from the cache."""
     train(headrace, folder, "frozen-before")
@@ -109,7 +109,7 @@ def test_a_model_takes_the_weights_that_are_there_now(headrace, folder):
     np.testing.assert_array_equal(variables(folder / "frozen-after")["body__first__kernel"], now)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_file_of_keras_is_taken(headrace, folder):
     import keras
 

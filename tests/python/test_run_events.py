@@ -90,7 +90,10 @@ def read_from_table(path: pathlib.Path) -> dict[str, Curves]:
     return runs
 
 
-@pytest.mark.parametrize(("loop", "store"), [("native", "file"), ("native", "s3"), ("keras", "s3")])
+@pytest.mark.parametrize(
+    ("loop", "store"),
+    [pytest.param("native", "file", marks=pytest.mark.soak), ("native", "s3"), ("keras", "s3")],
+)
 def test_a_training_has_the_metrics_that_tensorboard_reads(headrace, data, loop, store, request, tmp_path):
     url = request.getfixturevalue(f"{store}_url")
     for run_id, epochs in (("one", 2), ("two", 3)):

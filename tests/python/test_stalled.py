@@ -165,7 +165,7 @@ def test_a_stalled_prepare_loses_to_one_that_overwrites(headrace, archive, place
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ends", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("ends", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_a_stalled_prepare_and_the_same_command_make_the_same_dataset(headrace, archive, place, stall, ends):
     with Moment(place, "train-") as at:
         first = stall(prepare_words(archive, place, 20), at.environment())
@@ -215,11 +215,11 @@ CASES = [  # store, loop, the moment at which the first is stopped, whether the 
 ]
 MORE_CASES = [
     ("file", "native", SECOND_CHECKPOINT, True),
-    ("s3", "native", "checkpoints/_headrace/manifest-00000002", True),
-    ("s3", "native", "export/_headrace/manifest-00000002", True),
     ("s3", "keras", SECOND_CHECKPOINT, True),
 ]
 ALL_OTHER_CASES = [  # tests/interleave stops everywhere; here are real processes
+    ("s3", "native", "checkpoints/_headrace/manifest-00000002", True),
+    ("s3", "native", "export/_headrace/manifest-00000002", True),
     ("file", "native", SECOND_CHECKPOINT, False),
     ("s3", "native", SECOND_CHECKPOINT, True),
     ("file", "native", "model/_headrace/manifest-00000001", True),

@@ -337,7 +337,7 @@ def test_a_store_that_cannot_be_reached(serve, probe, tmp_path, s3_url, headrace
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_thousand_finished_runs_cost_a_listing(serve, probe, tmp_path, s3_url, headrace, journals):
     probe(tmp_path / "log", begin(), scalar(3, 1))
     data = (tmp_path / "log").read_bytes()

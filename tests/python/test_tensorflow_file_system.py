@@ -492,7 +492,7 @@ def test_an_operation_that_makes_a_folder_needs_none_above_it(remote):
     assert gfile.isdir(f"{remote}/other")
 
 
-@pytest.mark.parametrize("compression", ["", "GZIP"])
+@pytest.mark.parametrize("compression", ["", pytest.param("GZIP", marks=pytest.mark.soak)])
 @pytest.mark.exhaustive
 def test_records_come_in_pieces_of_a_block(s3_url, compression):
     """tf.data asks for 127 MiB of s3:// at once, and takes what it gets."""
@@ -521,7 +521,7 @@ def test_what_happens_to_be_as_large_as_a_block_is_read_whole(s3_url, more):
         assert file.read() == data[block:]
 
 
-@pytest.mark.parametrize("blocks", [1, 8])
+@pytest.mark.parametrize("blocks", [1, pytest.param(8, marks=pytest.mark.soak)])
 @pytest.mark.exhaustive
 def test_a_tensor_as_large_as_blocks_is_restored(s3_url, blocks):
     """TensorFlow reads large tensors in up to eight parts."""

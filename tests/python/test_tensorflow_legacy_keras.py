@@ -212,5 +212,10 @@ def told_locally(scenario) -> object:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+@pytest.mark.parametrize(
+    "remote",
+    ["s3", *(pytest.param(name, marks=pytest.mark.soak) for name in ("hrfile", "ignite", "memory"))],
+    indirect=True,
+)
 def test_it_is_as_on_a_local_disk(scenario, remote):
     assert told(scenario, remote) == told_locally(scenario)

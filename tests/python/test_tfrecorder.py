@@ -487,7 +487,9 @@ def test_dataflow_is_a_runner_of_prepare(frame, tmp_path, monkeypatch):
     assert "us-central1" in result["dataflow_url"] and "my-project" in result["dataflow_url"]
 
 
-@pytest.mark.parametrize("program", (["headrace.tfrecorder"], ["headrace", "tfrecorder"]))
+@pytest.mark.parametrize(
+    "program", [["headrace.tfrecorder"], pytest.param(["headrace", "tfrecorder"], marks=pytest.mark.soak)]
+)
 @pytest.mark.exhaustive
 def test_the_command_line_takes_the_options_of_old(frame, table, tmp_path, program):
     def run(*arguments, code=0):

@@ -232,7 +232,7 @@ class TraceTest(_ModelsTest):
         np.testing.assert_allclose(sums[1:], want, rtol=1e-6)
 
     @pytest.mark.slow
-    @pytest.mark.exhaustive
+    @pytest.mark.soak
     def test_the_same_seed_gives_the_same_trace_and_another_does_not(self):
         def initial(seed):
             answer = self.answer("mine:normalized")

@@ -65,7 +65,7 @@ def balanced(headrace, folder) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize("loop", ["native", "keras"])
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_run_that_goes_on_has_the_bits_of_one_trained_at_once(headrace, folder, balanced, loop):
     options = ["--balance", "label", "--loop", loop, "--epochs"]
     train(headrace, folder, f"{loop}-again", *options, "1")

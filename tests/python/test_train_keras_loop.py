@@ -535,7 +535,7 @@ def test_damaged_records_are_left_out_and_counted_as_in_the_native_loop(headrace
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_one_loop_overwrites_what_another_left(headrace, store, tmp_path):
     run = tmp_path / "run"
     for loop, suffix in (("keras", ".npz"), ("native", ".index"), ("keras", ".npz")):

@@ -187,7 +187,7 @@ def test_evaluate_weighs_where_the_data_have_weights(headrace, folder):
     ("loop", "validation"),
     [("native", "0"), ("native", "0.25"), pytest.param("keras", "0.25", marks=pytest.mark.exhaustive)],
 )
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_balanced_weights_are_those_of_the_counts_in_the_training_part(headrace, folder, loop, validation):
     run = f"balanced-{loop}-{validation}"
     options = ["--epochs", "1", "--validation", validation, "--loop", loop]
@@ -205,7 +205,7 @@ def test_balanced_weights_are_those_of_the_counts_in_the_training_part(headrace,
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_weight_below_0_names_its_record(headrace, folder, loop):
     rows = mails(random.Random(2), 60)
     rows[17]["cost"] = -2
@@ -218,7 +218,7 @@ def test_a_weight_below_0_names_its_record(headrace, folder, loop):
     assert f"{folder}/negative/train-" in done.stderr
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
 @pytest.mark.parametrize(
     ("model", "mend"),
     [
@@ -251,7 +251,7 @@ def test_a_label_that_its_loss_is_not_defined_for_names_its_record(headrace, fol
     assert f"{folder}/three/train-" in done.stderr
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_records_without_a_weight_are_left_out_when_asked_in_both_loops_alike(headrace, folder):
     rows = mails(random.Random(3), 60)
     for row in rows[5::7]:
@@ -298,7 +298,7 @@ def test_another_weighing_is_another_configuration(headrace, folder):
 
 
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.exhaustive)])
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_run_that_goes_on_has_the_metrics_of_one_that_was_never_interrupted(headrace, folder, loop):
     options = ["--validation", "0.25", "--weights", "cost", "--class-weights", "balanced", "--loop", loop]
     first = history_of(train(headrace, folder, f"more-{loop}", *options, "--epochs", "1"))
@@ -320,7 +320,7 @@ def test_a_metric_that_no_graph_computes_is_named_once(headrace, folder):
 @pytest.mark.parametrize(
     ("model", "label", "scores"), [("logits", "kind", "logit"), ("margins", "sign", "margin")]
 )
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_scores_that_are_no_probabilities_are_evaluated_as_what_they_are(
     headrace, folder, model, label, scores
 ):

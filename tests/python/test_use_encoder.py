@@ -111,10 +111,10 @@ def cosines(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "texts",
     [
-        pytest.param("snippets", marks=pytest.mark.exhaustive),
+        pytest.param("snippets", marks=pytest.mark.soak),
         "multilingual",
         "odd",
-        pytest.param("long", marks=pytest.mark.exhaustive),
+        pytest.param("long", marks=pytest.mark.soak),
     ],
 )
 def test_vectors_are_those_of_the_package(texts, encode, reference, request):
@@ -128,7 +128,7 @@ def test_vectors_are_those_of_the_package(texts, encode, reference, request):
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_vectors_have_the_same_bits_however_they_are_computed(encode, snippets, multilingual):
     texts = snippets[:30] + multilingual[::10] + ODD_TEXTS
     expected = encode(texts).tobytes()

@@ -69,13 +69,13 @@ void limit_scans(j_common_ptr jpeg) {
 }
 
 void ignore(j_decompress_ptr) {}
-void ignore_message(j_common_ptr) {}
+void ignore_reader_message(j_common_ptr) {}
 
 bool create(JpegState& state) {
   state.jpeg.err = jpeg_std_error(&state.errors);
   state.errors.error_exit = fail;
   state.errors.emit_message = warn;
-  state.errors.output_message = ignore_message;
+  state.errors.output_message = ignore_reader_message;
   state.jpeg.client_data = &state;
   if (setjmp(state.escape) != 0) return false;
   jpeg_create_decompress(&state.jpeg);

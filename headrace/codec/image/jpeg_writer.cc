@@ -31,13 +31,13 @@ struct JpegWriting {
   char message[JMSG_LENGTH_MAX] = {};
 };
 
-[[noreturn]] void fail(j_common_ptr jpeg) {
+[[noreturn]] void fail_to_write_jpeg(j_common_ptr jpeg) {
   auto& writing = *static_cast<JpegWriting*>(jpeg->client_data);
   jpeg->err->format_message(jpeg, writing.message);
   std::longjmp(writing.escape, 1);
 }
 
-void ignore_message(j_common_ptr) {}
+void ignore_writer_message(j_common_ptr) {}
 
 // Half as much again each time; false if there is no memory.
 bool grow(JpegWriting& writing) {
@@ -55,7 +55,7 @@ bool grow(JpegWriting& writing) {
 void make_room(j_compress_ptr jpeg) {
   if (grow(*static_cast<JpegWriting*>(jpeg->client_data))) return;
   jpeg->err->msg_code = JERR_OUT_OF_MEMORY;
-  fail(reinterpret_cast<j_common_ptr>(jpeg));
+  fail_to_write_jpeg(reinterpret_cast<j_common_ptr>(jpeg));
 }
 
 boolean make_more_room(j_compress_ptr jpeg) {
@@ -76,8 +76,8 @@ void set_subsampling(jpeg_compress_struct& jpeg, ChromaSubsampling subsampling) 
 bool write(JpegWriting& writing, const PixelsView& pixels, const JpegOptions& options) {
   jpeg_compress_struct& jpeg = writing.jpeg;
   jpeg.err = jpeg_std_error(&writing.errors);
-  writing.errors.error_exit = fail;
-  writing.errors.output_message = ignore_message;
+  writing.errors.error_exit = fail_to_write_jpeg;
+  writing.errors.output_message = ignore_writer_message;
   jpeg.client_data = &writing;
   if (setjmp(writing.escape) != 0) return false;
   jpeg_create_compress(&jpeg);

@@ -33,7 +33,7 @@ struct PngReading {
   std::longjmp(reading.escape, 1);
 }
 
-void ignore(png_structp, png_const_charp) {}
+void ignore_reader_warning(png_structp, png_const_charp) {}
 
 void read_input(png_structp png, png_bytep to, std::size_t count) {
   auto& reading = *static_cast<PngReading*>(png_get_io_ptr(png));
@@ -45,7 +45,7 @@ void read_input(png_structp png, png_bytep to, std::size_t count) {
 // Up to the pixels; says what they are to be.
 bool begin(PngReading& reading) {
   if (setjmp(reading.escape) != 0) return false;
-  reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, fail, ignore);
+  reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, fail, ignore_reader_warning);
   if (reading.png == nullptr) return false;
   reading.info = png_create_info_struct(reading.png);
   if (reading.info == nullptr) return false;

@@ -25,13 +25,13 @@ struct PngWriting {
   char message[200] = "it cannot begin";
 };
 
-[[noreturn]] void fail(png_structp png, png_const_charp message) {
+[[noreturn]] void fail_to_write_png(png_structp png, png_const_charp message) {
   auto& writing = *static_cast<PngWriting*>(png_get_error_ptr(png));
   std::snprintf(writing.message, sizeof writing.message, "%s", message);
   std::longjmp(writing.escape, 1);
 }
 
-void ignore(png_structp, png_const_charp) {}
+void ignore_warning(png_structp, png_const_charp) {}
 
 bool append_to(Bytes& out, BytesView data) {
   try {
@@ -58,7 +58,7 @@ int color_type(std::uint32_t channels) {
 
 bool write(PngWriting& writing, const PixelsView& pixels, int level) {
   if (setjmp(writing.escape) != 0) return false;
-  writing.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writing, fail, ignore);
+  writing.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writing, fail_to_write_png, ignore_warning);
   if (writing.png == nullptr) return false;
   writing.info = png_create_info_struct(writing.png);
   if (writing.info == nullptr) return false;
