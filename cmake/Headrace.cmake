@@ -11,7 +11,7 @@
 # beside the others if there is none (docs/decisions/windows.md). LINUX_TESTS, WINDOWS_TESTS: tests
 # with the system's own calls. ORCHESTRATES: the folder works once a command, not once a record, request or
 # piece of data; it is optimized less, which saves a third of the time to compile it. COMPUTES: the folder
-# works on each byte or number, so that it is optimized with sanitizers, too. All others are not, which halves
+# works on each byte or number; it is optimized in trees with sanitizers, too. Others are not, which halves
 # the time to compile them.
 
 set(HEADRACE_SANITIZE "" CACHE STRING "sanitizers to build with, for -fsanitize=")
@@ -29,7 +29,7 @@ if(HEADRACE_SANITIZE)
   # Four times as fast as the usual linker, and these programs are large.
   target_link_options(headrace_settings INTERFACE -fsanitize=${HEADRACE_SANITIZE} -fuse-ld=lld)
   if(HEADRACE_SANITIZE MATCHES undefined)
-    # Costly to compile, and AddressSanitizer sees most of what they would.
+    # These checks take long to compile, and AddressSanitizer finds most of what they would find.
     target_compile_options(headrace_settings INTERFACE -fno-sanitize=null,object-size,vptr,function)
   endif()
   set(HEADRACE_COMPUTES_OPTIONS -O1)

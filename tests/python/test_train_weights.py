@@ -185,7 +185,7 @@ def test_evaluate_weighs_where_the_data_have_weights(headrace, folder):
 
 @pytest.mark.parametrize(
     ("loop", "validation"),
-    [("native", "0"), ("native", "0.25"), pytest.param("keras", "0.25", marks=pytest.mark.exhaustive)],
+    [("native", "0"), ("native", "0.25"), ("keras", "0.25")],
 )
 @pytest.mark.soak
 def test_balanced_weights_are_those_of_the_counts_in_the_training_part(headrace, folder, loop, validation):
@@ -204,8 +204,8 @@ def test_balanced_weights_are_those_of_the_counts_in_the_training_part(headrace,
     assert history_of(train(headrace, folder, f"{run}-named", *options, "--class-weights", named)) == history
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.soak
+@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
+@pytest.mark.exhaustive
 def test_a_weight_below_0_names_its_record(headrace, folder, loop):
     rows = mails(random.Random(2), 60)
     rows[17]["cost"] = -2
@@ -297,7 +297,7 @@ def test_another_weighing_is_another_configuration(headrace, folder):
     assert again.returncode == 1 and "class-weights" in again.stderr
 
 
-@pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.soak
 def test_a_run_that_goes_on_has_the_metrics_of_one_that_was_never_interrupted(headrace, folder, loop):
     options = ["--validation", "0.25", "--weights", "cost", "--class-weights", "balanced", "--loop", loop]
