@@ -13,7 +13,7 @@
 #include "bench/measuring/repeats.h"
 #include "headrace/base/text.h"
 #include "headrace/net/ignite/message.h"
-#include "headrace/record/ignite_example.h"
+#include "headrace/record/ignite_row_decoder.h"
 #include "headrace/stream/batch_maker.h"
 
 namespace headrace::ignite {
@@ -34,47 +34,27 @@ BinaryTypes::Fetch types_of_rows() {
   };
 }
 
-struct Row {
-  Bytes key, value;
-};
-
-Result<std::vector<Row>> make_rows() {
-  std::vector<Row> rows;
+/// A row as a page has it: the key with the value behind it.
+Result<std::vector<Bytes>> make_rows() {
+  std::vector<Bytes> rows;
   const Bytes vector = bench_vector();
   for (std::size_t i = 0; i < kObjects; ++i) {
     const std::string name = concat("row ", i);
-    Row& row = rows.emplace_back(Row{.key = encode_long(static_cast<std::int64_t>(i)), .value = {}});
-    HEADRACE_CHECK(append_object(bench_row(static_cast<std::int64_t>(i), vector, name), {}, row.value));
+    Bytes& row = rows.emplace_back(encode_long(static_cast<std::int64_t>(i)));
+    HEADRACE_CHECK(append_object(bench_row(static_cast<std::int64_t>(i), vector, name), {}, row));
   }
   return rows;
-}
-
-std::vector<std::string> names_of(const std::vector<Column>& columns) {
-  std::vector<std::string> names;
-  for (const Column& column : columns) names.push_back(column.name);
-  return names;
 }
 
 class Batches {
  public:
   Batches(const LoaderOptions& options, BatchMaker maker)
       : pool_(BatchPool::create(batch_columns(options.columns, options.images), options.batch_size)),
-        maker_(std::move(maker)),
-        encoder_(names_of(options.columns), std::make_shared<BinaryTypes>(types_of_rows())) {}
+        maker_(std::move(maker)) {}
 
-  Status make(std::span<const Row> rows) {
-    examples_.clear();
-    ends_.clear();
-    for (const Row& row : rows) {
-      HEADRACE_CHECK(encoder_.append(row.key, row.value, examples_));
-      ends_.push_back(examples_.size());
-    }
+  Status make(std::span<const Bytes> rows) {
     places_.clear();
-    std::size_t begin = 0;
-    for (const std::size_t end : ends_) {
-      places_.push_back({.data = BytesView(examples_).subspan(begin, end - begin)});
-      begin = end;
-    }
+    for (const Bytes& row : rows) places_.push_back({.data = row});
     Batch batch = pool_->take();
     return maker_.make({.places = places_, .find = {}, .describe = {}, .stop = {}}, batch);
   }
@@ -82,9 +62,6 @@ class Batches {
  private:
   const std::shared_ptr<BatchPool> pool_;
   BatchMaker maker_;
-  IgniteRowEncoder encoder_;
-  Bytes examples_;
-  std::vector<std::size_t> ends_;
   std::vector<Window::Place> places_;
 };
 
@@ -94,9 +71,10 @@ Status run(int repeats) {
                                           {"val.metadata.label", DataType::kInt64, 1}},
                               .batch_size = kBatchRows};
   PictureMemory pictures(1 << 20);
-  HEADRACE_TRY(BatchMaker maker, BatchMaker::create(options, pictures));
-  HEADRACE_TRY(const std::vector<Row> rows, make_rows());
-  Batches batches(options, std::move(maker));
+  HEADRACE_TRY(auto decoder,
+               IgniteRowDecoder::create(options.columns, std::make_shared<BinaryTypes>(types_of_rows())));
+  HEADRACE_TRY(const std::vector<Bytes> rows, make_rows());
+  Batches batches(options, BatchMaker(std::move(decoder), options, pictures));
   const auto read = [&]() -> Status {
     for (std::size_t round = 0; round < kRounds; ++round)
       for (std::size_t i = 0; i < kObjects; i += kBatchRows)

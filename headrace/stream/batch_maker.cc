@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "headrace/base/text.h"
+#include "headrace/record/example_decoder.h"
 
 namespace headrace {
 namespace {
@@ -53,14 +54,15 @@ Error with_image_advice(Error error) {
 
 }  // namespace
 
-BatchMaker::BatchMaker(ExampleDecoder decoder, const LoaderOptions& options, PictureMemory& pictures)
+BatchMaker::BatchMaker(std::unique_ptr<RecordDecoder> decoder, const LoaderOptions& options,
+                       PictureMemory& pictures)
     : decoder_(std::move(decoder)),
       columns_(batch_columns(options.columns, options.images)),
       reader_(options.seed, options.images.augmentations, pictures),
       batch_size_(options.batch_size),
       policy_(options.on_corrupt),
       strings_(columns_.size()) {
-  for (const Column& column : decoder_.columns()) {
+  for (const Column& column : decoder_->columns()) {
     const auto image = options.images.columns.find(column.name);
     images_.push_back(image == options.images.columns.end() ? std::nullopt : std::optional(image->second));
   }
@@ -68,14 +70,14 @@ BatchMaker::BatchMaker(ExampleDecoder decoder, const LoaderOptions& options, Pic
 
 Result<BatchMaker> BatchMaker::create(const LoaderOptions& options, PictureMemory& pictures) {
   HEADRACE_TRY(ExampleDecoder decoder, ExampleDecoder::create(options.columns));
-  return BatchMaker(std::move(decoder), options, pictures);
+  return BatchMaker(std::make_unique<ExampleDecoder>(std::move(decoder)), options, pictures);
 }
 
 // Lets the decoder write into the batch: numbers in their place, strings as views until they are gathered.
 void BatchMaker::point_to(const Batch& batch) {
   buffers_.clear();
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = decoder_.columns()[i];
+    const Column& column = decoder_->columns()[i];
     VariableColumn& variable = batch.variable(i);
     const bool is_float = column.type == DataType::kFloat32;
     if (column.type == DataType::kBytes) {
@@ -158,6 +160,7 @@ std::byte* BatchMaker::place_of(const Batch& batch, std::size_t column, std::siz
 
 Status BatchMaker::make(const Records& records, Batch& batch) {
   point_to(batch);
+  decoder_->drop_strings();
   batch.records = 0;
   Repeated repeated;
   const std::span<const Window::Place> places = records.places;
@@ -183,13 +186,14 @@ Result<bool> BatchMaker::make_row(const Records& records, const Batch& batch, st
     note(place.hole->message);
     return false;
   }
-  Status status = decoder_.decode(place.data, buffers_, row);
-  const bool is_example = static_cast<bool>(status);
-  if (is_example) status = read_images(batch, records.first + row, row);
+  Status status = decoder_->decode(place.data, buffers_, row);
+  const bool is_decoded = static_cast<bool>(status);
+  if (is_decoded) status = read_images(batch, records.first + row, row);
   if (status) return true;
   Error error = std::move(status).error().in(records.describe(row));
+  if (!is_decoded && !is_error_of_record(error.code)) return error;
   if (policy_ == CorruptionPolicy::kFail)
-    return is_example ? with_image_advice(std::move(error)) : with_advice(std::move(error));
+    return is_decoded ? with_image_advice(std::move(error)) : with_advice(std::move(error));
   note(std::move(error.message));
   return false;
 }
@@ -202,7 +206,7 @@ Status BatchMaker::read_images(const Batch& batch, std::uint64_t number, std::si
     Status status = reader_.read(strings_[i][row], *images_[i], at, place_of(batch, i, row));
     if (status) continue;
     undo_row(batch);
-    return std::move(status).error().in(concat("feature \"", decoder_.columns()[i].name, "\""));
+    return std::move(status).error().in(concat("feature \"", decoder_->columns()[i].name, "\""));
   }
   return {};
 }
@@ -210,7 +214,7 @@ Status BatchMaker::read_images(const Batch& batch, std::uint64_t number, std::si
 // The batch's first good record again; false if there is none.
 bool BatchMaker::repeat(const Records& records, const Batch& batch, Repeated& repeated, std::size_t row) {
   for (; const std::optional<Window::Place> place = records.find(repeated.number); ++repeated.number) {
-    if (place->hole != nullptr || !decoder_.decode(place->data, buffers_, row)) continue;
+    if (place->hole != nullptr || !decoder_->decode(place->data, buffers_, row)) continue;
     if (repeated.row) {
       copy_images(batch, *repeated.row, row);
     } else if (!read_images(batch, repeated.number, row)) {

@@ -3,11 +3,13 @@
 /// \file Decodes records into the rows of a batch.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "headrace/record/record_decoder.h"
 #include "headrace/stream/batch.h"
 #include "headrace/stream/image_reader.h"
 #include "headrace/stream/loader.h"
@@ -17,11 +19,13 @@ namespace headrace {
 /// One thread at a time; each thread has its own.
 class BatchMaker {
  public:
-  /// Borrows `pictures`. Uses these options: columns, images, seed, batch size and the policy for bad
-  /// records.
+  /// Makes batches of tf.Examples. Borrows `pictures`. Uses these options: columns, images, seed, batch size
+  /// and the policy for bad records.
   /// REQUIRES: check_images
   /// \error kInvalidArgument  two columns of one name
   static Result<BatchMaker> create(const LoaderOptions& options, PictureMemory& pictures);
+  /// Makes batches of the records that `decoder` decodes, whose columns are those of the options.
+  BatchMaker(std::unique_ptr<RecordDecoder> decoder, const LoaderOptions& options, PictureMemory& pictures);
 
   /// The records to make a batch from. Numbers of records count from the batch's first, over all ranks.
   struct Records {
@@ -40,7 +44,7 @@ class BatchMaker {
   /// the batch, with its random values; without a good record, they get zeros and empty rows. Throws
   /// std::bad_alloc.
   /// \error kDataLoss, kInvalidArgument  a record cannot be decoded, under CorruptionPolicy::kFail; also the
-  /// errors of ImageReader
+  /// errors of ImageReader, and those of the decoder that are not about a record
   /// \error kCancelled                   `stop` was requested
   Status make(const Records& records, Batch& batch);
 
@@ -55,7 +59,6 @@ class BatchMaker {
     std::optional<std::size_t> row;  // that has it already
   };
 
-  BatchMaker(ExampleDecoder decoder, const LoaderOptions& options, PictureMemory& pictures);
   void point_to(const Batch& batch);
   void end_row(const Batch& batch, std::size_t row, bool is_good);
   void undo_row(const Batch& batch);
@@ -68,7 +71,7 @@ class BatchMaker {
   void note(std::string message);
   std::byte* place_of(const Batch& batch, std::size_t column, std::size_t row) const;
 
-  ExampleDecoder decoder_;
+  std::unique_ptr<RecordDecoder> decoder_;
   std::vector<BatchColumn> columns_;                // as a batch holds them
   std::vector<std::optional<ImageColumn>> images_;  // by column
   ImageReader reader_;

@@ -38,7 +38,7 @@ struct ScanOptions {
   std::size_t remembered_bytes = std::size_t{64} << 20;
 };
 
-/// Rows inside the response that brought them.
+/// Rows inside the response that brought them; the value of each lies behind its key.
 struct Page {
   Response response;
   std::int32_t partition = 0;   // -1: the cache as a whole

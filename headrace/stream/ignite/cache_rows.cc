@@ -11,6 +11,7 @@
 #include "headrace/net/ignite/cluster_types.h"
 #include "headrace/net/ignite/object_cursor.h"
 #include "headrace/record/ignite_example.h"
+#include "headrace/record/record_decoder.h"
 #include "headrace/stream/ignite/snapshot.h"
 
 namespace headrace::ignite {
@@ -35,7 +36,7 @@ class CacheRowReader final : public BlockReader {
         snapshot_(std::move(snapshot)),
         version_(std::move(version)),
         take_changed_(take_changed),
-        encoder_(feature_names(options.columns), rows_->types) {}
+        encoder_(column_names(options.columns), rows_->types) {}
 
   Result<LoadedBlock> read(const DatasetBlock& block, const CallOptions& call) override {
     HEADRACE_TRY(const PooledBuffer section, fetch_keys(block, call));
@@ -91,7 +92,7 @@ class CacheRowReader final : public BlockReader {
         continue;
       }
       Error error = std::move(made).error();
-      if (error.code != Code::kFailedPrecondition && !is_error_of_row(error.code)) return error;
+      if (error.code != Code::kFailedPrecondition && !is_error_of_record(error.code)) return error;
       const std::string name =
           concat(dataset_.describe_shard(block.shard), ", key ", key_text(wanted[i].key));
       contents.holes.push_back({i, i + 1, std::move(error).in(name)});
@@ -152,17 +153,6 @@ CacheRows::CacheRows(std::shared_ptr<Cluster> cluster, const std::string& name)
 
 std::string CacheRows::describe(std::int32_t partition) const {
   return partition < 0 ? url : concat(url, ", partition ", partition);
-}
-
-std::vector<std::string> feature_names(const std::vector<Column>& columns) {
-  std::vector<std::string> names;
-  for (const Column& column : columns) names.push_back(column.name);
-  return names;
-}
-
-bool is_error_of_row(Code code) {
-  return code == Code::kDataLoss || code == Code::kInvalidArgument || code == Code::kResourceExhausted ||
-         code == Code::kNotFound;
 }
 
 std::string key_text(BytesView key) {

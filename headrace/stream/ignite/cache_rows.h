@@ -24,12 +24,6 @@ struct CacheRows {
   std::string url;  // "ignite://host:port/CACHE"; for people
 };
 
-/// The names of features that columns want.
-std::vector<std::string> feature_names(const std::vector<Column>& columns);
-
-/// Whether an error of decoding concerns one row: others may be read.
-bool is_error_of_row(Code code);
-
 /// A key for people: its number or text, else the beginning of its bytes.
 std::string key_text(BytesView key);
 

@@ -1,20 +1,17 @@
 #include "headrace/stream/ignite/streamed_rows.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "headrace/base/text.h"
+#include "headrace/record/ignite_row_decoder.h"
 
 namespace headrace::ignite {
 namespace {
 
 constexpr std::uint64_t kPictureBytes = 64 << 20;
 
-// Asks for a row that comes next: a page is larger than the fastest caches.
-void prefetch(const Entry& row) {
-  constexpr std::size_t kLineBytes = 64, kMostBytes = 4096;
-  for (std::size_t at = 0; at < std::min(row.value.size(), kMostBytes); at += kLineBytes)
-    __builtin_prefetch(row.value.data() + at);
-}
+// The key with the value behind it, as the page has them.
+BytesView record_of(const Entry& entry) { return {entry.key.data(), entry.key.size() + entry.value.size()}; }
 
 }  // namespace
 
@@ -26,15 +23,15 @@ StreamedRows::StreamedRows(std::shared_ptr<const CacheRows> rows, LoaderOptions 
       pool_(BatchPool::create(batch_columns(options_.columns, options_.images), options_.batch_size)),
       scan_(std::move(scan)),
       pictures_(std::move(pictures)),
-      maker_(std::move(maker)),
-      encoder_(feature_names(options_.columns), rows_->types) {}
+      maker_(std::move(maker)) {}
 
 Result<std::unique_ptr<StreamedRows>> StreamedRows::open(std::shared_ptr<const CacheRows> rows,
                                                          std::vector<std::int32_t> partitions,
                                                          LoaderOptions options, const std::stop_token& stop) {
   HEADRACE_CHECK(check_images(options.images, options.columns));
   auto pictures = std::make_unique<PictureMemory>(kPictureBytes);
-  HEADRACE_TRY(BatchMaker maker, BatchMaker::create(options, *pictures));
+  HEADRACE_TRY(auto decoder, IgniteRowDecoder::create(options.columns, rows->types));
+  BatchMaker maker(std::move(decoder), options, *pictures);
   HEADRACE_TRY(std::unique_ptr<Scan> scan,
                Scan::open(rows->cache, {.partitions = std::move(partitions)}, stop));
   return std::unique_ptr<StreamedRows>(new StreamedRows(std::move(rows), std::move(options), std::move(scan),
@@ -54,20 +51,27 @@ Result<std::optional<Batch>> StreamedRows::next(const std::stop_token& stop) {
 
 // Takes the rows of one batch; fewer at the end of the scan.
 Status StreamedRows::gather(const std::stop_token& stop) {
+  if (pages_.size() > 1) pages_.erase(pages_.begin(), pages_.end() - 1);
   batch_.clear();
-  keys_.clear();
-  examples_.clear();
+  std::size_t bytes = 0, last_page_bytes = 0;  // that the batch needs: whole pages, and rows of the last
   while (batch_.size() < options_.batch_size) {
-    if (!page_ || next_in_page_ == page_->rows.size()) {
-      HEADRACE_TRY(page_, scan_->next_page(stop));
+    if (pages_.empty() || next_in_page_ == pages_.back().rows.size()) {
+      HEADRACE_TRY(std::optional<Page> page, scan_->next_page(stop));
+      if (!page) return {};
+      if (last_page_bytes > 0) {
+        bytes += pages_.back().response.body().size() - std::exchange(last_page_bytes, 0);
+      } else if (!pages_.empty()) {
+        pages_.pop_back();  // the batch has no row of it
+      }
+      pages_.push_back(*std::move(page));
       next_in_page_ = 0;
-      if (!page_) return {};
       continue;
     }
-    const Entry& row = page_->rows[next_in_page_++];
-    if (next_in_page_ < page_->rows.size()) prefetch(page_->rows[next_in_page_]);
-    HEADRACE_CHECK(add(row));
-    if (examples_.size() > options_.memory_budget_bytes) {
+    batch_.push_back({pages_.back().partition, pages_.back().rows[next_in_page_++]});
+    const std::size_t row_bytes = record_of(batch_.back().entry).size();
+    bytes += row_bytes;
+    last_page_bytes += row_bytes;
+    if (bytes > options_.memory_budget_bytes) {
       return Error{Code::kResourceExhausted,
                    concat(rows_->url, ": ", batch_.size(), " rows of a batch of ", options_.batch_size,
                           " need more memory than ", format_size(options_.memory_budget_bytes),
@@ -77,26 +81,10 @@ Status StreamedRows::gather(const std::stop_token& stop) {
   return {};
 }
 
-Status StreamedRows::add(const Entry& entry) {
-  append(keys_, entry.key);
-  Status appended = encoder_.append(entry.key, entry.value, examples_);
-  batch_.push_back({.partition = page_->partition, .key_end = keys_.size(), .example_end = examples_.size()});
-  if (appended) return {};
-  Error error = std::move(appended).error().in(describe(batch_.size() - 1));
-  if (options_.on_corrupt == CorruptionPolicy::kFail || !is_error_of_row(error.code)) return error;
-  batch_.back().hole = std::move(error);
-  return {};
-}
-
 Result<Batch> StreamedRows::make(const std::stop_token& stop) {
   std::vector<Window::Place> places;
   places.reserve(batch_.size());
-  std::size_t begin = 0;
-  for (const Row& row : batch_) {
-    places.push_back({.data = BytesView(examples_).subspan(begin, row.example_end - begin),
-                      .hole = row.hole ? &*row.hole : nullptr});
-    begin = row.example_end;
-  }
+  for (const Row& row : batch_) places.push_back({.data = record_of(row.entry)});
   const auto find = [&](std::uint64_t number) -> std::optional<Window::Place> {
     if (number >= places.size()) return std::nullopt;
     return places[number];
@@ -113,9 +101,7 @@ Result<Batch> StreamedRows::make(const std::stop_token& stop) {
 }
 
 std::string StreamedRows::describe(std::size_t row) const {
-  const std::size_t key = row == 0 ? 0 : batch_[row - 1].key_end;
-  return concat(rows_->describe(batch_[row].partition), ", key ",
-                key_text(BytesView(keys_).subspan(key, batch_[row].key_end - key)));
+  return concat(rows_->describe(batch_[row].partition), ", key ", key_text(batch_[row].entry.key));
 }
 
 }  // namespace headrace::ignite

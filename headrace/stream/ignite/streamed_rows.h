@@ -7,11 +7,9 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "headrace/net/ignite/scan.h"
-#include "headrace/record/ignite_example.h"
 #include "headrace/stream/batch_maker.h"
 #include "headrace/stream/ignite/cache_rows.h"
 
@@ -39,17 +37,14 @@ class StreamedRows {
   std::vector<std::string> take_remarks() { return maker_.take_remarks(); }
 
  private:
-  // A row of the batch that is being made.
+  // A row of the batch that is being made, in one of pages_.
   struct Row {
     std::int32_t partition = 0;
-    std::size_t key_end = 0;      // in keys_; it begins where that of the row before ends
-    std::size_t example_end = 0;  // in examples_, likewise
-    std::optional<Error> hole{};
+    Entry entry;
   };
   StreamedRows(std::shared_ptr<const CacheRows> rows, LoaderOptions options, std::unique_ptr<Scan> scan,
                BatchMaker maker, std::unique_ptr<PictureMemory> pictures);
   Status gather(const std::stop_token& stop);
-  Status add(const Entry& entry);
   Result<Batch> make(const std::stop_token& stop);
   std::string describe(std::size_t row) const;
 
@@ -59,12 +54,9 @@ class StreamedRows {
   std::unique_ptr<Scan> scan_;
   std::unique_ptr<PictureMemory> pictures_;
   BatchMaker maker_;
-  IgniteRowEncoder encoder_;
-  std::optional<Page> page_{};
+  std::vector<Page> pages_{};  // that batch_ views; the last has the row that comes next
   std::size_t next_in_page_ = 0;
   std::vector<Row> batch_{};
-  Bytes keys_{};
-  Bytes examples_{};
   std::uint64_t batches_ = 0;
 };
 
