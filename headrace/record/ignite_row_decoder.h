@@ -12,8 +12,8 @@
 
 namespace headrace {
 
-/// A record is an encoded key with the encoded value behind it, as a page of a scan has them. Its features are
-/// those of the tf.Example that IgniteRowEncoder makes of the row; so are the errors, but for the records' own.
+/// A record is an encoded key with the encoded value behind it, as a page of a scan has them. Its features,
+/// and the errors about them, are those of the tf.Example that IgniteRowEncoder makes of the row.
 class IgniteRowDecoder final : public RecordDecoder {
  public:
   /// \error kInvalidArgument  of check_columns

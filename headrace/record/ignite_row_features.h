@@ -62,9 +62,9 @@ class IgniteFlattener {
   std::size_t fields_ = 0;
 };
 
-/// Finds the features of encoded rows. If there are columns, only the fields that they select are decoded, but
-/// for rows with an object that ignite::select_fields refuses: those are decoded as a whole. Fields without a
-/// form are left out, as if the row lacked them. Not thread-safe.
+/// Finds the features of encoded rows. If there are columns, only the fields that they select are decoded; a
+/// row with an object that ignite::select_fields refuses is decoded as a whole. Fields without a form are
+/// left out, as if the row lacked them. Not thread-safe.
 class IgniteRowReader {
  public:
   /// `columns` as for append_ignite_example.
@@ -72,8 +72,8 @@ class IgniteRowReader {
   IgniteRowReader(const IgniteRowReader&) = delete;
   IgniteRowReader& operator=(const IgniteRowReader&) = delete;
 
-  /// Replaces the features by those of this row, which they view. Damage beside the fields that are decoded is
-  /// not noticed. Time and memory: linear in key and value; memory within a DecodeBudget.
+  /// Replaces the features by those of this row, which they view. Damage beside the fields that are decoded
+  /// is not noticed. Time and memory: linear in key and value; memory within a DecodeBudget.
   /// \error kInvalidArgument  more than kIgniteFieldLimit fields in the objects that columns lead to
   /// \error *                 of decode_object
   Status read(BytesView key, BytesView value);

@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// Whether an error of RecordDecoder::decode is about the record, so that the records beside it can be decoded.
+/// Whether an error of RecordDecoder::decode is about the record, so that others can be decoded.
 bool is_error_of_record(Code code);
 
 /// Compiled once from the columns, then used for millions of records of one form. Not thread-safe: it
