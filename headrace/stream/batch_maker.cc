@@ -55,12 +55,13 @@ Error with_image_advice(Error error) {
 }  // namespace
 
 BatchMaker::BatchMaker(std::unique_ptr<RecordDecoder> decoder, const LoaderOptions& options,
-                       PictureMemory& pictures)
+                       PictureMemory& pictures, std::string_view advice)
     : decoder_(std::move(decoder)),
       columns_(batch_columns(options.columns, options.images)),
       reader_(options.seed, options.images.augmentations, pictures),
       batch_size_(options.batch_size),
       policy_(options.on_corrupt),
+      advice_(advice),
       strings_(columns_.size()) {
   for (const Column& column : decoder_->columns()) {
     const auto image = options.images.columns.find(column.name);
@@ -193,7 +194,7 @@ Result<bool> BatchMaker::make_row(const Records& records, const Batch& batch, st
   Error error = std::move(status).error().in(records.describe(row));
   if (!is_decoded && !is_error_of_record(error.code)) return error;
   if (policy_ == CorruptionPolicy::kFail)
-    return is_decoded ? with_image_advice(std::move(error)) : with_advice(std::move(error));
+    return is_decoded ? with_image_advice(std::move(error)) : with_advice(std::move(error), advice_);
   note(std::move(error.message));
   return false;
 }

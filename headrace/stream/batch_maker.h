@@ -24,8 +24,10 @@ class BatchMaker {
   /// REQUIRES: check_images
   /// \error kInvalidArgument  two columns of one name
   static Result<BatchMaker> create(const LoaderOptions& options, PictureMemory& pictures);
-  /// Makes batches of the records that `decoder` decodes, whose columns are those of the options.
-  BatchMaker(std::unique_ptr<RecordDecoder> decoder, const LoaderOptions& options, PictureMemory& pictures);
+  /// Makes batches of the records that `decoder` decodes, whose columns are those of the options. `advice`
+  /// ends the messages about damaged records, as in with_advice; it must outlive this.
+  BatchMaker(std::unique_ptr<RecordDecoder> decoder, const LoaderOptions& options, PictureMemory& pictures,
+             std::string_view advice = kShardAdvice);
 
   /// The records to make a batch from. Numbers of records count from the batch's first, over all ranks.
   struct Records {
@@ -77,6 +79,7 @@ class BatchMaker {
   ImageReader reader_;
   std::uint64_t batch_size_;
   CorruptionPolicy policy_;
+  std::string_view advice_;
   std::vector<ColumnBuffer> buffers_;            // of the batch that is being made
   std::vector<std::vector<BytesView>> strings_;  // by column; of byte columns, and encoded images
   std::uint64_t corrupt_records_ = 0;

@@ -43,11 +43,8 @@ std::string_view policy_name(CorruptionPolicy policy) {
   return "fail";
 }
 
-Error with_advice(Error error) {
-  if (error.code == Code::kDataLoss)
-    error.message +=
-        "; restore the shard, prepare the dataset again, or leave such records out with --on-corrupt "
-        "skip-record";
+Error with_advice(Error error, std::string_view advice) {
+  if (error.code == Code::kDataLoss) error.message += advice;
   return error;
 }
 

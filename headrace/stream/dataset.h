@@ -28,8 +28,12 @@ enum class CorruptionPolicy : std::uint8_t {
 /// As the option is typed: "fail", "skip-record", "skip-shard".
 std::string_view policy_name(CorruptionPolicy policy);
 
-/// The error of a corrupt record under kFail, with what can be done about it.
-Error with_advice(Error error);
+/// What can be done about a corrupt record of a shard.
+inline constexpr std::string_view kShardAdvice =
+    "; restore the shard, prepare the dataset again, or leave such records out with --on-corrupt skip-record";
+
+/// The error of a corrupt record under kFail, with `advice` at its end if the record is damaged.
+Error with_advice(Error error, std::string_view advice = kShardAdvice);
 
 class ShardKind;  // block_reader.h
 

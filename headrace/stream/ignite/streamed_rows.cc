@@ -9,6 +9,8 @@ namespace headrace::ignite {
 namespace {
 
 constexpr std::uint64_t kPictureBytes = 64 << 20;
+constexpr std::string_view kRowAdvice =
+    "; put the row again, or leave such rows out with on_corrupt=\"skip-record\"";
 
 // The key with the value behind it, as the page has them.
 BytesView record_of(const Entry& entry) { return {entry.key.data(), entry.key.size() + entry.value.size()}; }
@@ -31,7 +33,7 @@ Result<std::unique_ptr<StreamedRows>> StreamedRows::open(std::shared_ptr<const C
   HEADRACE_CHECK(check_images(options.images, options.columns));
   auto pictures = std::make_unique<PictureMemory>(kPictureBytes);
   HEADRACE_TRY(auto decoder, IgniteRowDecoder::create(options.columns, rows->types));
-  BatchMaker maker(std::move(decoder), options, *pictures);
+  BatchMaker maker(std::move(decoder), options, *pictures, kRowAdvice);
   HEADRACE_TRY(std::unique_ptr<Scan> scan,
                Scan::open(rows->cache, {.partitions = std::move(partitions)}, stop));
   return std::unique_ptr<StreamedRows>(new StreamedRows(std::move(rows), std::move(options), std::move(scan),
