@@ -45,8 +45,9 @@ endif()
 if(WIN32)
   target_compile_definitions(headrace_settings INTERFACE
     _WIN32_WINNT=0x0A00 WIN32_LEAN_AND_MEAN NOMINMAX)
-  # GCC does not align the stack for variables of 32 bytes and more, and moves them as if it did.
-  target_compile_options(headrace_settings INTERFACE -Wa,-muse-unaligned-vector-move)
+  # GCC does not align the stack for variables of 32 bytes and more, and moves them as if it did. A unit of
+  # many files has more sections than an object of the usual format can number.
+  target_compile_options(headrace_settings INTERFACE -Wa,-muse-unaligned-vector-move,-mbig-obj)
 endif()
 
 # headrace_for_this_system(OUT SOURCES WINDOWS): sets OUT to SOURCES; on Windows, with the files of WINDOWS.

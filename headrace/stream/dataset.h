@@ -28,7 +28,7 @@ enum class CorruptionPolicy : std::uint8_t {
 /// As the option is typed: "fail", "skip-record", "skip-shard".
 std::string_view policy_name(CorruptionPolicy policy);
 
-/// What can be done about a corrupt record of a shard.
+/// Advice about a corrupt record of a shard.
 inline constexpr std::string_view kShardAdvice =
     "; restore the shard, prepare the dataset again, or leave such records out with --on-corrupt skip-record";
 
