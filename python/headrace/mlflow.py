@@ -2,9 +2,9 @@
 
     mlflow.set_tracking_uri("headrace+s3://datasets/runs")
 
-The installed package registers the schemes `headrace+s3`, `headrace+file` and so on with MLflow, one for each kind
-of store. In a checkout, and for drivers from outside, call `headrace.mlflow.register()` first. This needs mlflow or
-mlflow-skinny: `pip install headrace[mlflow]`. docs/how-to/mlflow.md says what is there, and where it differs.
+The installed package registers the schemes `headrace+s3`, `headrace+file` and so on with MLflow, one for each
+kind of store. In a checkout, and for drivers from outside, call `headrace.mlflow.register()` first. This
+needs mlflow or mlflow-skinny: `pip install headrace[mlflow]`. docs/how-to/mlflow.md says what differs.
 """
 
 from __future__ import annotations

@@ -60,9 +60,9 @@ class Artifacts(ArtifactRepository):
 
     def delete_artifacts(self, artifact_path: str | None = None) -> None:
         if not artifact_path:
+            url = store_url(self.artifact_uri)
             raise MlflowException(
-                f"All artifacts of a run are removed by `headrace rm --recursive {self.store_url(artifact_uri)}`",
-                INVALID_PARAMETER_VALUE,
+                f"`headrace rm --recursive {url}` removes all artifacts of a run", INVALID_PARAMETER_VALUE
             )
         path = artifact_path.strip("/")
         self._store.remove(path, *(one.key for one in self._store.list(f"{path}/")))

@@ -12,12 +12,15 @@ from mlflow.entities import (
     ExperimentTag,
     InputTag,
     LifecycleStage,
+    LoggedModelInput,
+    LoggedModelOutput,
     Metric,
     Param,
     Run,
     RunData,
     RunInfo,
     RunInputs,
+    RunOutputs,
     RunTag,
 )
 from mlflow.utils.mlflow_tags import MLFLOW_RUN_NAME, MLFLOW_SOURCE_NAME, MLFLOW_SOURCE_TYPE
@@ -106,7 +109,7 @@ def run_to_mlflow(
         user_id=state.get("user", ""),
         status=status_of(state, record),
         start_time=state.get("started") or record.started_ms,
-        end_time=state["ended"] if "ended" in state else record.ended_ms,
+        end_time=state.get("ended", record.ended_ms),
         lifecycle_stage=lifecycle,
         artifact_uri=artifact_uri,
         run_name=name_of(state, record),
@@ -119,7 +122,12 @@ def run_to_mlflow(
         [Param(key, value) for key, value in sorted(params_of(state, record).items())],
         [RunTag(key, value) for key, value in sorted(tags_of(state, record).items())],
     )
-    return Run(info, data, RunInputs(dataset_inputs=_inputs_of(state), model_inputs=[]))
+    inputs = RunInputs(
+        dataset_inputs=_inputs_of(state),
+        model_inputs=[LoggedModelInput(model) for model in state.get("input_models", [])],
+    )
+    outputs = [LoggedModelOutput(model, step) for model, step in state.get("output_models", {}).items()]
+    return Run(info, data, inputs, RunOutputs(model_outputs=outputs))
 
 
 def input_to_json(one: DatasetInput) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def refuse_unsupported(store: Class) -> Class:
     for name in dir(AbstractStore):
         member = getattr(AbstractStore, name)
         is_call = callable(member) and not name.startswith("_") and not isinstance(member, property)
-        if is_call and name not in vars(store) and name not in _INHERITED:
+        if is_call and getattr(store, name) is member and name not in _INHERITED:
             setattr(store, name, _refusing(name))
     return store
 
@@ -81,8 +81,7 @@ def _refusing(name: str) -> Any:
 
 def unsupported(what: str) -> MlflowException:
     return MlflowException(
-        f"{what}: Headrace's tracking store keeps experiments and runs with their metrics, params, tags, datasets "
-        "and artifacts, and nothing else of MLflow. Keep logged models, traces, prompts and so on with an MLflow "
-        "server; save models as artifacts (autolog: log_models=False). See docs/how-to/mlflow.md",
+        f"{what}: Headrace keeps MLflow's experiments, runs and logged models, nothing else. Keep traces, "
+        "prompts and so on with an MLflow server. See docs/how-to/mlflow.md",
         codes.NOT_IMPLEMENTED,
     )

@@ -9,6 +9,9 @@ import warnings
 import weakref
 from collections.abc import Callable
 
+import mlflow
+from mlflow.exceptions import MlflowException
+
 from headrace import _headrace
 from headrace._src.tracking import program_command_line, program_versions
 from headrace.errors import Error
@@ -122,7 +125,7 @@ class OpenRuns:
         for part in list(self._parts.values()):
             try:
                 self._end_part(part)
-            except Error as error:
+            except (Error, MlflowException) as error:
                 warnings.warn(f"the run {part.run}: {error}", stacklevel=2)
 
 
@@ -130,14 +133,12 @@ _stores: weakref.WeakSet[OpenRuns] = weakref.WeakSet()
 
 
 @atexit.register
-def _end_all() -> None:
-    """MLflow ends its active runs when the program ends, too, but only later: after our stores are closed."""
-    import mlflow
-
+def end_all_runs() -> None:
+    """At the end of the program. MLflow ends its active runs then, too, but after our parts are ended."""
     try:
         while mlflow.active_run() is not None:
             mlflow.end_run()
-    except (mlflow.MlflowException, Error) as error:
+    except (MlflowException, Error) as error:
         warnings.warn(f"an active run could not be ended: {error}", stacklevel=2)
     for runs in list(_stores):
         runs.end_all()

@@ -7,7 +7,6 @@ import threading
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
 
 from headrace import _headrace
 from headrace._src.store import Store
@@ -66,8 +65,8 @@ class LastPoint:
 
 
 class History:
-    """The metrics of a run as they are in the store. A metric of several ranks has the plain name for the lowest
-    one, and "NAME/rank-1" for the others."""
+    """The metrics of a run as they are in the store. If several ranks have one of the same name, that of the
+    lowest rank has the plain name, and the others are "NAME/rank-1" and so on."""
 
     def __init__(self, url: str, run: str):
         self._native = _headrace.RunHistory(url, run)

@@ -53,7 +53,7 @@ class StateLog:
             return self.known
 
     def accept(self, number: int, content: bytes | None = None) -> None:
-        """Takes the state of that number, unless a later one is known. `content`: its bytes, if they were read."""
+        """Takes the state of that number, unless a later one is known. `content`: its bytes, if known."""
         with self._lock:
             if number <= self._number:
                 return
@@ -67,7 +67,7 @@ class StateLog:
     def change(self, edit: Edit) -> State:
         """Appends the state that `edit` makes of the latest one, unless it changes nothing.
 
-        `edit` may be called several times: first with the state that is known, which need not be the latest one,
+        `edit` may be called several times: first with the state that is known, which need not be the latest,
         and again with those that others have written meanwhile. If it raises, nothing is written.
         """
         with self._lock:
@@ -106,8 +106,8 @@ class StateLog:
 
 
 def latest_states(store: Store, folder: str, logs: Callable[[str], StateLog]) -> set[str]:
-    """Brings the logs of a folder of folders up to date: one listing, and one read for each new state, many at a
-    time. Returns the names of all."""
+    """Brings the logs of a folder of folders up to date: one listing, and one read for each new state, many
+    at a time. Returns the names of all."""
     numbers: dict[str, int] = {}
     for one in store.list(f"{folder}/"):
         name, number = one.key.rpartition("/")[0].rpartition("/")[2], number_of(one.key)

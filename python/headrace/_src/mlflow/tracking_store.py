@@ -16,6 +16,7 @@ from mlflow.entities import (
     ExperimentTag,
     LifecycleStage,
     LoggedModelInput,
+    LoggedModelOutput,
     Metric,
     Param,
     Run,
@@ -40,7 +41,8 @@ from mlflow.utils.name_utils import _generate_random_name
 from mlflow.utils.search_utils import SearchExperimentsUtils, SearchUtils
 
 from headrace._src.mlflow import entities
-from headrace._src.mlflow.errors import as_mlflow_errors, refuse_unsupported, unsupported
+from headrace._src.mlflow.errors import as_mlflow_errors, refuse_unsupported
+from headrace._src.mlflow.logged_models import LoggedModels
 from headrace._src.mlflow.open_runs import OpenPart, OpenRuns, Point, is_later
 from headrace._src.mlflow.place import store_url
 from headrace._src.mlflow.records import Record, Records
@@ -55,14 +57,15 @@ _ENDED = ("FINISHED", "FAILED", "KILLED")
 
 @as_mlflow_errors
 @refuse_unsupported
-class TrackingStore(AbstractStore):
+class TrackingStore(LoggedModels, AbstractStore):
     """Threads may share it. Other processes may write the same runs and experiments at the same time."""
 
     def __init__(self, store_uri: str, artifact_uri: str | None = None):
-        super().__init__()
+        AbstractStore.__init__(self)
         self._uri = store_uri.rstrip("/")
         self._artifacts = artifact_uri or f"{self._uri}/{_FOLDER}/artifacts"
         self._store = Store(store_url(self._uri))
+        LoggedModels.__init__(self, self._store)
         self._records = Records(self._store)
         self._experiments = StateLog(self._store, f"{_FOLDER}/experiments", "headrace.mlflow.experiments")
         self._lock = threading.Lock()
@@ -244,6 +247,10 @@ class TrackingStore(AbstractStore):
         state = self._change(run_id, update)
         if status in _ENDED and part is not None:
             self._finish(part, status, state)
+            if (
+                self._records.one(run_id).parts[0][0] != part.name
+            ):  # the newest part tells how the run has ended
+                self._finish(self._start_part(run_id), status, state)
         elif status and part is None:
             self._open.open(run_id, lambda: self._start_part(run_id))  # the record says that it goes on
         return self.get_run(run_id).info
@@ -336,14 +343,21 @@ class TrackingStore(AbstractStore):
         datasets: list[DatasetInput] | None = None,
         models: list[LoggedModelInput] | None = None,
     ) -> None:
-        if models:
-            raise unsupported("models as inputs")
         given = [entities.input_to_json(one) for one in datasets or []]
 
         def add(state: State) -> None:
             known = state.setdefault("inputs", [])
             identities = {_identity(one) for one in known}
             known += [one for one in given if _identity(one) not in identities]
+            used = {*state.get("input_models", []), *(model.model_id for model in models or [])}
+            state["input_models"] = sorted(used)
+
+        self._change(run_id, add)
+
+    def log_outputs(self, run_id: str, models: list[LoggedModelOutput]) -> None:
+        def add(state: State) -> None:
+            for model in models:
+                state.setdefault("output_models", {}).setdefault(model.model_id, model.step)
 
         self._change(run_id, add)
 
@@ -375,6 +389,7 @@ class TrackingStore(AbstractStore):
                 metric.key, float(metric.value), int(metric.timestamp), int(metric.step or 0)
             ):
                 pass
+        self._log_model_points(run_id, metrics)
 
     def _log_texts(self, run_id: str, params: Sequence[Param], tags: Sequence[RunTag]) -> None:
         def add(state: State) -> None:
@@ -421,8 +436,8 @@ class TrackingStore(AbstractStore):
         record = self._records.one(run_id)
         if record.command != "log":
             raise MlflowException(
-                f"The run {run_id} is of `headrace {record.command}`: no other program logs into it. Its tags "
-                "can be set; log into a run of your own",
+                f"The run {run_id} is of `headrace {record.command}`: no other program logs into it. "
+                "Its tags can be set; log into a run of your own",
                 INVALID_PARAMETER_VALUE,
             )
         state = self._log_of(run_id).load() or {}
@@ -506,8 +521,8 @@ def _no_such(kind: str, name: str, place: str) -> MlflowException:
 
 def _changed_param(run: str, key: str, known: str, given: str) -> MlflowException:
     return MlflowException(
-        f"Changing param values is not allowed. Param with key='{key}' was already logged with value='{known}' "
-        f"for run ID='{run}'. Attempted logging new value '{given}'.",
+        f"Changing param values is not allowed. Param with key='{key}' was already logged with "
+        f"value='{known}' for run ID='{run}'. Attempted logging new value '{given}'.",
         INVALID_PARAMETER_VALUE,
     )
 
@@ -517,9 +532,10 @@ def _identity(one: dict[str, Any]) -> tuple[str, str]:
 
 
 def _warn_of_links(metric: Metric) -> None:
-    if metric.dataset_name or metric.model_id:
+    if metric.dataset_name and not metric.model_id:
         warnings.warn(
-            f"the point of {metric.key} is kept, but not that it belongs to a dataset or a model",
+            f"the point of {metric.key} is kept, but not that it belongs to the dataset {metric.dataset_name}: "
+            "log it with a model_id, or name the dataset with mlflow.log_input",
             stacklevel=2,
         )
 
