@@ -13,7 +13,8 @@ namespace headrace {
 /// Begins the names of metrics that say how busy a machine was.
 inline constexpr std::string_view kSystemMetrics = "system/";
 
-/// The metrics that the run has logged (history.h), from the command's stores. Warns of damage in event files.
+/// The metrics that the run has logged (history.h), from the command's stores. Warns of damage in event
+/// files.
 /// \error as `metrics_of` of history.h
 Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run,
                               const HistoryOptions& options = {});

@@ -50,8 +50,8 @@ struct HistorySource {
   CallOptions call{};
 };
 
-/// The metrics that the run has logged into segments and event files; none if it has no such series. One listing
-/// and the footers for each log; event files are read whole.
+/// The metrics that the run has logged into segments and event files; none if it has no such series. One
+/// listing and the footers for each log; event files are read whole.
 /// \error kNotFound, kDataLoss  a log that the record names is gone or damaged; kResourceExhausted  event
 ///                             files have too many points; as the store
 Result<RunMetrics> metrics_of(const RunRecord& run, const HistorySource& source,

@@ -75,8 +75,8 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   /// All points so far survive a kill of this process.
   /// \error of the disk, or why points were dropped; told once
   Status flush();
-  /// All points so far are in the store, for readers. Waits for the store; the writer goes on. Each call may leave
-  /// a small segment.
+  /// All points so far are in the store, for readers. Waits for the store; the writer goes on. Each call may
+  /// leave a small segment.
   /// \error kDeadlineExceeded  not within that time; as `flush`
   Status publish(std::chrono::milliseconds within);
   /// All points are in the store, and the log says that it is whole; the journal is gone. Many segments

@@ -447,7 +447,7 @@ def test_what_is_not_there_says_so(client):
         client.create_registered_model("model")
     assert client.search_logged_models(["0"]) == []
     run = client.create_run("0").info.run_id
-    with pytest.warns(UserWarning, match="not that it belongs to the dataset"):
+    with pytest.warns(UserWarning, match="not that it belongs to the dataset numbers"):
         client.log_metric(run, "loss", 0.5, dataset_name="numbers", dataset_digest="1")
 
 

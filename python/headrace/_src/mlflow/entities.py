@@ -1,4 +1,4 @@
-"""What MLflow calls experiments and runs, from states and records: docs/how-to/mlflow.md."""
+"""Makes MLflow's experiments and runs of states and records: docs/how-to/mlflow.md."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Records:
         return known[run]
 
     def history(self, record: Record) -> History:
-        """Of a run that has ended, the metrics are read once."""
+        """The metrics of a run; those of a run that has ended are read once."""
         with self._lock:
             signature, _ = self._records.get(record.id, ((), record))
             if record.id in self._histories and self._histories[record.id][0] == signature:

@@ -147,7 +147,7 @@ def _parsed(content: bytes, kind: str, place: str) -> State:
         is_whole = whole.pop("format") == kind and isinstance(whole["version"], int)
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise DataLossError(f"{place} is no state of the kind {kind}: {error!r}") from error
-    if whole["version"] > _VERSION:
+    if is_whole and whole["version"] > _VERSION:
         raise UnimplementedError(
             f"{place} has version {whole['version']}; this Headrace knows {_VERSION}. Update Headrace"
         )

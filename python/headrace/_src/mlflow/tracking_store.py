@@ -124,10 +124,10 @@ class TrackingStore(LoggedModels, AbstractStore):
     def delete_experiment(self, experiment_id: str) -> None:
         if str(experiment_id) == entities.DEFAULT_EXPERIMENT:
             raise MlflowException("The default experiment cannot be deleted", INVALID_PARAMETER_VALUE)
-        self._edit_experiment(experiment_id, lambda facts: facts.update(is_deleted=True), is_active=True)
+        self._edit_experiment(experiment_id, lambda facts, _: facts.update(is_deleted=True), is_active=True)
 
     def restore_experiment(self, experiment_id: str) -> None:
-        self._edit_experiment(experiment_id, lambda facts: facts.pop("is_deleted"), is_active=False)
+        self._edit_experiment(experiment_id, lambda facts, _: facts.pop("is_deleted"), is_active=False)
 
     def rename_experiment(self, experiment_id: str, new_name: str) -> None:
         validation._validate_experiment_name(new_name)
@@ -141,20 +141,22 @@ class TrackingStore(LoggedModels, AbstractStore):
     def set_experiment_tag(self, experiment_id: str, tag: ExperimentTag) -> None:
         validation._validate_experiment_tag(tag.key, tag.value)
 
-        def set_tag(facts: State) -> None:
+        def set_tag(facts: State, _: dict[str, Any]) -> None:
             facts.setdefault("tags", {})[tag.key] = str(tag.value)
 
         self._edit_experiment(experiment_id, set_tag, is_active=True)
 
     def delete_experiment_tag(self, experiment_id: str, key: str) -> None:
-        def remove(facts: State) -> None:
+        def remove(facts: State, _: dict[str, Any]) -> None:
             if key not in facts.get("tags", {}):
                 raise _no_such("tag", key, f"the experiment {experiment_id}")
             del facts["tags"][key]
 
         self._edit_experiment(experiment_id, remove, is_active=True)
 
-    def _edit_experiment(self, experiment_id: str, edit: Callable[..., Any], is_active: bool) -> None:
+    def _edit_experiment(
+        self, experiment_id: str, edit: Callable[[State, dict[str, Any]], Any], is_active: bool
+    ) -> None:
         key = str(experiment_id)
 
         def change(state: State) -> None:
@@ -166,7 +168,7 @@ class TrackingStore(LoggedModels, AbstractStore):
                 stage = LifecycleStage.DELETED if is_active else LifecycleStage.ACTIVE
                 raise MlflowException(f"The experiment {key} is {stage}", INVALID_PARAMETER_VALUE)
             before = json.dumps(facts, sort_keys=True)
-            edit(facts, known) if edit.__code__.co_argcount == 2 else edit(facts)
+            edit(facts, known)
             if json.dumps(facts, sort_keys=True) != before:
                 facts["updated"] = _now_ms()
 
@@ -230,8 +232,10 @@ class TrackingStore(LoggedModels, AbstractStore):
     ) -> RunInfo:
         status = RunStatus.to_string(run_status) if run_status else None
         part = self._open.find(run_id)
-        if status in _ENDED:
-            part = part or self._open.open(run_id, lambda: self._start_part(run_id))
+        if status and part is None:  # the record says that the run goes on, or how it has ended
+            self._change(run_id, lambda state: None)  # unless it is deleted
+            part = self._open.open(run_id, lambda: self._start_part(run_id))
+        if status in _ENDED and part is not None:
             part.publish()
 
         def update(state: State) -> None:
@@ -247,12 +251,9 @@ class TrackingStore(LoggedModels, AbstractStore):
         state = self._change(run_id, update)
         if status in _ENDED and part is not None:
             self._finish(part, status, state)
-            if (
-                self._records.one(run_id).parts[0][0] != part.name
-            ):  # the newest part tells how the run has ended
+            newest, _ = self._records.one(run_id).parts[0]
+            if newest != part.name:  # it tells in the record how the run has ended
                 self._finish(self._start_part(run_id), status, state)
-        elif status and part is None:
-            self._open.open(run_id, lambda: self._start_part(run_id))  # the record says that it goes on
         return self.get_run(run_id).info
 
     def delete_run(self, run_id: str) -> None:
@@ -534,7 +535,7 @@ def _identity(one: dict[str, Any]) -> tuple[str, str]:
 def _warn_of_links(metric: Metric) -> None:
     if metric.dataset_name and not metric.model_id:
         warnings.warn(
-            f"the point of {metric.key} is kept, but not that it belongs to the dataset {metric.dataset_name}: "
+            f"the point of {metric.key} is kept, not that it belongs to the dataset {metric.dataset_name}: "
             "log it with a model_id, or name the dataset with mlflow.log_input",
             stacklevel=2,
         )
