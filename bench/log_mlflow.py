@@ -10,7 +10,7 @@ import tempfile
 import measuring
 from measuring import peers
 
-COUNTS = {"headrace": 5_000, "nothing": 5_000, "files": 1_000, "sqlite": 300}
+COUNTS = {"headrace": 5_000, "nothing": 5_000, "files": 1_000, "sqlite": 100}
 INNER_REPEATS = 3
 
 

@@ -103,6 +103,7 @@ def test_a_program_logs_as_to_any_mlflow(headrace, url, tmp_path):
             mlflow.log_metric("loss", 1 / (step + 1), step=step)
         mlflow.log_metrics({"accuracy": 0.5, "nan": math.nan, "inf": math.inf}, step=2)
         mlflow.log_artifacts(tmp_path / "notes", "notes")
+        mlflow.log_metric("later", 1.5, synchronous=False)
         with mlflow.start_run(run_name="child", nested=True) as child:
             mlflow.log_metric("loss", 7)
     key = run.info.run_id
@@ -110,6 +111,7 @@ def test_a_program_logs_as_to_any_mlflow(headrace, url, tmp_path):
     assert (found.info.status, found.info.run_name) == ("FINISHED", "first")
     assert found.data.params == {"lr": "0.1", "layers": "[1, 2]"} and found.data.tags["team"] == "a"
     assert found.data.metrics["loss"] == 0.2 and found.data.metrics["inf"] == math.inf
+    assert found.data.metrics["later"] == 1.5
     assert math.isnan(found.data.metrics["nan"])
     assert mlflow.get_run(child.info.run_id).data.tags["mlflow.parentRunId"] == key
     assert mlflow.search_runs(filter_string="metrics.loss < 0.3").run_id.to_list() == [key]
@@ -394,6 +396,8 @@ def test_states_are_appended_once_each(file_url):
     store.write("states/00000004", store.read("states/00000003").replace(b'"count":3', b'"count":4'))
     with pytest.raises(errors.DataLossError, match="00000004 is damaged"):
         first.load()
+    with pytest.raises(errors.ResourceExhaustedError, match="as artifacts"):
+        second.change(lambda state: state.update(long="x" * (16 << 20)))
     store.write("states/00000004", b"[]")
     with pytest.raises(errors.DataLossError, match="no state"):
         first.load()

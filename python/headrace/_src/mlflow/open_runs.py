@@ -61,8 +61,12 @@ class OpenPart:
         with self._lock:
             if self._is_published or self.is_finished:
                 return
-            self._is_published = True
-        self._native.publish(PUBLISH_SECONDS)
+            self._is_published = True  # points that come meanwhile are not
+        try:
+            self._native.publish(PUBLISH_SECONDS)
+        except Error:
+            self._is_published = False
+            raise
 
     def add_output(self, name: str, url: str) -> None:
         self._native.add_output(name, url)

@@ -11,8 +11,14 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from headrace._src.store import Store
-from headrace.errors import AbortedError, AlreadyExistsError, DataLossError, UnimplementedError
+from headrace._src.store import ObjectInfo, Store
+from headrace.errors import (
+    AbortedError,
+    AlreadyExistsError,
+    DataLossError,
+    ResourceExhaustedError,
+    UnimplementedError,
+)
 
 State = dict[str, Any]
 Edit = Callable[[State], None]
@@ -21,6 +27,7 @@ _VERSION = 1
 _DIGEST = "zz_sha256"
 _CHANGE = "change"
 _MOST_ATTEMPTS = 200
+_MOST_BYTES = 16 << 20
 
 
 class StateLog:
@@ -48,8 +55,8 @@ class StateLog:
     def load(self) -> State | None:
         """The latest state, after one listing, and one read if it is new. Not to be changed."""
         with self._lock:
-            numbers = (number_of(one.key) for one in self._store.list(f"{self._folder}/"))
-            self.accept(max((number for number in numbers if number), default=0))
+            numbers = [number_of(one.key) for one in self._store.list(f"{self._folder}/")]
+            self.accept(max(numbers, default=0))
             return self.known
 
     def accept(self, number: int, content: bytes | None = None) -> None:
@@ -58,7 +65,9 @@ class StateLog:
             if number <= self._number:
                 return
             key = _key(self._folder, number)
-            self._state = _parsed(content or self._store.read(key), self._kind, self._store.describe(key))
+            if content is None:
+                content = self._store.read(key, 0, _MOST_BYTES + 1)
+            self._state = _parsed(content, self._kind, self._store.describe(key))
             self._number = number
 
     def is_behind(self, number: int) -> bool:
@@ -95,6 +104,11 @@ class StateLog:
     def _append(self, state: State) -> bool:
         state[_CHANGE] = uuid.uuid4().hex
         content = _serialized(state, self._kind)
+        if len(content) > _MOST_BYTES:
+            raise ResourceExhaustedError(
+                f"{self._store.describe(self._folder)} would have a state of {len(content)} bytes; at most "
+                f"{_MOST_BYTES}. Log large texts as artifacts"
+            )
         try:
             self._store.write(_key(self._folder, self._number + 1), content, if_absent=True)
         except AlreadyExistsError:
@@ -108,16 +122,16 @@ class StateLog:
 def latest_states(store: Store, folder: str, logs: Callable[[str], StateLog]) -> set[str]:
     """Brings the logs of a folder of folders up to date: one listing, and one read for each new state, many
     at a time. Returns the names of all."""
-    numbers: dict[str, int] = {}
-    for one in store.list(f"{folder}/"):
-        name, number = one.key.rpartition("/")[0].rpartition("/")[2], number_of(one.key)
-        if number:
-            numbers[name] = max(number, numbers.get(name, 0))
-    behind = [name for name, number in numbers.items() if logs(name).is_behind(number)]
-    contents = store.read_many([_key(f"{folder}/{name}", numbers[name]) for name in behind])
-    for name, content in zip(behind, contents, strict=True):
-        logs(name).accept(numbers[name], content)
-    return set(numbers)
+    latest: dict[str, ObjectInfo] = {}
+    for one in store.list(f"{folder}/"):  # ascending
+        if number_of(one.key):
+            latest[one.key.rpartition("/")[0].rpartition("/")[2]] = one
+    behind = [name for name, one in latest.items() if logs(name).is_behind(number_of(one.key))]
+    sizes = [min(latest[name].size_bytes or 0, _MOST_BYTES + 1) for name in behind]
+    ranges = [(latest[name].key, 0, size) for name, size in zip(behind, sizes, strict=True)]
+    for name, content in zip(behind, store.read_many(ranges), strict=True):
+        logs(name).accept(number_of(latest[name].key), content)
+    return set(latest)
 
 
 def number_of(key: str) -> int:
@@ -141,6 +155,8 @@ def _serialized(state: State, kind: str) -> bytes:
 
 
 def _parsed(content: bytes, kind: str, place: str) -> State:
+    if len(content) > _MOST_BYTES:
+        raise DataLossError(f"{place} has more than {_MOST_BYTES} bytes: it is no state")
     try:
         whole = json.loads(content)
         digest = whole.pop(_DIGEST)

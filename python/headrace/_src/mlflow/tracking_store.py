@@ -384,12 +384,12 @@ class TrackingStore(LoggedModels, AbstractStore):
         known = self._log_of(run_id).known or {}
         if known.get("is_deleted"):
             raise MlflowException(f"The run {run_id} is deleted: restore it first", INVALID_PARAMETER_VALUE)
+        part = self._open.find(run_id)
         for metric in metrics:
             _warn_of_links(metric)
-            while not self._open.open(run_id, lambda: self._start_part(run_id)).log(
-                metric.key, float(metric.value), int(metric.timestamp), int(metric.step or 0)
-            ):
-                pass
+            value, time_ms, step = float(metric.value), int(metric.timestamp), int(metric.step or 0)
+            while part is None or not part.log(metric.key, value, time_ms, step):
+                part = self._open.open(run_id, lambda: self._start_part(run_id))
         self._log_model_points(run_id, metrics)
 
     def _log_texts(self, run_id: str, params: Sequence[Param], tags: Sequence[RunTag]) -> None:
@@ -447,7 +447,8 @@ class TrackingStore(LoggedModels, AbstractStore):
 
     def _finish(self, part: OpenPart, status: str, state: State) -> None:
         self._open.forget(part)
-        artifacts = f"{_FOLDER}/artifacts/{state.get('experiment')}/{part.run}/artifacts"
+        experiment = state.get("experiment", entities.DEFAULT_EXPERIMENT)
+        artifacts = f"{_FOLDER}/artifacts/{experiment}/{part.run}/artifacts"
         if next(iter(self._store.list(f"{artifacts}/")), None) is not None:
             part.add_output("artifacts", self._store.describe(artifacts))
         error = "" if status == "FINISHED" else f"MLflow's status is {status}"
