@@ -20,6 +20,7 @@ MODULES = (
     "headrace.errors",
     "headrace.fsspec",
     "headrace.keras",
+    "headrace.mlflow",
     "headrace.models",
     "headrace.tfrecorder",
 )

@@ -26,7 +26,7 @@ LAYERS = [
     {"record", "codec", "engine", "filesystem"},
     {"coordinate", "model", "page", "events"},
     {"stream", "track", "metrics"},
-    {"artifact", "prepare", "train", "evaluate", "statistics", "serve"},
+    {"artifact", "history", "prepare", "train", "evaluate", "statistics", "serve"},
     {"predict"},
     {"engine_process"},
     {"cli"},

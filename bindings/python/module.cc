@@ -3,6 +3,7 @@
 
 #include "bindings/python/artifact.h"
 #include "bindings/python/dataset.h"
+#include "bindings/python/history.h"
 #include "bindings/python/ignite.h"
 #include "bindings/python/loader.h"
 #include "bindings/python/process.h"
@@ -43,6 +44,7 @@ NB_MODULE(_headrace, module) {
   bind_published(module);
   bind_artifact(module);
   bind_run(module);
+  bind_history(module);
   bind_staging(module);
   bind_store(module);
   bind_summary(module);

@@ -182,6 +182,7 @@ class PythonRun {
                                       .from_step = from_step})) {}
 
   std::string id() const { return open_.anywhere()->recorder.run_id(); }
+  std::string part() const { return open_.anywhere()->recorder.part(); }
   std::string root() const { return recorded_url(open_.anywhere()->recorder.root()); }
   std::vector<std::string> remarks() const { return open_.anywhere()->recorder.remarks(); }
 
@@ -198,11 +199,22 @@ class PythonRun {
       row_.push_back({metric_of(writer, name), value});
     }
     writer.log(row_, step);
-    for (const MetricWriter::Value& each : row_) {
-      if (each.metric >= last_.size())
-        last_.resize(each.metric + 1, std::numeric_limits<double>::quiet_NaN());
-      last_[each.metric] = each.value;
-    }
+    remember_last();
+  }
+
+  /// One point with a time of the caller's.
+  void log_at(const nb::str& name, double value, std::int64_t step, std::int64_t time_us) {
+    MetricWriter& writer = *open_.here()->writer;
+    row_.assign(1, {metric_of(writer, name.ptr()), value});
+    writer.log(row_, step, time_us);
+    remember_last();
+  }
+
+  /// All points so far are in the store.
+  void publish(double within_s) {
+    OpenRun& open = *open_.here();
+    const auto within = std::chrono::milliseconds(static_cast<std::int64_t>(within_s * 1000));
+    check(run_interruptibly([&](const std::stop_token&) { return open.writer->publish(within); }));
   }
 
   void flush() {
@@ -317,6 +329,14 @@ class PythonRun {
   // With its query, which is the driver's.
   std::string place() const { return open_.anywhere()->recorder.root().url.text(); }
 
+  void remember_last() {
+    for (const MetricWriter::Value& each : row_) {
+      if (each.metric >= last_.size())
+        last_.resize(each.metric + 1, std::numeric_limits<double>::quiet_NaN());
+      last_[each.metric] = each.value;
+    }
+  }
+
   std::uint32_t metric_of(MetricWriter& writer, PyObject* name) {
     Py_ssize_t size = 0;
     const char* const text = PyUnicode_AsUTF8AndSize(name, &size);
@@ -350,9 +370,13 @@ void bind_run(nb::module_& module) {
            nb::arg("root"), nb::arg("run_id"), nb::arg("parameters"), nb::arg("versions"),
            nb::arg("command_line"), nb::arg("rank"), nb::arg("ranks"), nb::arg("from_step") = nb::none())
       .def_prop_ro("id", &PythonRun::id)
+      .def_prop_ro("part", &PythonRun::part)
       .def_prop_ro("root", &PythonRun::root)
       .def_prop_ro("remarks", &PythonRun::remarks)
       .def("log", &PythonRun::log, nb::arg("numbers"), nb::arg("step"))
+      .def("log_at", &PythonRun::log_at, nb::arg("name"), nb::arg("value"), nb::arg("step"),
+           nb::arg("time_us"))
+      .def("publish", &PythonRun::publish, nb::arg("within_s"))
       .def("flush", &PythonRun::flush)
       .def("last_values", &PythonRun::last_values)
       .def("counts", &PythonRun::counts)

@@ -58,6 +58,7 @@ TEST_F(ArtifactTest, AReferenceKeepsUrlVersionAndSizeAndReadsNothing) {
   put("raw/a.jpg", "aaaa");
   put("raw/deep/b.jpg", "bb");
   put("raw/_headrace/runs/v2/x/start", "a record");
+  put("raw/_headrace/mlflow/runs/x/00000001", "a state");
   const auto metrics = std::make_shared<StoreMetrics>();
   ArtifactDraft cats = draft();
   ASSERT_TRUE(cats.add_reference(make_metered(root.at("raw"), metrics)));

@@ -5,9 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <mutex>
 
-#include "headrace/base/iso_time.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
@@ -20,8 +18,6 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kEventFilesKind = "event_files";
-constexpr std::string_view kMediaSeries = "media";  // never has numbers
 constexpr std::size_t kPlotColumns = 40;
 constexpr std::uint64_t kPlottedPoints = 1'000'000;  // a metric with more has no plot: it would be read whole
 
@@ -36,31 +32,6 @@ constexpr Option kMetricsOptions[] = {
          "Read everything, and compare all checksums and the chain of segments; damage in event files "
          "is an error."},
 };
-
-// The second after it.
-std::optional<std::int64_t> end_of(const RunPart& part) {
-  const auto ended = part.end ? parse_iso_time(part.end->ended) : std::nullopt;
-  if (!ended) return std::nullopt;
-  const auto after = ended->time_since_epoch() + std::chrono::seconds(1);
-  return std::chrono::duration_cast<std::chrono::microseconds>(after).count();
-}
-
-Result<std::shared_ptr<const EventMetrics>> read_events(CommandContext& context, const RunEventFolder& folder,
-                                                        bool verifies) {
-  std::mutex mutex;
-  Status damage;
-  const auto warn = [&](const std::string& message) {
-    const std::scoped_lock lock(mutex);
-    if (damage) damage = Error{Code::kDataLoss, message};
-    if (!verifies) context.console.warn(message);
-  };
-  HEADRACE_TRY(const Location location, context.stores.open(folder.series.url));
-  const auto events = std::make_shared<EventMetrics>(
-      folder.series.name, location, EventMetricsOptions{.until_us = folder.until_us, .warn = warn});
-  HEADRACE_CHECK(events->read_all(context.call()));
-  if (verifies) HEADRACE_CHECK(std::move(damage));
-  return std::shared_ptr<const EventMetrics>(events);
-}
 
 std::string seconds(std::int64_t time_us) {
   std::array<char, 40> text;
@@ -191,46 +162,11 @@ Status recover(CommandContext& context, const std::vector<std::string>&, const O
 
 }  // namespace
 
-const std::vector<RunSeries>& series_of(const RunPart& part) {
-  return part.end ? part.end->series : part.so_far.series;
-}
-
-std::vector<RunEventFolder> event_folders_of(const RunRecord& run) {
-  std::vector<RunEventFolder> folders;
-  for (const RunPart& part : run.parts) {
-    const std::optional<std::int64_t> until_us = end_of(part);
-    for (const RunSeries& series : series_of(part)) {
-      if (series.kind != kEventFilesKind || series.name == kMediaSeries) continue;
-      const auto known = std::ranges::find(folders, series.url,
-                                           [](const RunEventFolder& folder) { return folder.series.url; });
-      if (known == folders.end()) {
-        folders.push_back({part.start.rank, series, until_us});
-      } else if (known->until_us) {
-        known->until_us = until_us ? std::max(*known->until_us, *until_us) : until_us;
-      }
-    }
-  }
-  return folders;
-}
-
-Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run, const MetricsOptions& options) {
-  std::vector<PartLog> parts;
-  for (const RunPart& part : run.parts) {
-    for (const RunSeries& series : series_of(part)) {
-      if (series.kind != kSegmentsKind || !options.reads_segments) continue;
-      HEADRACE_TRY(const Location location, context.stores.open(series.url));
-      HEADRACE_TRY(MetricLog log, MetricLog::open(location, context.call()));
-      if (options.verifies) HEADRACE_CHECK(log.verify());
-      parts.push_back({part.start.rank, std::move(log)});
-    }
-  }
-  std::vector<PartEvents> events;
-  for (const RunEventFolder& folder : event_folders_of(run)) {
-    if (options.left_out.contains(folder.series.url)) continue;
-    HEADRACE_TRY(std::shared_ptr<const EventMetrics> read, read_events(context, folder, options.verifies));
-    events.push_back({folder.rank, std::move(read)});
-  }
-  return RunMetrics(std::move(parts), std::move(events));
+Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run, const HistoryOptions& options) {
+  const HistorySource source{.open = [&](const std::string& url) { return context.stores.open(url); },
+                             .warn = [&](const std::string& message) { context.console.warn(message); },
+                             .call = context.call()};
+  return metrics_of(run, source, options);
 }
 
 std::string short_number(double value) {

@@ -11,7 +11,7 @@ namespace headrace {
 
 namespace {
 
-constexpr std::chrono::milliseconds kCloseRetry{100};
+constexpr std::chrono::milliseconds kUploadRetry{100};
 constexpr std::uint64_t kMostSegmentsLeft = 8;
 
 /// The digest of the segment that has the number, which must be `segment`, made from the file.
@@ -84,14 +84,17 @@ void MetricWriter::log(std::uint32_t metric, std::int64_t step, double value) {
 }
 
 void MetricWriter::log(std::span<const Value> values, std::int64_t step) {
-  const std::int64_t time =
-      std::chrono::duration_cast<std::chrono::microseconds>(options_.wall_clock().time_since_epoch()).count();
+  const auto now = options_.wall_clock().time_since_epoch();
+  log(values, step, std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+void MetricWriter::log(std::span<const Value> values, std::int64_t step, std::int64_t time_us) {
   const std::scoped_lock lock(mutex_);
   if (is_closed_ || points_.size() + values.size() > options_.most_held_points) {
     dropped_ += values.size();
     return;
   }
-  for (const Value& each : values) points_.push_back({each.metric, step, time, each.value});
+  for (const Value& each : values) points_.push_back({each.metric, step, time_us, each.value});
   if (!std::exchange(is_journal_ordered_, true)) order_journal(options_.now() + options_.journal_interval);
 }
 
@@ -190,6 +193,30 @@ Status MetricWriter::flush() {
   return std::exchange(untold_, Status());
 }
 
+bool MetricWriter::is_all_uploaded() const {
+  const std::scoped_lock journaling(journaling_);
+  return ended_.empty() && journal_.file_bytes() == 0;
+}
+
+Status MetricWriter::upload_all(Clock::time_point end) {
+  while (true) {
+    const Status uploaded = upload_first();
+    if (is_all_uploaded()) return {};
+    if (uploaded) continue;
+    if (options_.now() >= end || uploaded.error().code == Code::kFailedPrecondition) {
+      return Error{Code::kDeadlineExceeded,
+                   concat(uploaded.error().message, ". The points are in ", journal_.folder(),
+                          "; `headrace runs recover` writes them into the store")};
+    }
+    std::this_thread::sleep_for(kUploadRetry);
+  }
+}
+
+Status MetricWriter::publish(std::chrono::milliseconds within) {
+  HEADRACE_CHECK(flush());
+  return upload_all(options_.now() + within);
+}
+
 Status MetricWriter::close(std::chrono::milliseconds within) {
   const Clock::time_point end = options_.now() + within;
   bool is_first = false;
@@ -202,24 +229,12 @@ Status MetricWriter::close(std::chrono::milliseconds within) {
     const std::scoped_lock lock(mutex_);
     is_closed_ = true;
   }
+  HEADRACE_CHECK(upload_all(end));
   bool must_compact = false;
-  while (true) {
-    const Status uploaded = upload_first();
-    {
-      const std::scoped_lock journaling(journaling_);
-      if (ended_.empty() && journal_.file_bytes() == 0) {
-        journal_.remove_all();
-        must_compact = segments_ > kMostSegmentsLeft;
-        break;
-      }
-    }
-    if (uploaded) continue;
-    if (options_.now() >= end || uploaded.error().code == Code::kFailedPrecondition) {
-      return Error{Code::kDeadlineExceeded,
-                   concat(uploaded.error().message, ". The points are in ", journal_.folder(),
-                          "; `headrace runs recover` writes them into the store")};
-    }
-    std::this_thread::sleep_for(kCloseRetry);
+  {
+    const std::scoped_lock journaling(journaling_);
+    journal_.remove_all();
+    must_compact = segments_ > kMostSegmentsLeft;
   }
   if (must_compact) static_cast<void>(compact_log(log_, options_.call));  // all is there without it
   const std::scoped_lock lock(mutex_);

@@ -69,10 +69,16 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
     double value = 0;
   };
   void log(std::span<const Value> values, std::int64_t step);
+  /// The same, with a time of the caller's, in microseconds since 1970.
+  void log(std::span<const Value> values, std::int64_t step, std::int64_t time_us);
 
   /// All points so far survive a kill of this process.
   /// \error of the disk, or why points were dropped; told once
   Status flush();
+  /// All points so far are in the store, for readers. Waits for the store; the writer goes on. Each call may
+  /// leave a small segment.
+  /// \error kDeadlineExceeded  not within that time; as `flush`
+  Status publish(std::chrono::milliseconds within);
   /// All points are in the store, and the log says that it is whole; the journal is gone. Many segments
   /// become one. May be repeated after an error.
   /// \error kDeadlineExceeded  not within that time: they are in the journal, for `recover_metrics`
@@ -97,6 +103,8 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   void end_file_if_due(bool at_once);
   void upload();
   Status upload_first();
+  bool is_all_uploaded() const;
+  Status upload_all(Clock::time_point end);
 
   const Location log_;
   const MetricWriterOptions options_;

@@ -132,6 +132,31 @@ TEST_F(MetricWriterTest, WhatIsLoggedIsReadInOrder) {
   EXPECT_FALSE(std::filesystem::exists(concat(state(), "/a")));
 }
 
+TEST_F(MetricWriterTest, WhatIsPublishedIsReadWhileTheWriterGoesOn) {
+  const auto writer = open("part");
+  const std::uint32_t loss = *writer->metric("loss");
+  const MetricWriter::Value early{loss, 0.5};
+  writer->log({&early, 1}, 7, 1'234'567);
+  ASSERT_TRUE(writer->publish(seconds(10)));
+  const auto series = MetricLog::open(log("part"), {})->read("loss");
+  EXPECT_THAT(series->steps, ElementsAre(7));
+  EXPECT_THAT(series->times_us, ElementsAre(1'234'567));
+  writer->log(loss, 8, 0.25);
+  EXPECT_THAT(values("part", "loss"), ElementsAre(0.5));
+  ASSERT_TRUE(writer->close(seconds(10)));
+  EXPECT_THAT(values("part", "loss"), ElementsAre(0.5, 0.25));
+}
+
+TEST_F(MetricWriterTest, PublishTellsIfTheStoreIsGone) {
+  const auto writer = open("part");
+  writer->log(*writer->metric("loss"), 0, 0.5);
+  store->is_gone = true;
+  EXPECT_EQ(writer->publish(milliseconds(0)).error().code, Code::kDeadlineExceeded);
+  store->is_gone = false;
+  EXPECT_TRUE(writer->publish(seconds(10)));
+  EXPECT_THAT(values("part", "loss"), ElementsAre(0.5));
+}
+
 TEST_F(MetricWriterTest, NamesAreText) {
   const auto writer = open("a");
   EXPECT_TRUE(writer->metric("ü \"\n/.."));

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from headrace import fsspec as fsspec
     from headrace import ignite as ignite
     from headrace import keras as keras
+    from headrace import mlflow as mlflow
     from headrace import models as models
     from headrace import summary as summary
     from headrace import tensorflow as tensorflow
@@ -99,7 +100,18 @@ _HOMES = {
     "Strings": "_src.variable",
     "Error": "errors",
 }
-_MODULES = ("errors", "fsspec", "ignite", "keras", "models", "summary", "tensorflow", "tfrecorder", "wandb")
+_MODULES = (
+    "errors",
+    "fsspec",
+    "ignite",
+    "keras",
+    "mlflow",
+    "models",
+    "summary",
+    "tensorflow",
+    "tfrecorder",
+    "wandb",
+)
 
 # The names that `import *` gives: none that hides Python's own `open` or imports Keras.
 __all__ = [

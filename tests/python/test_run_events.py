@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from headrace.summary import Writer
+from mlflow import MlflowClient
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import headrace as hr
+from headrace import mlflow as plugin
 
 Curves = dict[str, list[tuple[int, int, float]]]  # metric → step, microseconds, value
 
@@ -28,6 +30,8 @@ pytestmark = [pytest.mark.usefixtures("tracing_environment"), pytest.mark.slow]
 def state(tmp_path, monkeypatch):
     """Where journals of metrics are."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    plugin.register()
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +120,15 @@ def test_a_training_has_the_metrics_that_tensorboard_reads(headrace, data, loop,
     assert compared["metrics"]["loss"][1] == pytest.approx(compared["metrics"]["train/epoch_loss"][1])
     table = headrace("runs", "metrics", url, "two").stdout.splitlines()
     assert [line.split()[0] for line in table[1:]] == sorted(expected)
+
+    client = MlflowClient(f"headrace+{url}")
+    history = client.get_metric_history("two", "train/epoch_loss")
+    assert [(each.step, each.value) for each in history] == [
+        (step, value) for step, _, value in expected["train/epoch_loss"]
+    ]
+    (found,) = client.search_runs(["0"], "params.epochs = '3' and tags.`headrace.command` = 'train'")
+    assert found.info.run_id == "two" and found.info.status == "FINISHED"
+    assert found.data.metrics.keys() >= expected.keys() and "loss" in found.data.metrics
 
 
 def test_a_training_that_was_killed_and_continued_has_each_point_once(

@@ -118,7 +118,7 @@ class Run:
         self._parameters = _parameters(config)
         parameters = {**self._parameters, "name": name} if name is not None else self._parameters
         self._native = _headrace.Run(
-            root, run_id, parameters, _versions(), _command_line(), rank, world_size, from_step
+            root, run_id, parameters, program_versions(), program_command_line(), rank, world_size, from_step
         )
         self.id = self._native.id
         self.root = self._native.root
@@ -334,11 +334,11 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 
 
-def _command_line() -> list[str]:
+def program_command_line() -> list[str]:
     return [os.path.basename(sys.executable or "python"), *sys.argv]
 
 
-def _versions() -> dict[str, str]:
+def program_versions() -> dict[str, str]:
     versions = {"headrace": __version__, "python": platform.python_version()}
     for module in ("tensorflow", "keras", "torch", "jax", "numpy"):
         if version := getattr(sys.modules.get(module), "__version__", None):
