@@ -28,6 +28,7 @@ LAYERS = [
     {"stream", "track", "metrics"},
     {"artifact", "prepare", "train", "evaluate", "statistics", "serve"},
     {"predict"},
+    {"study"},
     {"engine_process"},
     {"cli"},
 ]
