@@ -124,9 +124,7 @@ double size_for(const Truth& truth, double error) {
   return low;
 }
 
-Json json_of(const Interval& interval) {
-  return Json::array({interval.middle, interval.low, interval.high});
-}
+Json json_of(const Interval& interval) { return Json::array({interval.middle, interval.low, interval.high}); }
 
 Json answers(const Simulated& curve, double target) {
   const auto points = summarise_curve(curve.runs);
@@ -138,14 +136,12 @@ Json answers(const Simulated& curve, double target) {
     return interval_of(std::move(values));
   };
   const double n = curve.truth.largest;
-  double gain = 0;
-  for (const Curve& one : fitted.replicates) gain += (one.at(n) - one.at(2 * n)) / static_cast<double>(fitted.replicates.size());
-  Json shares = Json::array();
-  for (const double share : fitted.shares) shares.push_back(share);
-  return {{"at_2", json_of(spread([&](const Curve& one) { return one.at(2 * n); }))},
-          {"at_5", json_of(spread([&](const Curve& one) { return one.at(5 * n); }))},
-          {"size_for", json_of(spread([&](const Curve& one) { return std::min(one.size_for(target), 1e18); }))},
-          {"gain", gain}, {"shares", shares}, {"chosen", curve_form_name(fitted.chosen)}};
+  return {
+      {"at_2", json_of(spread([&](const Curve& one) { return one.at(2 * n); }))},
+      {"at_5", json_of(spread([&](const Curve& one) { return one.at(5 * n); }))},
+      {"size_for", json_of(spread([&](const Curve& one) { return std::min(one.size_for(target), 1e18); }))},
+      {"gain", spread([&](const Curve& one) { return one.at(n) - one.at(2 * n); }).middle},
+      {"chosen", curve_form_name(fitted.chosen)}};
 }
 
 Json simulated_json(bool is_fitted, Random& random) {
@@ -180,7 +176,9 @@ Json regions_json(double exponent, Random& random) {
   const FittedCurves fitted = fit_curves(*points);
   std::vector<double> rates;
   for (const Curve& one : fitted.replicates) rates.push_back(one.rate);
-  return {{"exponent", exponent}, {"chosen", curve_form_name(fitted.chosen)}, {"answer", json_of(interval_of(rates))}};
+  return {{"exponent", exponent},
+          {"chosen", curve_form_name(fitted.chosen)},
+          {"answer", json_of(interval_of(rates))}};
 }
 
 int run(int count, char** arguments) {

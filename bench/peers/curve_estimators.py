@@ -1,6 +1,6 @@
-"""What people use today to extrapolate a learning curve, written again from their descriptions. Each takes the
-measured runs and answers with the error at other sizes, each with a 90 % interval, and with the records that a
-target needs.
+"""What people use today to extrapolate a learning curve, written again from their descriptions. Each takes
+the measured runs and answers with the error at other sizes, each with a 90 % interval, and with the records
+that a target needs.
 
 - `pmsims`: the R package's curve engine. One monotone curve a − b·n^−c of the score, a at most 1 and c
   bounded, weighted by the smoothed spread of the repeats; the interval comes from resampled repeats.
@@ -73,6 +73,7 @@ def pmsims(runs: Runs, sizes: list[float], target: float, random: np.random.Gene
     return _answer(curves, central, sizes, target, largest)
 
 
+# Form → the score by size over the largest size, and where its fit starts.
 MAHMOOD_FORMS = {
     "power law": (lambda u, a, b, c: a * u**b + c, (-0.1, -0.3, 0.9)),
     "logarithm": (lambda u, a, b, c: a * np.log(u + np.abs(b)) + c, (0.1, 0.1, 0.8)),
@@ -85,16 +86,28 @@ MAHMOOD_FORMS = {
 
 
 def _mahmood_fit(form: str, measured: np.ndarray, means: np.ndarray, largest: float, start=None):
+    """Least squares, the best of three starts, or from `start` alone: the curve and its parameters."""
     function, first = MAHMOOD_FORMS[form]
-    with warnings.catch_warnings():
+    starts = [np.array(first) * scale for scale in (1, 0.3, 3)] if start is None else [start]
+    best, least = None, np.inf
+    with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            found, _ = optimize.curve_fit(
-                function, measured / largest, 1 - means, first if start is None else start, maxfev=2000
-            )
-        except RuntimeError:
-            return None, None
-    return lambda size: 1 - function(size / largest, *found), found
+        for one in starts:
+            try:
+                found, _ = optimize.curve_fit(function, measured / largest, 1 - means, one, maxfev=2000)
+            except RuntimeError:
+                continue
+            loss = np.sum((function(measured / largest, *found) - (1 - means)) ** 2)
+            if loss < least:
+                best, least = found, loss
+    if best is None:
+        return None, None
+
+    def curve(size: float) -> float:
+        with np.errstate(all="ignore"):
+            return 1 - function(size / largest, *best)
+
+    return curve, best
 
 
 def mahmood(runs: Runs, sizes: list[float], target: float, random: np.random.Generator) -> dict:

@@ -84,7 +84,8 @@ class CsvCurve final : public CurveSource {
       : file_(std::move(file)), metric_(metric), stop_(std::move(stop)) {}
 
   Result<std::vector<MeasuredError>> measure() override {
-    HEADRACE_TRY(const ReadObject read, read_object(*file_.store, file_.key, kCurveFileBytes, {.stop = stop_}));
+    HEADRACE_TRY(const ReadObject read,
+                 read_object(*file_.store, file_.key, kCurveFileBytes, {.stop = stop_}));
     auto runs = parse_curve_csv(as_text(read.data), metric_);
     if (!runs) return std::move(runs).error().in(file_.describe());
     return runs;
@@ -161,7 +162,8 @@ Status write_curve(CommandContext& context, const std::string& folder, const std
 Status check_learning_curve(const OptionValues& values) {
   if (!values.has("from"))
     return Error{Code::kInvalidArgument, "--from is missing: a CSV file with the columns size and score"};
-  if (values.has("target") && curve_metric(values) == CurveMetric::kAccuracy && !(values.number("target") < 1))
+  if (values.has("target") && curve_metric(values) == CurveMetric::kAccuracy &&
+      !(values.number("target") < 1))
     return Error{Code::kInvalidArgument, "--target is an accuracy, so it must be below 1"};
   if (values.has("target") && curve_metric(values) == CurveMetric::kError && !(values.number("target") > 0))
     return Error{Code::kInvalidArgument, "--target is an error, so it must be above 0"};
@@ -188,8 +190,8 @@ Status run_learning_curve(CommandContext& context, const std::vector<std::string
     if (compared) context.console.result("  " + comparison_sentence(*compared));
   }
   if (!values.has("to")) return {};
-  return write_curve(context, values.text("to"), curve_study_to_html(study, other ? &*other : nullptr, compared),
-                     json);
+  return write_curve(context, values.text("to"),
+                     curve_study_to_html(study, other ? &*other : nullptr, compared), json);
 }
 
 }  // namespace
@@ -199,8 +201,10 @@ const Command kLearningCurveCommand = {
     .name = "learning-curve",
     .summary = "Say what more data would buy, from scores measured at several sizes",
     .details =
-        "Fits a power law, with floor and plateau, or an exponential to the scores, and says what error twice, "
-        "5 and 10 times the data would bring, how many records a target needs, what they cost, and which size "
+        "Fits a power law, with floor and plateau, or an exponential to the scores, and says what error "
+        "twice, "
+        "5 and 10 times the data would bring, how many records a target needs, what they cost, and which "
+        "size "
         "to measure next. Every figure has a 90 % interval. docs/how-to/learning-curves.md explains it.\n"
         "\n"
         "  headrace learning-curve --from curve.csv --target 0.20 --price-per-record 0.05\n"

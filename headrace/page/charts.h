@@ -45,8 +45,8 @@ struct BandChart {
     std::vector<ChartPoint> points;
   };
   Line first{};
-  Line second{};            // drawn in the other colour, if it has a name
-  double marked_y = 0;      // a dashed line across, if `has_mark`
+  Line second{};        // drawn in the other colour, if it has a name
+  double marked_y = 0;  // a dashed line across, if `has_mark`
   bool has_mark = false;
 };
 /// REQUIRES: every x is above 0 and finite; with `is_log` every y, too (a low end at or below 0 is cut off)

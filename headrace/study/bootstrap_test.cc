@@ -55,9 +55,7 @@ TEST(FitCurves, IsWiderTheMoreTheRunsDiffer) {
 TEST(FitCurves, PredictsTheHeldOutSizeOfTheTrueForm) {
   const FittedCurves fitted = fit_curves(bootstrap_points(0.001), {.replicates = 20});
   EXPECT_EQ(fitted.chosen, CurveForm::kPowerFloor);
-  const auto miss = [&](CurveForm form) {
-    return std::abs(fitted.held_out_error[static_cast<int>(form)]);
-  };
+  const auto miss = [&](CurveForm form) { return std::abs(fitted.held_out_error[static_cast<int>(form)]); };
   EXPECT_LT(miss(CurveForm::kPowerFloor), 0.002);
   EXPECT_LT(miss(CurveForm::kPowerFloor), miss(CurveForm::kExponential) / 3);
 }

@@ -13,7 +13,7 @@ constexpr int kPlateauExponents = 24;  // for each knee
 constexpr int kKnees = 10;
 constexpr int kExponentialRates = 24;
 constexpr double kLeastSharpness = 1, kMostSharpness = 6;
-constexpr int kStepsOfOneFactor = 4;
+constexpr int kStepsOfOneFactor = 16;
 
 // `count` values from low to high, each larger by the same factor.
 std::vector<double> log_spaced(double low, double high, int count) {
@@ -62,7 +62,8 @@ double Curve::size_for(double error) const {
     case CurveForm::kPowerFloor:
       return std::max(1.0, std::pow(ratio, -1 / rate));
     case CurveForm::kPlateau:
-      return std::max(1.0, knee * std::pow(std::max(0.0, std::pow(ratio, -sharpness / rate) - 1), 1 / sharpness));
+      return std::max(1.0,
+                      knee * std::pow(std::max(0.0, std::pow(ratio, -sharpness / rate) - 1), 1 / sharpness));
     case CurveForm::kExponential:
       return std::max(1.0, -std::log(ratio) / rate);
   }
@@ -83,8 +84,9 @@ void CurveFitter::add_rates(CurveForm form, double knee, double sharpness) {
   const bool exponential = form == CurveForm::kExponential;
   const double low = exponential ? 0.1 / sizes_.back() : kLeastExponent;
   const double high = exponential ? 3 / sizes_.front() : kMostExponent;
-  const int count = exponential ? kExponentialRates
-                    : form == CurveForm::kPlateau ? kPlateauExponents : kExponents;
+  const int count = exponential                   ? kExponentialRates
+                    : form == CurveForm::kPlateau ? kPlateauExponents
+                                                  : kExponents;
   for (const double rate : log_spaced(low, high, count))
     grid_[static_cast<int>(form)].push_back(
         row_of({.form = form, .scale = 1, .rate = rate, .knee = knee, .sharpness = sharpness}));
@@ -111,7 +113,8 @@ CurveFit CurveFitter::solve(const GridRow& row, std::span<const FitPoint> points
   }
   CurveFit out{.curve = row.shape};
   double scale = std::max(0.0, xy / xx), floor = 0;
-  const double last = points.back().error, ridge = 1 / (prior.floor_spread * prior.floor_spread * last * last);
+  const double last = points.back().error,
+               ridge = 1 / (prior.floor_spread * prior.floor_spread * last * last);
   const double expected = prior.floor_share * last;
   if (has_floor(row.shape.form)) {
     const double ww = w + ridge, yc = y + ridge * expected;
@@ -130,7 +133,8 @@ CurveFit CurveFitter::solve(const GridRow& row, std::span<const FitPoint> points
   }
   out.curve.scale = scale;
   out.curve.floor = floor;
-  out.loss = yy - 2 * (scale * xy + floor * y) + scale * scale * xx + 2 * scale * floor * x + floor * floor * w;
+  out.loss =
+      yy - 2 * (scale * xy + floor * y) + scale * scale * xx + 2 * scale * floor * x + floor * floor * w;
   if (has_floor(row.shape.form)) out.loss += ridge * (floor - expected) * (floor - expected);
   if (row.shape.form != CurveForm::kExponential) {
     const double distance = (std::log(row.shape.rate) - prior.log_rate) / prior.log_rate_spread;

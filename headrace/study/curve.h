@@ -15,10 +15,10 @@
 namespace headrace {
 
 enum class CurveForm : std::uint8_t {
-  kPower,          // a·n^−b
-  kPowerFloor,     // c + a·n^−b
-  kPlateau,        // c + a·(1 + (n/k)^s)^(−b/s)
-  kExponential,    // c + a·exp(−b·n)
+  kPower,        // a·n^−b
+  kPowerFloor,   // c + a·n^−b
+  kPlateau,      // c + a·(1 + (n/k)^s)^(−b/s)
+  kExponential,  // c + a·exp(−b·n)
 };
 inline constexpr int kCurveForms = 4;
 /// "power law", "power law with floor", …

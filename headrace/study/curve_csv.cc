@@ -40,9 +40,10 @@ Result<double> number_in(const std::vector<std::string>& cells, std::size_t colu
   const std::optional<double> number =
       column < cells.size() ? parse_number<double>(cells[column]) : std::nullopt;
   if (number && std::isfinite(*number)) return *number;
-  return Error{Code::kDataLoss,
-               concat("line ", line, ": column ", column + 1, " must be a number",
-                      column < cells.size() ? concat(", not '", printable_line(cells[column], 40), "'") : "")};
+  return Error{
+      Code::kDataLoss,
+      concat("line ", line, ": column ", column + 1, " must be a number",
+             column < cells.size() ? concat(", not '", printable_line(cells[column], 40), "'") : "")};
 }
 
 }  // namespace

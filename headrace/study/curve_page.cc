@@ -33,7 +33,8 @@ BandChart::Line curve_line(const CurveStudy& study, std::string_view name) {
   }
   for (const CurvePoint& point : study.points) {
     for (const double error : point.errors)
-      out.points.push_back({point.size, error, concat(shortened(point.size), " records: ", shortened(error))});
+      out.points.push_back(
+          {point.size, error, concat(shortened(point.size), " records: ", shortened(error))});
   }
   return out;
 }
@@ -59,19 +60,20 @@ std::string residual_card(const CurveStudy& study) {
       chart.first.points.push_back({point.size, residual, shortened(residual)});
     }
   }
-  return html_card("Residuals",
-                   html_hint(concat("From the ", curve_form_name(study.fitted.chosen),
-                                    ", in standard deviations of one run. A pattern shows that the form is wrong.")) +
-                       html_band_chart(chart));
+  return html_card(
+      "Residuals",
+      html_hint(concat("From the ", curve_form_name(study.fitted.chosen),
+                       ", in standard deviations of one run. A pattern shows that the form is wrong.")) +
+          html_band_chart(chart));
 }
 
 std::string forecast_card(const CurveStudy& study) {
   std::vector<std::string> rows;
   const auto add = [&](std::string_view name, const Forecast& forecast) {
-    rows.push_back(html_row({html_escaped(name), shortened(std::round(forecast.size)),
-                             shortened(forecast.error.middle), page_interval(forecast.error),
-                             shortened(forecast.gain.middle), page_number(forecast.hours),
-                             page_number(forecast.cost)}));
+    rows.push_back(
+        html_row({html_escaped(name), shortened(std::round(forecast.size)), shortened(forecast.error.middle),
+                  page_interval(forecast.error), shortened(forecast.gain.middle), page_number(forecast.hours),
+                  page_number(forecast.cost)}));
   };
   add("more records", study.more_records);
   if (study.one_hour) add("one hour more", *study.one_hour);
@@ -88,10 +90,10 @@ std::string form_card(const CurveStudy& study) {
   std::vector<std::string> rows;
   for (int form = 0; form < kCurveForms; ++form) {
     const CurveFit& fit = study.fitted.fits[form];
-    rows.push_back(html_row({html_escaped(curve_form_name(fit.curve.form)), shortened(fit.curve.rate),
-                             shortened(fit.curve.floor), shortened(fit.loss),
-                             shortened(study.fitted.held_out_error[form]),
-                             percentage(study.fitted.shares[form])}));
+    rows.push_back(
+        html_row({html_escaped(curve_form_name(fit.curve.form)), shortened(fit.curve.rate),
+                  shortened(fit.curve.floor), shortened(fit.loss),
+                  shortened(study.fitted.held_out_error[form]), percentage(study.fitted.shares[form])}));
   }
   return html_card(
       "Forms",
@@ -113,8 +115,8 @@ std::string facts_of(const CurveStudy& study) {
 
 std::string curve_study_to_html(const CurveStudy& study, const CurveStudy* other,
                                 const CurveComparison* comparison) {
-  std::string body = html_element("h1", "Learning curve") +
-                     html_element("p", html_escaped(curve_sentence(study)));
+  std::string body =
+      html_element("h1", "Learning curve") + html_element("p", html_escaped(curve_sentence(study)));
   if (comparison) body += html_element("p", html_escaped(comparison_sentence(*comparison)));
   body += facts_of(study) + html_warnings(study.remarks) + curve_card(study, other) + forecast_card(study) +
           residual_card(study) + form_card(study);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kMostRecords = 1e15;  // more than that is never
 constexpr double kPlateauGain = 0.02;
-constexpr double kIdentifiableFactor = 3;
+constexpr double kIdentifiableWidth = 1.0 / 3;  // of the error now
+constexpr double kWorthwhileShare = 0.2;        // of the narrowing by the best size
 constexpr double kSecondsPerHour = 3600;
 
 template <typename Value>
@@ -100,7 +101,7 @@ CurveState state_of(const CurveStudy& study) {
   if (last.mean > first.mean + doubt) return CurveState::kRising;
   if (last.mean > first.mean - doubt) return CurveState::kSmallData;
   const Interval& far = study.forecasts[1].error;
-  if (far.high > kIdentifiableFactor * std::max(far.low, 1e-300)) return CurveState::kNotIdentifiable;
+  if (far.high - far.low > kIdentifiableWidth * last.mean) return CurveState::kNotIdentifiable;
   if (study.forecasts[0].gain.high < kPlateauGain * last.mean) return CurveState::kPlateau;
   return CurveState::kFalling;
 }
@@ -113,7 +114,8 @@ TargetAnswer answer_target(const CurveStudy& study, double target, const Forecas
   };
   out.size = over(study.fitted, size);
   for (const Curve& curve : study.fitted.replicates)
-    out.unreachable += std::isinf(size(curve)) ? 1.0 / static_cast<double>(study.fitted.replicates.size()) : 0;
+    out.unreachable +=
+        std::isinf(size(curve)) ? 1.0 / static_cast<double>(study.fitted.replicates.size()) : 0;
   if (std::isfinite(out.size.middle)) out.cost = forecaster.cost(out.size.middle);
   return out;
 }
@@ -123,8 +125,8 @@ std::vector<double> asked_values(const CurveStudy& study) {
   std::vector<double> out;
   const bool wants_size = study.target && study.target->unreachable == 0;
   for (const Curve& curve : study.fitted.replicates)
-    out.push_back(std::log(std::max(
-        1e-300, wants_size ? curve.size_for(study.target->error) : curve.at(5 * study.largest()))));
+    out.push_back(std::log(
+        std::max(1e-300, wants_size ? curve.size_for(study.target->error) : curve.at(5 * study.largest()))));
   return out;
 }
 
@@ -154,19 +156,23 @@ NextSize next_size(const CurveStudy& study, const Forecaster& forecaster) {
   std::vector<double> sizes;
   for (const CurvePoint& point : study.points) sizes.push_back(point.size);
   for (const double factor : {2.0, 4.0, 8.0}) sizes.push_back(std::round(factor * study.largest()));
-  NextSize best;
-  double most = -1;
+  std::vector<NextSize> candidates;
+  double most = 0;
   for (const double size : sizes) {
     const CurvePoint* near = &study.points.front();
     for (const CurvePoint& point : study.points) {
       if (point.size <= size) near = &point;
     }
-    const double noise = near->spread * near->spread;
-    const double narrows_by = narrowing(study, asked, size, noise);
-    const double per_cost = narrows_by / forecaster.cost_of_run(size);
-    if (per_cost <= most) continue;
-    most = per_cost;
-    best = {size, narrows_by};
+    candidates.push_back({size, narrowing(study, asked, size, near->spread * near->spread)});
+    most = std::max(most, candidates.back().narrows_by);
+  }
+  NextSize best = candidates.front();
+  double best_per_cost = -1;
+  for (const NextSize& candidate : candidates) {
+    const double per_cost = candidate.narrows_by / forecaster.cost_of_run(candidate.size);
+    if (candidate.narrows_by < kWorthwhileShare * most || per_cost <= best_per_cost) continue;
+    best_per_cost = per_cost;
+    best = candidate;
   }
   return best;
 }
@@ -175,7 +181,8 @@ void add_remarks(CurveStudy& study) {
   std::size_t repeated = 0;
   for (const CurvePoint& point : study.points) repeated += point.errors.size() > 1 ? 1 : 0;
   const auto say = [&](std::string text) { study.remarks.push_back(std::move(text)); };
-  if (repeated == 0) say("Each size has one run: the spread between runs is guessed from how smooth the curve is.");
+  if (repeated == 0)
+    say("Each size has one run: the spread between runs is guessed from how smooth the curve is.");
   if (study.points.size() < 5)
     say("The curve has fewer than 5 sizes: it can hardly tell one form from another.");
   for (const double size : study.rising_sizes)

@@ -27,7 +27,7 @@ enum class CurveState : std::uint8_t {
   kSmallData,        // no size is better than the smallest: the model still guesses
   kPlateau,          // twice the data makes less than 2 % of the error go away
   kRising,           // the error grows with the data
-  kNotIdentifiable,  // the interval at five times the data is wider than a factor of 3
+  kNotIdentifiable,  // the interval at five times the data is wider than a third of the error now
 };
 /// "falling", "small data", "plateau", "rising", "not identifiable".
 std::string_view curve_state_name(CurveState state);
@@ -43,14 +43,15 @@ struct Forecast {
 
 struct TargetAnswer {
   double error = 0;
-  Interval size;           // records; infinite where the target is below the floor
-  double unreachable = 0;  // share of the replicates that never reach it
+  Interval size;               // records; infinite where the target is below the floor
+  double unreachable = 0;      // share of the replicates that never reach it
   std::optional<double> cost;  // from the largest measured size to the middle
   /// More than half of the replicates never reach it.
   bool is_unreachable() const { return unreachable > 0.5; }
 };
 
-/// The size whose measurement, once, narrows the interval most per cost.
+/// The size whose measurement, once, narrows the interval most per cost, of those that narrow it at least a
+/// fifth as much as the best one. The interval is that of the target's records, else of the error at 5 times the data.
 struct NextSize {
   double size = 0;
   double narrows_by = 0;  // share of the interval's width
@@ -60,14 +61,14 @@ struct CurveStudy {
   std::vector<CurvePoint> points;
   FittedCurves fitted;
   CurveState state = CurveState::kFalling;
-  std::optional<Interval> exponent;    // none if most replicates are exponential
-  std::vector<Forecast> forecasts;     // at 2, 5 and 10 times the largest size
-  Forecast more_records;               // with `more_records` more
-  std::optional<Forecast> one_hour;    // with as many more as one more hour of training takes
+  std::optional<Interval> exponent;  // none if most replicates are exponential
+  std::vector<Forecast> forecasts;   // at 2, 5 and 10 times the largest size
+  Forecast more_records;             // with `more_records` more
+  std::optional<Forecast> one_hour;  // with as many more as one more hour of training takes
   std::optional<TargetAnswer> target;
   NextSize next;
-  std::vector<double> rising_sizes;    // isotonic.h
-  std::vector<std::string> remarks;    // sentences
+  std::vector<double> rising_sizes;  // isotonic.h
+  std::vector<std::string> remarks;  // sentences
 
   double largest() const { return points.back().size; }
 };
@@ -87,7 +88,7 @@ struct CurvePair {
 struct CurveComparison {
   std::vector<CurvePair> at;         // at the largest size that both reach, and 2, 5 and 10 times that
   std::optional<Interval> crossing;  // records at which they cross, of those replicates that do
-  double crosses = 0;                // share of the replicates, from the smallest size to 10 times the largest
+  double crosses = 0;  // share of the replicates, from the smallest size to 10 times the largest
 };
 
 /// Compares the replicates of two studies, pair by pair. They must have been made with different seeds.

@@ -128,10 +128,12 @@ std::string curve_sentence(const CurveStudy& study) {
       break;
     case CurveState::kNotIdentifiable:
       out = concat(now, "; twice the data makes it ", between(twice.error),
-                   ", and farther out these runs do not tell: measure ", records(study.next.size), " records next");
+                   ", and farther out these runs do not tell: measure ", records(study.next.size),
+                   " records next");
       break;
     case CurveState::kFalling:
-      out = concat(now, "; twice the data makes it ", shortened(twice.error.middle), " (", between(twice.error), ")");
+      out = concat(now, "; twice the data makes it ", shortened(twice.error.middle), " (",
+                   between(twice.error), ")");
       break;
   }
   if (study.target) out += concat("; ", target_clause(study));
@@ -145,12 +147,12 @@ std::string comparison_sentence(const CurveComparison& comparison) {
                                           : "neither is clearly better";
   };
   const CurvePair &near = comparison.at.front(), &far = comparison.at.back();
-  std::string out = concat("At ", records(near.size), " records ", verdict(near), ", at ", records(far.size), " ",
-                           verdict(far));
+  std::string out = concat("At ", records(near.size), " records ", verdict(near), ", at ", records(far.size),
+                           " ", verdict(far));
   if (comparison.crossing && comparison.crosses >= 0.5)
     out += concat("; the curves cross at about ", rounded_records(comparison.crossing->middle), " records (",
-                  rounded_records(comparison.crossing->low), " to ", rounded_records(comparison.crossing->high),
-                  ")");
+                  rounded_records(comparison.crossing->low), " to ",
+                  rounded_records(comparison.crossing->high), ")");
   return out + ".";
 }
 

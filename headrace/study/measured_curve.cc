@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-constexpr double kPriorSlope = -0.25;    // of ln(relative spread) over ln(size)
+constexpr double kPriorSlope = -0.25;  // of ln(relative spread) over ln(size)
 constexpr double kPriorSlopeSpread = 0.25;
 constexpr double kLeastRelativeSpread = 1e-4;
 
@@ -40,8 +40,8 @@ std::optional<Line> line_of_spreads(const std::vector<CurvePoint>& points) {
   for (const CurvePoint& point : points) {
     if (point.errors.size() < 2) continue;
     const auto degrees = static_cast<double>(point.errors.size() - 1);
-    const double relative =
-        std::max(sample_variance(point) / (point.mean * point.mean), kLeastRelativeSpread * kLeastRelativeSpread);
+    const double relative = std::max(sample_variance(point) / (point.mean * point.mean),
+                                     kLeastRelativeSpread * kLeastRelativeSpread);
     known.push_back({std::log(point.size), (std::log(relative) - mean_log_variance(degrees)) / 2,
                      4 / variance_of_log_variance(degrees)});
   }
@@ -68,10 +68,11 @@ Line line_of_differences(const std::vector<CurvePoint>& points) {
   double sum = 0, middle = 0;
   std::size_t count = 0;
   for (std::size_t i = 0; i + 2 < points.size(); ++i) {
-    const double a = std::log(points[i].size), b = std::log(points[i + 1].size), c = std::log(points[i + 2].size);
+    const double a = std::log(points[i].size), b = std::log(points[i + 1].size),
+                 c = std::log(points[i + 2].size);
     const double left = (c - b) / (c - a), right = (b - a) / (c - a);
-    const double difference = std::log(points[i + 1].mean) - left * std::log(points[i].mean) -
-                              right * std::log(points[i + 2].mean);
+    const double difference =
+        std::log(points[i + 1].mean) - left * std::log(points[i].mean) - right * std::log(points[i + 2].mean);
     sum += difference * difference / (1 + left * left + right * right);
     ++count;
   }

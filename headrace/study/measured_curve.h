@@ -31,7 +31,7 @@ struct CurvePoint {
   double size = 0;
   std::vector<double> errors;  // of each run
   double mean = 0;
-  double spread = 0;  // standard deviation of a single run, smoothed over the sizes
+  double spread = 0;   // standard deviation of a single run, smoothed over the sizes
   double seconds = 0;  // mean of the runs that know it; 0: unknown
 
   /// Standard error of `mean`.

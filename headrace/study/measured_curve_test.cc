@@ -48,12 +48,11 @@ TEST(SummariseCurve, GuessesTheSpreadFromTheSmoothnessIfEachSizeHasOneRun) {
 
 TEST(SummariseCurve, RefusesWhatIsNoCurve) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const auto& runs : {runs_at({}), runs_at({{100, 0.5}, {200, 0.4}}), runs_at({{100, 0.5}, {100, 0.4}}),
-                           runs_at({{100, 0.5}, {200, 0}, {400, 0.1}}),
-                           runs_at({{100, 0.5}, {200, nan}, {400, 0.1}}),
-                           runs_at({{100, 0.5}, {200, -1}, {400, 0.1}}),
-                           runs_at({{0, 0.5}, {200, 0.4}, {400, 0.1}}),
-                           runs_at({{nan, 0.5}, {200, 0.4}, {400, 0.1}})}) {
+  for (const auto& runs :
+       {runs_at({}), runs_at({{100, 0.5}, {200, 0.4}}), runs_at({{100, 0.5}, {100, 0.4}}),
+        runs_at({{100, 0.5}, {200, 0}, {400, 0.1}}), runs_at({{100, 0.5}, {200, nan}, {400, 0.1}}),
+        runs_at({{100, 0.5}, {200, -1}, {400, 0.1}}), runs_at({{0, 0.5}, {200, 0.4}, {400, 0.1}}),
+        runs_at({{nan, 0.5}, {200, 0.4}, {400, 0.1}})}) {
     const auto points = summarise_curve(runs);
     ASSERT_FALSE(points);
     EXPECT_EQ(points.error().code, Code::kInvalidArgument);
@@ -77,22 +76,25 @@ TEST(ParseCurveCsv, TurnsAnAccuracyIntoAnError) {
 }
 
 TEST(ParseCurveCsv, NamesTheLineThatIsWrong) {
-  for (const char* text : {"size,score\n100,0.5\n200,many\n", "size,score\n100,0.5\n200\n",
-                           "size,score\n100,0.5\n200,nan\n"}) {
+  for (const char* text :
+       {"size,score\n100,0.5\n200,many\n", "size,score\n100,0.5\n200\n", "size,score\n100,0.5\n200,nan\n"}) {
     const auto runs = parse_curve_csv(text, CurveMetric::kError);
     ASSERT_FALSE(runs);
     EXPECT_EQ(runs.error().code, Code::kDataLoss);
     EXPECT_THAT(runs.error().message, HasSubstr("line 3"));
   }
-  EXPECT_THAT(parse_curve_csv("a,b\n1,2\n", CurveMetric::kError).error().message, HasSubstr("size and score"));
+  EXPECT_THAT(parse_curve_csv("a,b\n1,2\n", CurveMetric::kError).error().message,
+              HasSubstr("size and score"));
   EXPECT_FALSE(parse_curve_csv("", CurveMetric::kError));
 }
 
 TEST(Isotonic, PoolsNeighboursThatRise) {
   std::vector<CurvePoint> points;
   for (const double mean : {0.5, 0.3, 0.4, 0.1})
-    points.push_back({.size = 100.0 + static_cast<double>(points.size()), .errors = {mean}, .mean = mean, .spread = 0.01});
-  EXPECT_THAT(isotonic_errors(points), ElementsAre(0.5, DoubleNear(0.35, 1e-12), DoubleNear(0.35, 1e-12), 0.1));
+    points.push_back(
+        {.size = 100.0 + static_cast<double>(points.size()), .errors = {mean}, .mean = mean, .spread = 0.01});
+  EXPECT_THAT(isotonic_errors(points),
+              ElementsAre(0.5, DoubleNear(0.35, 1e-12), DoubleNear(0.35, 1e-12), 0.1));
   EXPECT_THAT(sizes_that_rise(points), ElementsAre(101, 102));
 }
 
