@@ -1,4 +1,4 @@
-"""What people use today to extrapolate a learning curve, written again from their descriptions. Each takes
+"""Methods that extrapolate a learning curve today, written again from their descriptions. Each takes
 the measured runs and answers with the error at other sizes, each with a 90 % interval, and with the records
 that a target needs.
 
@@ -105,7 +105,7 @@ def _mahmood_fit(form: str, measured: np.ndarray, means: np.ndarray, largest: fl
 
     def curve(size: float) -> float:
         with np.errstate(all="ignore"):
-            return 1 - function(size / largest, *best)
+            return float(np.clip(np.nan_to_num(1 - function(size / largest, *best), nan=1), 0, 1))
 
     return curve, best
 

@@ -38,7 +38,7 @@ struct Curve {
   double size_for(double error) const;
 };
 
-/// What a fit is given for one size.
+/// One size, as a fit sees it.
 struct FitPoint {
   double error = 0;
   double weight = 0;  // 1 / variance of `error`
@@ -50,7 +50,7 @@ struct CurveFit {
   double loss = 0;
 };
 
-/// What is believed before anything is measured; weak against a few good points.
+/// Beliefs before anything is measured; weak against a few good points.
 struct CurvePrior {
   double log_rate = -1.05;  // ln 0.35: published exponents are 0.07 to 0.5, theory says 0.5 to 1
   double log_rate_spread = 0.9;

@@ -46,7 +46,7 @@ std::optional<TrainingTime> training_time(const std::vector<CurvePoint>& points)
 
 class Forecaster {
  public:
-  Forecaster(const std::vector<CurvePoint>& points, const FittedCurves& fitted, const Prices& prices)
+  Forecaster(const std::vector<CurvePoint>& points, const FittedCurves& fitted, const CurvePrices& prices)
       : fitted_(fitted), prices_(prices), largest_(points.back().size), time_(training_time(points)) {}
 
   Forecast at(double size) const {
@@ -67,7 +67,7 @@ class Forecaster {
     return out;
   }
 
-  // Of one more run at a size: its new records and the whole training.
+  // The price of one more run at a size: its new records and the whole training.
   double cost_of_run(double size) const {
     double out = prices_.per_record.value_or(0) * std::max(0.0, size - largest_);
     if (time_) out += prices_.per_hour.value_or(0) * size * time_->per_record_s / kSecondsPerHour;
@@ -81,7 +81,7 @@ class Forecaster {
 
  private:
   const FittedCurves& fitted_;
-  Prices prices_;
+  CurvePrices prices_;
   double largest_;
   std::optional<TrainingTime> time_;
 };
@@ -120,7 +120,7 @@ TargetAnswer answer_target(const CurveStudy& study, double target, const Forecas
   return out;
 }
 
-// What is asked for: the records for the target if it can be reached, else the error at 5 times the data.
+// The asked figure: the records for the target if it can be reached, else the error at 5 times the data.
 std::vector<double> asked_values(const CurveStudy& study) {
   std::vector<double> out;
   const bool wants_size = study.target && study.target->unreachable == 0;

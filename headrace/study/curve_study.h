@@ -10,14 +10,14 @@
 
 namespace headrace {
 
-struct Prices {
+struct CurvePrices {
   std::optional<double> per_record;  // ≥ 0, in any currency
   std::optional<double> per_hour;    // ≥ 0, of training
 };
 
 struct CurveQuestions {
   std::optional<double> target;  // error, > 0
-  Prices prices{};
+  CurvePrices prices{};
   double more_records = 10'000;
   BootstrapOptions bootstrap{};
 };
@@ -51,7 +51,8 @@ struct TargetAnswer {
 };
 
 /// The size whose measurement, once, narrows the interval most per cost, of those that narrow it at least a
-/// fifth as much as the best one. The interval is that of the target's records, else of the error at 5 times the data.
+/// fifth as much as the best one. The interval is that of the target's records, or else of the error at 5
+/// times the data.
 struct NextSize {
   double size = 0;
   double narrows_by = 0;  // share of the interval's width
@@ -100,7 +101,7 @@ std::string curve_sentence(const CurveStudy& study);
 std::string comparison_sentence(const CurveComparison& comparison);
 /// docs/formats/learning-curve.md. `comparison` may be null. Ends without a newline.
 std::string curve_study_to_json(const CurveStudy& study, const CurveComparison* comparison);
-/// The page: the sentence, curve with band, residuals, tables. `comparison` may be null; it goes with `other`.
+/// The page: sentence, curve with band, residuals, tables. `comparison` may be null; it goes with `other`.
 std::string curve_study_to_html(const CurveStudy& study, const CurveStudy* other,
                                 const CurveComparison* comparison);
 

@@ -161,7 +161,7 @@ TEST(CurveStudyToJson, HasEveryAnswerWithSixDigits) {
   const CurveStudy study = studied(study_runs(falling_error), {.target = 0.04});
   const auto json = parse_json(curve_study_to_json(study, nullptr));
   ASSERT_TRUE(json);
-  EXPECT_EQ((*json)["format"], Json("headrace-learning-curve"));
+  EXPECT_EQ((*json)["format"], Json("headrace.learning-curve"));
   EXPECT_EQ((*json)["version"], Json(1));
   EXPECT_EQ((*json)["points"].values().size(), 6U);
   EXPECT_EQ((*json)["fits"].values().size(), 4U);

@@ -163,7 +163,7 @@ std::string curve_study_to_json(const CurveStudy& study, const CurveComparison* 
   for (const double size : study.rising_sizes) rising.push_back(six_digits(size));
   for (const std::string& remark : study.remarks) remarks.push_back(remark);
   const Json out = {
-      {"format", "headrace-learning-curve"},
+      {"format", "headrace.learning-curve"},
       {"version", 1},
       {"sentence", curve_sentence(study)},
       {"state", curve_state_name(study.state)},

@@ -12,8 +12,8 @@ namespace headrace {
 /// distances, by pooling adjacent violators (Barlow et al., 1972). One value for each point. Pure.
 std::vector<double> isotonic_errors(const std::vector<CurvePoint>& points);
 
-/// Sizes at which the measured mean is more than three standard errors away from the isotonic value: the curve
-/// does not fall there, and no form holds.
+/// Sizes at which the measured mean is more than three standard errors away from the isotonic value: the
+/// curve does not fall there, and no form holds.
 std::vector<double> sizes_that_rise(const std::vector<CurvePoint>& points);
 
 }  // namespace headrace

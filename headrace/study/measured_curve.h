@@ -26,7 +26,7 @@ class CurveSource {
   virtual Result<std::vector<MeasuredError>> measure() = 0;
 };
 
-/// What the runs of one size say together.
+/// All runs of one size.
 struct CurvePoint {
   double size = 0;
   std::vector<double> errors;  // of each run
