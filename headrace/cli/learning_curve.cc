@@ -173,6 +173,7 @@ Status check_learning_curve(const OptionValues& values) {
 Status run_learning_curve(CommandContext& context, const std::vector<std::string>&,
                           const OptionValues& values) {
   CurveQuestions questions = curve_questions(values);
+  questions.bootstrap.stop = context.stop;
   HEADRACE_TRY(const CurveStudy study, study_file(context, values.text("from"), values, questions));
   std::optional<CurveStudy> other;
   std::optional<CurveComparison> comparison;

@@ -128,7 +128,7 @@ FittedCurves fit_curves(const std::vector<CurvePoint>& points, const BootstrapOp
     out.held_out_error[form] = fits.held_out_error[form];
   }
   out.chosen = static_cast<CurveForm>(fits.best);
-  for (int i = 0; i < options.replicates; ++i) {
+  for (int i = 0; i < options.replicates && !options.stop.stop_requested(); ++i) {
     const CounterRandom random(options.seed, static_cast<std::uint64_t>(i));
     const AllFits one = chooser.fit(resampled(points, means, residuals, random));
     out.replicates.push_back(one.fits[one.best].curve);

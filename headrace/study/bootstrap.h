@@ -3,6 +3,7 @@
 /// \file The bootstrap: many curves, each fitted to the measured points as they might have come out.
 
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "headrace/study/curve.h"
@@ -14,6 +15,7 @@ struct BootstrapOptions {
   std::uint64_t seed = 1;
   int replicates = 1000;
   CurvePrior prior{};
+  std::stop_token stop{};  // ends early, with fewer replicates
 };
 
 struct FittedCurves {

@@ -79,11 +79,8 @@ std::string forecast_card(const CurveStudy& study) {
   if (study.one_hour) add("one hour more", *study.one_hour);
   const char* const names[] = {"2 times the data", "5 times", "10 times"};
   for (std::size_t i = 0; i < study.forecasts.size(); ++i) add(names[i], study.forecasts[i]);
-  return html_card(
-      "What more data would buy",
-      html_element("div",
-                   html_table({"", "records", "error", "90 % interval", "falls by", "hours", "cost"}, rows),
-                   "scroll"));
+  return html_card("What more data would buy",
+                   html_table({"", "records", "error", "90 % interval", "falls by", "hours", "cost"}, rows));
 }
 
 std::string form_card(const CurveStudy& study) {
@@ -98,8 +95,7 @@ std::string form_card(const CurveStudy& study) {
   return html_card(
       "Forms",
       html_hint("Held out: how far the form misses the largest size when it is fitted without that size.") +
-          html_element("div", html_table({"form", "rate", "floor", "loss", "held out", "replicates"}, rows),
-                       "scroll"));
+          html_table({"form", "rate", "floor", "loss", "held out", "replicates"}, rows));
 }
 
 std::string facts_of(const CurveStudy& study) {

@@ -230,6 +230,7 @@ Result<CurveStudy> study_curve(const std::vector<MeasuredError>& runs, const Cur
   CurveStudy study;
   HEADRACE_TRY(study.points, summarise_curve(runs));
   study.fitted = fit_curves(study.points, questions.bootstrap);
+  if (questions.bootstrap.stop.stop_requested()) return Error{Code::kCancelled, "the bootstrap was stopped"};
   const Forecaster forecaster(study.points, study.fitted, questions.prices);
   for (const double factor : {2.0, 5.0, 10.0})
     study.forecasts.push_back(forecaster.at(factor * study.largest()));

@@ -77,6 +77,7 @@ struct CurveStudy {
 /// Fits the curve and answers. Pure: the same runs, questions and seed give the same study; figures agree
 /// between machines to six digits. Takes about 0.2 s and memory for the replicates, about 60 KB.
 /// \error kInvalidArgument  as summarise_curve; a target or price out of range
+/// \error kCancelled        `questions.bootstrap.stop` was requested
 Result<CurveStudy> study_curve(const std::vector<MeasuredError>& runs, const CurveQuestions& questions);
 
 /// Two curves at one size.

@@ -141,6 +141,34 @@ TEST(StudyCurve, RefusesQuestionsOutOfRange) {
   }
 }
 
+TEST(StudyCurve, EndsEarlyWhenStopped) {
+  std::stop_source stop;
+  stop.request_stop();
+  const auto study = study_curve(study_runs(falling_error), {.bootstrap = {.stop = stop.get_token()}});
+  ASSERT_FALSE(study);
+  EXPECT_EQ(study.error().code, Code::kCancelled);
+}
+
+TEST(StudyCurve, StaysFiniteForExtremeRuns) {
+  const std::vector<std::vector<MeasuredError>> curves = {
+      {{1, 1e12}, {2, 1}, {1e15, 1e-12}},
+      {{1, 0.5}, {2, 0.5}, {3, 0.5}},
+      {{1e14, 0.5}, {1e14 + 1, 0.4}, {1e15, 0.3}},
+      {{1, 1e-12}, {10, 1e-12}, {100, 1e-12}},
+      {{1, 1}, {1, 1}, {10, 1}, {10, 1}, {100, 1}, {100, 1}},
+      {{1, 1e-9}, {1, 1}, {10, 1e-9}, {10, 1}, {100, 1e-9}, {100, 1}}};
+  for (const auto& runs : curves) {
+    const CurveStudy study = studied(runs, {.target = 0.1, .prices = {.per_record = 1, .per_hour = 1}});
+    for (const Forecast& forecast : study.forecasts) {
+      EXPECT_TRUE(std::isfinite(forecast.error.low)) << runs[1].size;
+      EXPECT_TRUE(std::isfinite(forecast.error.middle)) << runs[1].size;
+      EXPECT_TRUE(std::isfinite(forecast.error.high)) << runs[1].size;
+    }
+    EXPECT_TRUE(parse_json(curve_study_to_json(study, nullptr)));
+    EXPECT_THAT(curve_study_to_html(study, nullptr, nullptr), Not(HasSubstr("nan")));
+  }
+}
+
 TEST(CompareCurves, FindsTheBetterCurveAndTheCrossing) {
   // They are equal at 64,000 records.
   const auto flat = [](double size) { return 0.3 * std::pow(size / 64'000, -0.2); };

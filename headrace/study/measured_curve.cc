@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kPriorSlope = -0.25;  // of ln(relative spread) over ln(size)
 constexpr double kPriorSlopeSpread = 0.25;
+constexpr double kLeastError = 1e-12, kMostError = 1e12;  // their squares are far from double's limits
 constexpr double kLeastRelativeSpread = 1e-4;
 
 // Mean and variance of ln(χ²/degrees), near enough for weights: −1/d − 1/(3d²) and 2/d + 2/d².
@@ -85,7 +86,7 @@ Status check_run(const MeasuredError& run) {
   if (!(run.size >= 1) || !(run.size <= 1e15))
     return Error{Code::kInvalidArgument,
                  concat("a size of ", run.size, " records; sizes are from 1 to 10^15")};
-  if (!std::isfinite(run.error) || !(run.error > 0) || run.error > 1e12)
+  if (!(run.error >= kLeastError && run.error <= kMostError))
     return Error{Code::kInvalidArgument,
                  concat("an error of ", run.error, " at ", run.size,
                         " records; a curve needs errors above 0: leave out runs that failed, and test on "

@@ -14,7 +14,7 @@ namespace headrace {
 /// One training run: it learned from `size` records and made this error on the test records.
 struct MeasuredError {
   double size = 0;     // records, ≥ 1
-  double error = 0;    // > 0; smaller is better
+  double error = 0;    // 10^−12 to 10^12; smaller is better
   double seconds = 0;  // that the training took; 0: unknown
 };
 
@@ -47,7 +47,7 @@ inline constexpr std::size_t kMostCurveSizes = 100;
 /// runs, the spread is estimated from second differences of ln(mean), which a smooth curve leaves small.
 /// Pure; time linear in the runs.
 /// \error kInvalidArgument  fewer than kLeastCurveSizes sizes; more than the limits; a size below 1; an error
-///                          that is not a number above 0
+///                          that is not a number from 10^−12 to 10^12
 Result<std::vector<CurvePoint>> summarise_curve(const std::vector<MeasuredError>& runs);
 
 /// How the scores of a file are to be read.

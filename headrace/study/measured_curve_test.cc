@@ -51,8 +51,8 @@ TEST(SummariseCurve, RefusesWhatIsNoCurve) {
   for (const auto& runs :
        {runs_at({}), runs_at({{100, 0.5}, {200, 0.4}}), runs_at({{100, 0.5}, {100, 0.4}}),
         runs_at({{100, 0.5}, {200, 0}, {400, 0.1}}), runs_at({{100, 0.5}, {200, nan}, {400, 0.1}}),
-        runs_at({{100, 0.5}, {200, -1}, {400, 0.1}}), runs_at({{0, 0.5}, {200, 0.4}, {400, 0.1}}),
-        runs_at({{nan, 0.5}, {200, 0.4}, {400, 0.1}})}) {
+        runs_at({{100, 0.5}, {200, -1}, {400, 0.1}}), runs_at({{100, 0.5}, {200, 1e-300}, {400, 0.1}}),
+        runs_at({{0, 0.5}, {200, 0.4}, {400, 0.1}}), runs_at({{nan, 0.5}, {200, 0.4}, {400, 0.1}})}) {
     const auto points = summarise_curve(runs);
     ASSERT_FALSE(points);
     EXPECT_EQ(points.error().code, Code::kInvalidArgument);
