@@ -108,17 +108,17 @@ Result<CurveStudy> study_file(CommandContext& context, const std::string& url, c
 }
 
 std::string interval_cell(const Interval& interval) {
-  return concat(shortened(interval.low), " to ", shortened(interval.high));
+  return concat(three_digits(interval.low), " to ", three_digits(interval.high));
 }
 
-std::string cell_or_dash(const std::optional<double>& number) { return number ? shortened(*number) : "-"; }
+std::string cell_or_dash(const std::optional<double>& number) { return number ? three_digits(*number) : "-"; }
 
 std::vector<std::string> forecast_cells(std::string name, const Forecast& forecast) {
   return {std::move(name),
           shortened(std::round(forecast.size)),
-          shortened(forecast.error.middle),
+          three_digits(forecast.error.middle),
           interval_cell(forecast.error),
-          shortened(forecast.gain.middle),
+          three_digits(forecast.gain.middle),
           cell_or_dash(forecast.hours),
           cell_or_dash(forecast.cost)};
 }
@@ -140,10 +140,10 @@ void show_study(Console& console, const CurveStudy& study, const OptionValues& v
   show_forecasts(console, study, values);
   console.result("");
   if (study.exponent)
-    console.result(concat("  exponent ", shortened(study.exponent->middle), " (",
+    console.result(concat("  exponent ", three_digits(study.exponent->middle), " (",
                           interval_cell(*study.exponent), "), ", curve_form_name(study.fitted.chosen)));
   if (study.target && study.target->cost)
-    console.result(concat("  the target costs about ", shortened(*study.target->cost)));
+    console.result(concat("  the target costs about ", three_digits(*study.target->cost)));
   console.result(concat("  measure next: one more run with ", shortened(study.next.size),
                         " records, which narrows the interval by about ", percentage(study.next.narrows_by)));
 }

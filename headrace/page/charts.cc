@@ -114,7 +114,7 @@ std::string short_count(std::uint64_t count) {
 double cell_side(std::size_t names) { return names <= 12 ? 46 : names <= 25 ? 34 : 24; }
 
 // The rectangle of a band chart.
-constexpr double kBandWidth = 640, kBandHeight = 300, kBandTop = 32;
+constexpr double kBandWidth = 640, kBandHeight = 300, kBandTop = 32, kBandLeft = 96, kBandRight = 40;
 constexpr double kDecadeRoom = 1.0 + 1e-9;
 
 // A side of a band chart: where a value lies along it, from 0 to 1.
@@ -143,7 +143,7 @@ struct BandSide {
 
 struct BandPlace {
   BandSide x, y;
-  std::string at_x(double value) const { return at(kLeft + kBandWidth * x.share(value)); }
+  std::string at_x(double value) const { return at(kBandLeft + kBandWidth * x.share(value)); }
   std::string at_y(double value) const { return at(kBandTop + kBandHeight * (1 - y.share(value))); }
 };
 
@@ -170,12 +170,12 @@ std::string band_axes(const BandChart& chart, const BandPlace& place) {
   const double bottom = kBandTop + kBandHeight;
   for (int i = 0; i < kTicks; ++i) {
     const double share = static_cast<double>(i) / (kTicks - 1);
-    const double x = kLeft + kBandWidth * share, y = bottom - kBandHeight * share;
-    out += line(x, kBandTop, x, bottom, "grid") + line(kLeft, y, kLeft + kBandWidth, y, "grid");
-    out += label(x, bottom + 16, shortened(std::round(place.x.value(share))), "middle");
-    out += label(kLeft - 6, y + 4, shortened(place.y.value(share)), "end");
+    const double x = kBandLeft + kBandWidth * share, y = bottom - kBandHeight * share;
+    out += line(x, kBandTop, x, bottom, "grid") + line(kBandLeft, y, kBandLeft + kBandWidth, y, "grid");
+    out += label(x, bottom + 16, three_digits(place.x.value(share)), "middle");
+    out += label(kBandLeft - 6, y + 4, three_digits(place.y.value(share)), "end");
   }
-  out += label(kLeft + kBandWidth / 2, bottom + 38, beginning_of(chart.x, kTitleBytes), "middle");
+  out += label(kBandLeft + kBandWidth / 2, bottom + 38, beginning_of(chart.x, kTitleBytes), "middle");
   const double middle = kBandTop + kBandHeight / 2;
   return out + label(12, middle, beginning_of(chart.y, kTitleBytes), "middle", turned(12, middle, -90));
 }
@@ -201,16 +201,16 @@ std::string band_line(const BandChart::Line& of, const BandPlace& place, std::st
 
 std::string html_band_chart(const BandChart& chart) {
   const BandPlace place = place_of(chart);
-  std::string out = band_axes(chart, place) + legend(kLeft, 16, chart.first.name, "upper");
+  std::string out = band_axes(chart, place) + legend(kBandLeft, 16, chart.first.name, "upper");
   if (chart.has_mark) {
     const double y = kBandTop + kBandHeight * (1 - place.y.share(chart.marked_y));
-    out += line(kLeft, y, kLeft + kBandWidth, y, "diagonal");
+    out += line(kBandLeft, y, kBandLeft + kBandWidth, y, "diagonal");
   }
   out += band_line(chart.first, place, "upper");
   if (!chart.second.name.empty())
-    out += legend(kLeft + kBandWidth / 2, 16, chart.second.name, "lower") +
+    out += legend(kBandLeft + kBandWidth / 2, 16, chart.second.name, "lower") +
            band_line(chart.second, place, "lower");
-  return svg(kLeft + kBandWidth + kRight, kBandTop + kBandHeight + kBelow, out);
+  return svg(kBandLeft + kBandWidth + kBandRight, kBandTop + kBandHeight + kBelow, out);
 }
 
 std::string html_square_chart(const SquareChart& chart, const std::vector<ChartPoint>& points) {

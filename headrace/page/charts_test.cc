@@ -58,7 +58,7 @@ TEST(BandChart, DrawsABandALineAndADotForEachPoint) {
   EXPECT_EQ(occurrences(drawn, "<polygon"), 1U);
   EXPECT_EQ(occurrences(drawn, "<polyline"), 1U);
   EXPECT_THAT(drawn, HasSubstr("<title>ten</title>"));
-  EXPECT_THAT(drawn, HasSubstr("cx=\"384.0\"")) << "10 lies in the middle between 1 and 100";
+  EXPECT_THAT(drawn, HasSubstr("cx=\"416.0\"")) << "10 lies in the middle between 1 and 100";
   EXPECT_THAT(drawn, HasSubstr("class=\"diagonal\""));
 }
 

@@ -14,11 +14,11 @@ constexpr int kBandSteps = 40;
 constexpr double kBandFarthest = 10;  // times the largest size
 
 std::string page_interval(const Interval& interval) {
-  return concat(shortened(interval.low), " to ", shortened(interval.high));
+  return concat(three_digits(interval.low), " to ", three_digits(interval.high));
 }
 
 // "–" where there is none.
-std::string page_number(const std::optional<double>& number) { return number ? shortened(*number) : "–"; }
+std::string page_number(const std::optional<double>& number) { return number ? three_digits(*number) : "–"; }
 
 BandChart::Line curve_line(const CurveStudy& study, std::string_view name) {
   BandChart::Line out{.name = name};
@@ -34,7 +34,7 @@ BandChart::Line curve_line(const CurveStudy& study, std::string_view name) {
   for (const CurvePoint& point : study.points) {
     for (const double error : point.errors)
       out.points.push_back(
-          {point.size, error, concat(shortened(point.size), " records: ", shortened(error))});
+          {point.size, error, concat(shortened(point.size), " records: ", three_digits(error))});
   }
   return out;
 }
@@ -57,7 +57,7 @@ std::string residual_card(const CurveStudy& study) {
   for (const CurvePoint& point : study.points) {
     for (const double error : point.errors) {
       const double residual = (error - curve.at(point.size)) / point.spread;
-      chart.first.points.push_back({point.size, residual, shortened(residual)});
+      chart.first.points.push_back({point.size, residual, three_digits(residual)});
     }
   }
   return html_card(
@@ -70,10 +70,10 @@ std::string residual_card(const CurveStudy& study) {
 std::string forecast_card(const CurveStudy& study) {
   std::vector<std::string> rows;
   const auto add = [&](std::string_view name, const Forecast& forecast) {
-    rows.push_back(
-        html_row({html_escaped(name), shortened(std::round(forecast.size)), shortened(forecast.error.middle),
-                  page_interval(forecast.error), shortened(forecast.gain.middle), page_number(forecast.hours),
-                  page_number(forecast.cost)}));
+    rows.push_back(html_row({html_escaped(name), shortened(std::round(forecast.size)),
+                             three_digits(forecast.error.middle), page_interval(forecast.error),
+                             three_digits(forecast.gain.middle), page_number(forecast.hours),
+                             page_number(forecast.cost)}));
   };
   add("more records", study.more_records);
   if (study.one_hour) add("one hour more", *study.one_hour);
@@ -88,9 +88,9 @@ std::string form_card(const CurveStudy& study) {
   for (int form = 0; form < kCurveForms; ++form) {
     const CurveFit& fit = study.fitted.fits[form];
     rows.push_back(
-        html_row({html_escaped(curve_form_name(fit.curve.form)), shortened(fit.curve.rate),
-                  shortened(fit.curve.floor), shortened(fit.loss),
-                  shortened(study.fitted.held_out_error[form]), percentage(study.fitted.shares[form])}));
+        html_row({html_escaped(curve_form_name(fit.curve.form)), three_digits(fit.curve.rate),
+                  three_digits(fit.curve.floor), three_digits(fit.loss),
+                  three_digits(study.fitted.held_out_error[form]), percentage(study.fitted.shares[form])}));
   }
   return html_card(
       "Forms",
@@ -99,9 +99,10 @@ std::string form_card(const CurveStudy& study) {
 }
 
 std::string facts_of(const CurveStudy& study) {
-  std::string out = html_fact(shortened(study.points.back().mean), "error now") +
-                    html_fact(std::string(curve_state_name(study.state)), "state") +
-                    html_fact(shortened(study.forecasts.front().error.middle), "error with twice the data");
+  std::string out =
+      html_fact(three_digits(study.points.back().mean), "error now") +
+      html_fact(std::string(curve_state_name(study.state)), "state") +
+      html_fact(three_digits(study.forecasts.front().error.middle), "error with twice the data");
   if (study.exponent) out += html_fact(page_interval(*study.exponent), "exponent, 90 % interval");
   out += html_fact(shortened(study.next.size), "records to measure next");
   return html_element("div", out, "facts");

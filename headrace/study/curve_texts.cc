@@ -93,7 +93,7 @@ std::string rounded_records(double count) {
 }
 
 std::string between(const Interval& interval) {
-  return concat(shortened(interval.low), " to ", shortened(interval.high));
+  return concat(three_digits(interval.low), " to ", three_digits(interval.high));
 }
 
 std::string target_clause(const CurveStudy& study) {
@@ -113,7 +113,7 @@ std::string target_clause(const CurveStudy& study) {
 std::string curve_sentence(const CurveStudy& study) {
   const Forecast& twice = study.forecasts.front();
   const std::string now = concat("With ", records(study.largest()), " records the error is ",
-                                 shortened(study.points.back().mean));
+                                 three_digits(study.points.back().mean));
   std::string out;
   switch (study.state) {
     case CurveState::kRising:
@@ -132,7 +132,7 @@ std::string curve_sentence(const CurveStudy& study) {
                    " records next");
       break;
     case CurveState::kFalling:
-      out = concat(now, "; twice the data makes it ", shortened(twice.error.middle), " (",
+      out = concat(now, "; twice the data makes it ", three_digits(twice.error.middle), " (",
                    between(twice.error), ")");
       break;
   }
