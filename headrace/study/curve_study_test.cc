@@ -185,6 +185,14 @@ TEST(CompareCurves, FindsTheBetterCurveAndTheCrossing) {
   EXPECT_THAT(comparison_sentence(comparison), HasSubstr("cross at about"));
 }
 
+TEST(CompareCurves, SaysNothingOfACrossingOfEqualCurves) {
+  const CurveStudy first = studied(study_runs(falling_error));
+  const CurveStudy second = studied(study_runs(falling_error), {.bootstrap = {.seed = 2}});
+  const std::string sentence = comparison_sentence(compare_curves(first, second));
+  EXPECT_THAT(sentence, HasSubstr("neither is clearly better"));
+  EXPECT_THAT(sentence, Not(HasSubstr("cross")));
+}
+
 TEST(CurveStudyToJson, HasEveryAnswerWithSixDigits) {
   const CurveStudy study = studied(study_runs(falling_error), {.target = 0.04});
   const auto json = parse_json(curve_study_to_json(study, nullptr));

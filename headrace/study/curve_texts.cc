@@ -149,7 +149,10 @@ std::string comparison_sentence(const CurveComparison& comparison) {
   const CurvePair &near = comparison.at.front(), &far = comparison.at.back();
   std::string out = concat("At ", records(near.size), " records ", verdict(near), ", at ", records(far.size),
                            " ", verdict(far));
-  if (comparison.crossing && comparison.crosses >= 0.5)
+  // Equal curves cross anywhere.
+  const bool is_clear = comparison.crossing && comparison.crosses >= 0.5 &&
+                        comparison.crossing->high <= 10 * comparison.crossing->low;
+  if (is_clear)
     out += concat("; the curves cross at about ", rounded_records(comparison.crossing->middle), " records (",
                   rounded_records(comparison.crossing->low), " to ",
                   rounded_records(comparison.crossing->high), ")");
