@@ -28,6 +28,7 @@ LAYERS = [
     {"stream", "track", "metrics"},
     {"artifact", "history", "prepare", "train", "evaluate", "statistics", "serve"},
     {"predict"},
+    {"study"},
     {"engine_process"},
     {"cli"},
 ]

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "headrace/base/text.h"
 #include "headrace/page/html.h"
@@ -112,7 +113,105 @@ std::string short_count(std::uint64_t count) {
 
 double cell_side(std::size_t names) { return names <= 12 ? 46 : names <= 25 ? 34 : 24; }
 
+// The rectangle of a band chart.
+constexpr double kBandWidth = 640, kBandHeight = 300, kBandTop = 32, kBandLeft = 96, kBandRight = 40;
+constexpr double kDecadeRoom = 1.0 + 1e-9;
+
+// A side of a band chart: where a value lies along it, from 0 to 1.
+struct BandSide {
+  bool is_log = false;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void include(double value) {
+    if (!std::isfinite(value) || (is_log && value <= 0)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  void close() {
+    if (!(low <= high)) low = high = 1;
+    if (high <= low * kDecadeRoom) high = low + (is_log ? low : std::max(1e-9, std::abs(low)));
+  }
+  double share(double value) const {
+    const double cut = std::clamp(value, low, high);
+    return is_log ? std::log(cut / low) / std::log(high / low) : (cut - low) / (high - low);
+  }
+  double value(double share) const {
+    return is_log ? low * std::pow(high / low, share) : low + (high - low) * share;
+  }
+};
+
+struct BandPlace {
+  BandSide x, y;
+  std::string at_x(double value) const { return at(kBandLeft + kBandWidth * x.share(value)); }
+  std::string at_y(double value) const { return at(kBandTop + kBandHeight * (1 - y.share(value))); }
+};
+
+BandPlace place_of(const BandChart& chart) {
+  BandPlace out{.x = {.is_log = true}, .y = {.is_log = chart.is_log}};
+  if (chart.has_mark) out.y.include(chart.marked_y);
+  for (const BandChart::Line* line : {&chart.first, &chart.second}) {
+    for (const BandChart::Band& band : line->bands) {
+      out.x.include(band.x);
+      for (const double y : {band.low, band.middle, band.high}) out.y.include(y);
+    }
+    for (const ChartPoint& point : line->points) {
+      out.x.include(point.x);
+      out.y.include(point.y);
+    }
+  }
+  out.x.close();
+  out.y.close();
+  return out;
+}
+
+std::string band_axes(const BandChart& chart, const BandPlace& place) {
+  std::string out;
+  const double bottom = kBandTop + kBandHeight;
+  for (int i = 0; i < kTicks; ++i) {
+    const double share = static_cast<double>(i) / (kTicks - 1);
+    const double x = kBandLeft + kBandWidth * share, y = bottom - kBandHeight * share;
+    out += line(x, kBandTop, x, bottom, "grid") + line(kBandLeft, y, kBandLeft + kBandWidth, y, "grid");
+    out += label(x, bottom + 16, three_digits(place.x.value(share)), "middle");
+    out += label(kBandLeft - 6, y + 4, three_digits(place.y.value(share)), "end");
+  }
+  out += label(kBandLeft + kBandWidth / 2, bottom + 38, beginning_of(chart.x, kTitleBytes), "middle");
+  const double middle = kBandTop + kBandHeight / 2;
+  return out + label(12, middle, beginning_of(chart.y, kTitleBytes), "middle", turned(12, middle, -90));
+}
+
+// `style`: upper or lower, the two colours.
+std::string band_line(const BandChart::Line& of, const BandPlace& place, std::string_view style) {
+  std::string there, back, middle, dots;
+  for (const BandChart::Band& band : of.bands) {
+    const std::string x = place.at_x(band.x);
+    there += concat(x, ",", place.at_y(band.high), " ");
+    back = concat(x, ",", place.at_y(band.low), " ", back);
+    middle += concat(x, ",", place.at_y(band.middle), " ");
+  }
+  for (const ChartPoint& point : of.points)
+    dots += concat("<circle class=\"", style, "\" cx=\"", place.at_x(point.x), "\" cy=\"",
+                   place.at_y(point.y), "\" r=\"3\">", tooltip(point.title), "</circle>");
+  if (of.bands.empty()) return dots;
+  return concat("<polygon class=\"", style, "\" fill-opacity=\"20%\" points=\"", there, back,
+                "\"/><polyline class=\"", style, "-line\" points=\"", middle, "\"/>", dots);
+}
+
 }  // namespace
+
+std::string html_band_chart(const BandChart& chart) {
+  const BandPlace place = place_of(chart);
+  std::string out = band_axes(chart, place) + legend(kBandLeft, 16, chart.first.name, "upper");
+  if (chart.has_mark) {
+    const double y = kBandTop + kBandHeight * (1 - place.y.share(chart.marked_y));
+    out += line(kBandLeft, y, kBandLeft + kBandWidth, y, "diagonal");
+  }
+  out += band_line(chart.first, place, "upper");
+  if (!chart.second.name.empty())
+    out += legend(kBandLeft + kBandWidth / 2, 16, chart.second.name, "lower") +
+           band_line(chart.second, place, "lower");
+  return svg(kBandLeft + kBandWidth + kBandRight, kBandTop + kBandHeight + kBelow, out);
+}
 
 std::string html_square_chart(const SquareChart& chart, const std::vector<ChartPoint>& points) {
   const Range range = range_of(chart, points);

@@ -28,6 +28,30 @@ struct SquareChart {
 /// REQUIRES: no number is larger than a float32 can be
 std::string html_square_chart(const SquareChart& chart, const std::vector<ChartPoint>& points);
 
+/// Values over a size that spans orders of magnitude: the bottom side is logarithmic.
+struct BandChart {
+  std::string_view x;  // what the sides show
+  std::string_view y;
+  bool is_log = false;  // the left side, too
+  struct Band {
+    double x = 0;
+    double low = 0;
+    double middle = 0;
+    double high = 0;
+  };
+  struct Line {
+    std::string_view name;    // shown above the chart
+    std::vector<Band> bands;  // by rising x: a line through the middles, shaded from low to high
+    std::vector<ChartPoint> points;
+  };
+  Line first{};
+  Line second{};        // drawn in the other colour, if it has a name
+  double marked_y = 0;  // a dashed line across, if `has_mark`
+  bool has_mark = false;
+};
+/// REQUIRES: every x is above 0 and finite; with `is_log` every y, too (a low end at or below 0 is cut off)
+std::string html_band_chart(const BandChart& chart);
+
 /// Counts of two kinds, one upon the other, in parts of equal width from 0 to 1.
 struct StackedBars {
   std::string_view x;  // what the bottom side shows

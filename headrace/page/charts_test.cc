@@ -45,6 +45,42 @@ TEST(SquareChart, IsDrawnOfEqualTinyAndHugeNumbers) {
   }
 }
 
+TEST(BandChart, DrawsABandALineAndADotForEachPoint) {
+  const BandChart chart{.x = "records",
+                        .y = "error",
+                        .is_log = true,
+                        .first = {.name = "mine",
+                                  .bands = {{1, 0.5, 1, 2}, {100, 0.05, 0.1, 0.2}},
+                                  .points = {{10, 0.3, "ten"}}},
+                        .marked_y = 0.07,
+                        .has_mark = true};
+  const std::string drawn = html_band_chart(chart);
+  EXPECT_EQ(occurrences(drawn, "<polygon"), 1U);
+  EXPECT_EQ(occurrences(drawn, "<polyline"), 1U);
+  EXPECT_THAT(drawn, HasSubstr("<title>ten</title>"));
+  EXPECT_THAT(drawn, HasSubstr("cx=\"416.0\"")) << "10 lies in the middle between 1 and 100";
+  EXPECT_THAT(drawn, HasSubstr("class=\"diagonal\""));
+}
+
+TEST(BandChart, DrawsASecondLineInTheOtherColour) {
+  const std::string drawn = html_band_chart({.x = "x",
+                                             .y = "y",
+                                             .first = {.name = "a", .bands = {{1, 1, 1, 1}}},
+                                             .second = {.name = "b", .bands = {{2, 1, 1, 1}}}});
+  EXPECT_THAT(drawn, HasSubstr("lower-line"));
+}
+
+TEST(BandChart, IsDrawnOfEqualZeroAndHugeNumbers) {
+  for (const bool is_log : {false, true}) {
+    for (const double y : {0.0, 1e-300, 1e300}) {
+      const std::string drawn = html_band_chart(
+          {.x = "x", .y = "y", .is_log = is_log, .first = {.name = "a", .bands = {{5, y, y, y}}}});
+      EXPECT_THAT(drawn, Not(HasSubstr("nan"))) << y;
+      EXPECT_THAT(drawn, Not(HasSubstr("inf"))) << y;
+    }
+  }
+}
+
 TEST(StackedBars, DrawsWhatIsThere) {
   const std::string bars = html_stacked_bars(
       {.x = "score", .lower_name = "no", .upper_name = "yes", .lower = {1500, 0}, .upper = {0, 2}});
@@ -82,7 +118,11 @@ TEST(Charts, LetNoNameBecomeMarkup) {
       html_square_chart({.x = hostile, .y = hostile}, {{0, 0, hostile}}) +
       html_stacked_bars(
           {.x = hostile, .lower_name = hostile, .upper_name = hostile, .lower = {1}, .upper = {1}}) +
-      html_matrix({hostile, hostile}, [](std::size_t, std::size_t) { return 1; });
+      html_matrix({hostile, hostile}, [](std::size_t, std::size_t) { return 1; }) +
+      html_band_chart({.x = hostile,
+                       .y = hostile,
+                       .first = {.name = hostile, .points = {{1, 1, hostile}}},
+                       .second = {.name = hostile}});
   EXPECT_THAT(all, Not(HasSubstr("<script")));
   EXPECT_THAT(all, Not(HasSubstr("\" onload")));
 }

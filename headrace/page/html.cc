@@ -135,6 +135,14 @@ std::string shortened(double number) {
   return std::string(digits, end);
 }
 
+std::string three_digits(double number) {
+  if (number == 0 || !std::isfinite(number)) return shortened(number);
+  char digits[32];
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, number, std::chars_format::scientific, 2).ptr;
+  return shortened(parse_number<double>(std::string_view(digits, end)).value_or(number));
+}
+
 std::string percentage(double share) {
   char digits[32];
   const auto end =

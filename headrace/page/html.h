@@ -45,6 +45,8 @@ std::string beginning_of(std::string_view text, std::size_t most_bytes);
 std::string grouped(std::uint64_t number);
 /// At most five significant digits: "0.30655", "1.2e+09"; whole numbers below 10^15 with groups.
 std::string shortened(double number);
+/// The same with at most three: "0.307", for estimates and the sides of charts.
+std::string three_digits(double number);
 /// "12.5 %".
 std::string percentage(double share);
 

@@ -26,6 +26,10 @@ TEST(Html, WritesNumbersForPeople) {
   EXPECT_EQ(grouped(1'234'567), "1,234,567");
   EXPECT_EQ(shortened(-1234), "-1,234");
   EXPECT_EQ(shortened(0.123456789), "0.12346");
+  EXPECT_EQ(three_digits(0.123456789), "0.123");
+  EXPECT_EQ(three_digits(-0.0009996), "-0.001");
+  EXPECT_EQ(three_digits(123'456), "123,000");
+  EXPECT_EQ(three_digits(0), "0");
   EXPECT_EQ(percentage(0.1234), "12.3 %");
 }
 

@@ -42,6 +42,7 @@ svg.chart { display: block; fill: var(--ink); font-size: 12px; font-variant-nume
 .chart .grid, .chart .axis { stroke: var(--line); }
 .chart .diagonal { stroke: var(--soft); stroke-dasharray: 5 5; }
 .chart polyline { fill: none; stroke: var(--water); stroke-width: 2; }
+.chart polyline.lower-line { stroke: var(--sun); }
 .chart circle, .chart .upper, .chart .right rect { fill: var(--water); }
 .chart .lower, .chart .wrong rect { fill: var(--sun); }
 .chart .frame { fill: none; stroke: var(--line); }

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("journals")
 
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "repair"]
 COMMANDS += ["runs ls", "runs show", "runs metrics", "runs tail", "runs compare", "runs export"]
-COMMANDS += ["runs repair", "lineage"]
+COMMANDS += ["runs repair", "lineage", "learning-curve"]
 
 
 def crc32c(data: bytes) -> int:
@@ -194,7 +194,11 @@ def test_a_wrong_command_line_is_explained_with_exit_code_2(headrace, words, sug
 
 def test_a_failure_is_explained_with_exit_code_1(headrace, tmp_path):
     takes_two = ("cp", "sync", "runs export")
-    commands = [f"{command} nothing" + " copy" * (command in takes_two) for command in COMMANDS]
+    takes_option = {"learning-curve": "--from "}
+    commands = [
+        f"{command} {takes_option.get(command, '')}nothing" + " copy" * (command in takes_two)
+        for command in COMMANDS
+    ]
     commands.append("ls ftp://host/x")
     for words in map(str.split, commands):
         done = headrace(*words, check=False, cwd=tmp_path)
