@@ -10,6 +10,7 @@
 #include "headrace/page/html.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/study/curve_study.h"
+#include "headrace/track/created_once.h"
 
 namespace headrace {
 namespace {
@@ -54,7 +55,10 @@ constexpr Option kLearningCurveOptions[] = {
      .sentence = "Replicates of the bootstrap.",
      .minimum = 100,
      .maximum = 20'000},
-    {.name = "to", .unit = "URL", .sentence = "Folder to write report.html and learning-curve.json to."},
+    {.name = "to",
+     .unit = "URL",
+     .sentence =
+         "Folder to create report.html and learning-curve.json in. Nothing that is there is replaced."},
 };
 
 CurveMetric curve_metric(const OptionValues& values) {
@@ -77,33 +81,16 @@ CurveQuestions curve_questions(const OptionValues& values) {
   return out;
 }
 
-// Measured elsewhere, and kept in a file.
-class CsvCurve final : public CurveSource {
- public:
-  CsvCurve(Location file, CurveMetric metric, std::stop_token stop)
-      : file_(std::move(file)), metric_(metric), stop_(std::move(stop)) {}
-
-  Result<std::vector<MeasuredError>> measure() override {
-    HEADRACE_TRY(const ReadObject read,
-                 read_object(*file_.store, file_.key, kCurveFileBytes, {.stop = stop_}));
-    auto runs = parse_curve_csv(as_text(read.data), metric_);
-    if (!runs) return std::move(runs).error().in(file_.describe());
-    return runs;
-  }
-
- private:
-  Location file_;
-  CurveMetric metric_;
-  std::stop_token stop_;
-};
-
 Result<CurveStudy> study_file(CommandContext& context, const std::string& url, const OptionValues& values,
                               const CurveQuestions& questions) {
   HEADRACE_TRY(const Location file, context.stores.open(url));
-  CsvCurve source(file, curve_metric(values), context.stop);
-  HEADRACE_TRY(const std::vector<MeasuredError> runs, source.measure());
-  auto study = study_curve(runs, questions);
-  if (!study) return std::move(study).error().in(file.describe());
+  const auto study = [&]() -> Result<CurveStudy> {
+    HEADRACE_TRY(const ReadObject read,
+                 read_object(*file.store, file.key, kCurveFileBytes, {.stop = context.stop}));
+    HEADRACE_TRY(const auto runs, parse_curve_csv(as_text(read.data), curve_metric(values)));
+    return study_curve(runs, questions);
+  }();
+  if (!study) return Error(study.error()).in(file.describe());
   return study;
 }
 
@@ -148,14 +135,22 @@ void show_study(Console& console, const CurveStudy& study, const OptionValues& v
                         " records, which narrows the interval by about ", percentage(study.next.narrows_by)));
 }
 
+Status create_part(const Location& folder, std::string_view name, const std::string& text) {
+  Status created = create_once(folder.at(name), as_bytes(text));
+  if (created || created.error().code != Code::kFailedPrecondition) return created;
+  return Error{Code::kFailedPrecondition,
+               concat(folder.at(name).describe(),
+                      " is of another learning curve; give another folder, or remove that one")};
+}
+
+// The page goes first: whoever finds the document finds its page.
 Status write_curve(CommandContext& context, const std::string& folder, const std::string& page,
                    const std::string& json) {
   HEADRACE_TRY(Location to, context.stores.open(folder));
   to = make_stoppable(std::move(to), context.stop);
-  const Location report = to.at("report.html"), document = to.at("learning-curve.json");
-  HEADRACE_CHECK(write_text(*document.store, document.key, json + "\n", {.call = context.call()}));
-  HEADRACE_CHECK(write_text(*report.store, report.key, page, {.call = context.call()}));
-  context.console.note(concat("the page is ", report.describe()));
+  HEADRACE_CHECK(create_part(to, "report.html", page));
+  HEADRACE_CHECK(create_part(to, "learning-curve.json", json + "\n"));
+  context.console.note(concat("the page is ", to.at("report.html").describe()));
   return {};
 }
 
@@ -202,10 +197,8 @@ const Command kLearningCurveCommand = {
     .name = "learning-curve",
     .summary = "Say what more data would buy, from scores measured at several sizes",
     .details =
-        "Fits a power law, with floor and plateau, or an exponential to the scores, and says what error "
-        "twice, "
-        "5 and 10 times the data would bring, how many records a target needs, what they cost, and which "
-        "size "
+        "Fits a power law, with floor and plateau, or an exponential to the scores. It says what error 2, 5 "
+        "and 10 times the data would bring, how many records a target needs, what they cost, and which size "
         "to measure next. Every figure has a 90 % interval. docs/how-to/learning-curves.md explains it.\n"
         "\n"
         "  headrace learning-curve --from curve.csv --target 0.20 --price-per-record 0.05\n"

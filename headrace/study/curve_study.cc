@@ -23,12 +23,8 @@ Interval over(const FittedCurves& fitted, const Value& value) {
   return interval_of(std::move(values));
 }
 
-// Seconds of training by records: a line that does not fall.
-struct TrainingTime {
-  double per_record_s = 0;
-};
-
-std::optional<TrainingTime> training_time(const std::vector<CurvePoint>& points) {
+// Seconds of training that one more record takes: the slope of a line that does not fall.
+std::optional<double> seconds_per_record(const std::vector<CurvePoint>& points) {
   double count = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const CurvePoint& point : points) {
     if (point.seconds <= 0) continue;
@@ -41,19 +37,22 @@ std::optional<TrainingTime> training_time(const std::vector<CurvePoint>& points)
   if (count < 1) return std::nullopt;
   const double spread = xx - x * x / count;
   const double slope = count > 1 && spread > 0 ? (xy - x * y / count) / spread : 0;
-  return TrainingTime{slope > 0 ? slope : y / x};
+  return slope > 0 ? slope : y / x;
 }
 
 class Forecaster {
  public:
   Forecaster(const std::vector<CurvePoint>& points, const FittedCurves& fitted, const CurvePrices& prices)
-      : fitted_(fitted), prices_(prices), largest_(points.back().size), time_(training_time(points)) {}
+      : fitted_(fitted),
+        prices_(prices),
+        largest_(points.back().size),
+        record_s_(seconds_per_record(points)) {}
 
   Forecast at(double size) const {
     Forecast out{.size = size};
     out.error = over(fitted_, [&](const Curve& curve) { return curve.at(size); });
     out.gain = over(fitted_, [&](const Curve& curve) { return curve.at(largest_) - curve.at(size); });
-    if (time_) out.hours = (size - largest_) * time_->per_record_s / kSecondsPerHour;
+    if (record_s_) out.hours = (size - largest_) * *record_s_ / kSecondsPerHour;
     out.cost = cost(size);
     return out;
   }
@@ -61,29 +60,29 @@ class Forecaster {
   // None without a price. A size that is measured already needs no records.
   std::optional<double> cost(double size) const {
     const double more = std::max(0.0, size - largest_);
-    if (!prices_.per_record && !(prices_.per_hour && time_)) return std::nullopt;
+    if (!prices_.per_record && !(prices_.per_hour && record_s_)) return std::nullopt;
     double out = prices_.per_record.value_or(0) * more;
-    if (time_) out += prices_.per_hour.value_or(0) * more * time_->per_record_s / kSecondsPerHour;
+    if (record_s_) out += prices_.per_hour.value_or(0) * more * *record_s_ / kSecondsPerHour;
     return out;
   }
 
   // The price of one more run at a size: its new records and the whole training.
   double cost_of_run(double size) const {
     double out = prices_.per_record.value_or(0) * std::max(0.0, size - largest_);
-    if (time_) out += prices_.per_hour.value_or(0) * size * time_->per_record_s / kSecondsPerHour;
+    if (record_s_) out += prices_.per_hour.value_or(0) * size * *record_s_ / kSecondsPerHour;
     return out > 0 ? out : size;
   }
 
   std::optional<double> records_per_hour() const {
-    if (!time_) return std::nullopt;
-    return kSecondsPerHour / time_->per_record_s;
+    if (!record_s_) return std::nullopt;
+    return kSecondsPerHour / *record_s_;
   }
 
  private:
   const FittedCurves& fitted_;
   CurvePrices prices_;
   double largest_;
-  std::optional<TrainingTime> time_;
+  std::optional<double> record_s_;
 };
 
 std::optional<Interval> exponent_of(const FittedCurves& fitted) {

@@ -18,14 +18,6 @@ struct MeasuredError {
   double seconds = 0;  // that the training took; 0: unknown
 };
 
-/// Where a curve's points come from. A file is one source; a program that trains the sizes itself is another.
-class CurveSource {
- public:
-  virtual ~CurveSource() = default;
-  /// All runs, in any order.
-  virtual Result<std::vector<MeasuredError>> measure() = 0;
-};
-
 /// All runs of one size.
 struct CurvePoint {
   double size = 0;

@@ -92,6 +92,20 @@ def test_page_and_document_are_written_and_can_be_written_again(tmp_path):
     assert json.loads((tmp_path / "out" / "learning-curve.json").read_text())["target"]["error"] == 0.05
 
 
+def test_a_folder_keeps_its_curve_and_is_completed_after_a_kill(tmp_path):
+    mine, other = table(tmp_path / "a.csv", falling), table(tmp_path / "b.csv", lambda size: size**-0.3)
+    document, page = (tmp_path / "out" / name for name in ("learning-curve.json", "report.html"))
+    assert learning_curve("--from", mine, "--to", tmp_path / "out").returncode == 0
+    whole = document.read_bytes(), page.read_bytes()
+    document.unlink()  # as if the command had been killed, or had stalled, before it
+    refused = learning_curve("--from", other, "--to", tmp_path / "out")
+    assert refused.returncode != 0
+    assert "is of another learning curve; give another folder" in refused.stderr
+    assert not document.exists() and page.read_bytes() == whole[1]
+    assert learning_curve("--from", mine, "--to", tmp_path / "out").returncode == 0
+    assert (document.read_bytes(), page.read_bytes()) == whole
+
+
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
