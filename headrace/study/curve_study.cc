@@ -94,9 +94,15 @@ std::optional<Interval> exponent_of(const FittedCurves& fitted) {
   return interval_of(std::move(rates));
 }
 
+// Not std::hypot, which needs glibc 2.35; wheels promise 2.34.
+double difference_standard_error(const CurvePoint& one, const CurvePoint& other) {
+  const double first = one.standard_error(), second = other.standard_error();
+  return std::sqrt(first * first + second * second);
+}
+
 CurveState state_of(const CurveStudy& study) {
   const CurvePoint &first = study.points.front(), &last = study.points.back();
-  const double doubt = 2 * std::hypot(first.standard_error(), last.standard_error());
+  const double doubt = 2 * difference_standard_error(first, last);
   if (last.mean > first.mean + doubt) return CurveState::kRising;
   if (last.mean > first.mean - doubt) return CurveState::kSmallData;
   const Interval& far = study.forecasts[1].error;
