@@ -155,7 +155,8 @@ function(headrace_test name)
   headrace_test_program(${target} SOURCES ${arg_SOURCES} LINKS ${arg_LINKS})
   add_dependencies(headrace_tests ${target})
   add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
-  # For what hangs: the longest takes two minutes of a quiet machine, with ThreadSanitizer.
+  # COST, in about seconds, where it is long: ctest starts those first, so that no one runs alone at the end.
+  # TIMEOUT is for what hangs: the longest takes two minutes of a quiet machine, with ThreadSanitizer.
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
   if(arg_THREADS)
     add_dependencies(headrace_threads ${target})

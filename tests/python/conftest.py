@@ -23,6 +23,37 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "soak: only in `./dev soak`; its seed is HEADRACE_SOAK_SEED")
 
 
+# The files that take a minute and more, mostly because they wait. They begin first, so that none runs alone
+# at the end.
+LONGEST_FILES = (
+    "test_ignite",
+    "test_run_tail",
+    "test_tensorflow_file_system",
+    "test_file_system_fsspec",
+    "test_ignite_store",
+    "test_stalled",
+    "test_serve_store",
+    "test_loader_resume",
+    "test_ragged_models",
+    "test_file_system",
+    "test_loader_torch",
+    "test_own_models",
+    "test_reference",
+    "test_store_faults",
+    "test_tensorflow_processes",
+    "test_serve_configuration",
+    "test_serve_log",
+    "test_tensorboard_browser",
+    "test_keras_weights",
+    "test_keras_models",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {name: place for place, name in enumerate(LONGEST_FILES)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+
+
 def pytest_collection_finish() -> None:
     """Leaves what TensorFlow, Keras, JAX and the like have made out of each later collection of garbage."""
     gc.collect()
