@@ -232,6 +232,11 @@ std::span<const InitialState> initial_states() {
       {"half-metrics-compact", {"metrics-log"}, "metrics-compact"},
       {"requests", {"requests-serve"}},
       {"half-requests", {}, "requests-serve-same"},
+      {"artifacts", {"artifact-log"}},
+      {"artifacts-2", {"artifact-log", "artifact-log-other"}},
+      {"unnamed-artifacts", {"artifact-begin"}},
+      {"half-artifacts", {}, "artifact-log"},
+      {"half-artifacts-gc", {"artifact-log-other", "artifact-begin"}, "gc"},
   };
   return states;
 }

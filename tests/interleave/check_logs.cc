@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/artifact/artifact.h"
+#include "headrace/artifact/verify_artifact.h"
 #include "headrace/base/text.h"
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/recover.h"
@@ -108,6 +110,23 @@ void check_request_logs(const World& world, std::vector<std::string>& damage) {
     }
   }
   if (!std::ranges::includes(asked, found)) damage.emplace_back("a record is of no request");
+}
+
+void check_artifacts(const World& world, std::vector<std::string>& damage) {
+  if (world.out->shortened().contains(std::string(kArtifacts))) return;
+  StoreRegistry stores(Environment{});
+  stores.put(Url{"memory", "data", ""}, world.data);
+  const Location root = location(world.out, "out", "x");
+  const auto names = list_artifacts(root);
+  if (!names) damage.push_back(names.error().message);
+  if (!names) return;
+  ArtifactVerifier verifier(stores, root, {});
+  for (const std::string& name : *names) {
+    const Status verified = verifier.verify_all(name);
+    if (!verified) damage.push_back(concat("artifact ", name, ": ", verified.error().message));
+  }
+  for (const BadEntry& bad : verifier.bad())
+    damage.push_back(concat(bad.artifact, " ", bad.path, " ", bad.url, ": ", bad.problem));
 }
 
 }  // namespace headrace::interleave

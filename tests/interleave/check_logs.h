@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Checks that logs have what their writers were promised.
+/// \file Checks that logs and artifacts have what their writers were promised.
 
 #include <string>
 #include <vector>
@@ -18,5 +18,9 @@ void check_metric_logs(const World& world, std::vector<std::string>& damage);
 /// Adds what is wrong with the logs of requests: each file has whole records; no value is there twice; and
 /// all that are in the store for certain are there, unless something was removed.
 void check_request_logs(const World& world, std::vector<std::string>& damage);
+
+/// Adds what `headrace artifacts verify` finds: versions whose entries cannot be read, or are not what was
+/// logged, and aliases of versions that are not there; unless something was removed that `gc` had not given up.
+void check_artifacts(const World& world, std::vector<std::string>& damage);
 
 }  // namespace headrace::interleave

@@ -224,6 +224,7 @@ std::vector<TestCommand> make_commands() {
   };
   for (TestCommand& command : metric_commands()) commands.push_back(std::move(command));
   for (TestCommand& command : request_log_commands()) commands.push_back(std::move(command));
+  for (TestCommand& command : artifact_commands()) commands.push_back(std::move(command));
   return commands;
 }
 

@@ -35,6 +35,7 @@ struct Options {
 // The kind of thing that a command is about; those of one kind meet in states of that kind.
 char kind_of(std::string_view name) {
   const auto begins = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+  if (begins("artifact")) return 'a';
   if (begins("metrics")) return 'm';
   if (begins("requests")) return 'q';
   if (begins("keras")) return 'k';
@@ -50,7 +51,7 @@ char kind_of(std::string_view name) {
 bool is_worthwhile(const TestCommand& a, const TestCommand& b, const InitialState& state) {
   const char of_a = kind_of(a.name), of_b = kind_of(b.name), of_state = kind_of(state.name);
   if (a.name == "train-model" || b.name == "train-model" || (a.is_reader && b.is_reader)) return false;
-  const auto is_of_logs = [](char kind) { return kind == 'm' || kind == 'q'; };
+  const auto is_of_logs = [](char kind) { return kind == 'a' || kind == 'm' || kind == 'q'; };
   if (is_of_logs(of_a) || is_of_logs(of_b) || is_of_logs(of_state)) {  // no stage writes where a log lies
     const char kind = is_of_logs(of_a) ? of_a : of_b;
     const auto meets = [&](char other) { return other == kind || other == '-'; };

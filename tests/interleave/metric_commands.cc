@@ -29,16 +29,6 @@ void wait_for_segment(const MetricWriter& writer, std::uint64_t segments, const 
   give_up("a segment of metrics is not written");
 }
 
-Result<RunRecorder> start_run(Process& process) {
-  HEADRACE_TRY(const Location root, process.stores.open(kRoot));
-  return RunRecorder::start(process.stores, root, {.command = "log", .command_line = {"python"}},
-                            {.root_url = std::string(kRoot),
-                             .run_id = std::string(kRun),
-                             .continues_earlier = false,
-                             .has_output = false,
-                             .now = virtual_now});
-}
-
 std::string metrics_state(const Process& process) {
   return concat(*state_folder(process.environment), "/metrics");
 }
@@ -48,7 +38,7 @@ std::string metrics_state(const Process& process) {
 Status log_metrics(const Surroundings& in, std::uint64_t points) {
   Process process(in);
   const std::string state = metrics_state(process);
-  HEADRACE_TRY(RunRecorder recorder, start_run(process));
+  HEADRACE_TRY(RunRecorder recorder, start_logging_run(process, kRun));
   const Location log = recorder.root().at(concat(kMetricsPrefix, kRun, "/", recorder.part()));
   Background background(2);
   HEADRACE_TRY(const std::shared_ptr<MetricWriter> writer,
@@ -146,6 +136,16 @@ Status read_metrics(const Surroundings& in) {
 }
 
 }  // namespace
+
+Result<RunRecorder> start_logging_run(Process& process, std::string_view id) {
+  HEADRACE_TRY(const Location root, process.stores.open(kRoot));
+  return RunRecorder::start(process.stores, root, {.command = "log", .command_line = {"python"}},
+                            {.root_url = std::string(kRoot),
+                             .run_id = std::string(id),
+                             .continues_earlier = false,
+                             .has_output = false,
+                             .now = virtual_now});
+}
 
 std::vector<TestCommand> metric_commands() {
   return {

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "headrace/artifact/artifact.h"
 #include "headrace/base/crc32c.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
@@ -93,6 +94,19 @@ std::string evaluations(const Location& root) {
   }
   std::ranges::sort(found);
   return join(found, "");
+}
+
+// Versions of an artifact, without their runs and times.
+void see_artifacts(const Location& root, Seen& seen) {
+  const auto numbers = artifact_numbers(root, "cats");
+  if (!numbers) return;
+  for (const std::uint64_t number : *numbers) {
+    const auto version = read_artifact_version(root, "cats", number);
+    seen[concat("artifact cats:v", number)] = version ? version->entries : version.error().message;
+  }
+  const auto aliases = artifact_aliases(root, "cats");
+  if (!aliases) return;
+  for (const auto& [alias, number] : *aliases) seen[concat("artifact cats:", alias)] = concat("v", number);
 }
 
 // The alias log of a named model: "latest" only advances, each version that an alias names is published, and
@@ -202,6 +216,7 @@ Seen observe(const World& world) {
   }
   const Location out = location(world.out, "out", "");
   if (const std::string found = evaluations(out); !found.empty()) seen["evaluations"] = found;
+  see_artifacts(out.at("x"), seen);
   std::vector<std::string> ignored;
   check_aliases(location(world.out, "out", "models/m"), &seen, ignored);
   return seen;
@@ -227,6 +242,7 @@ std::vector<std::string> find_damage(const World& world, Strictness strictness) 
   }
   check_metric_logs(world, damage);
   check_request_logs(world, damage);
+  check_artifacts(world, damage);
   return damage;
 }
 

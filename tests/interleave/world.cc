@@ -52,6 +52,15 @@ class Witness::WitnessedUpload final : public Upload {
   const std::string key_;
 };
 
+Status Witness::list(std::string_view prefix, const ListOptions& options,
+                     const std::function<bool(const ObjectInfo&)>& visit) {
+  return inner().list(prefix, options, [&](const ObjectInfo& object) {
+    ObjectInfo dated = object;
+    if (lies_in(kArtifacts, object.key)) dated.modified.emplace();
+    return visit(dated);
+  });
+}
+
 Result<ObjectInfo> Witness::write(std::string_view key, BytesView data, const WriteOptions& options) {
   const bool was_there = inner().stat(key, {}).has_value();
   Result<ObjectInfo> done = inner().write(key, data, options);
@@ -79,6 +88,8 @@ Status Witness::remove_many(std::span<const std::string> keys, const CallOptions
     if (!inner().stat(key, {})) continue;
     if (lies_in(kRequestLogs, key)) shortened_.emplace(kRequestLogs);
     if (lies_in(kRunRecords, key)) shortened_.emplace(kRunRecords);
+    const bool is_given_up = inner().stat(concat(key, ".given-up"), {}).has_value();
+    if (lies_in(kArtifacts, key) && !is_given_up) shortened_.emplace(kArtifacts);
     if (is_of_metrics(key) && !is_compacted(key)) shortened_.insert(parent_key(key));
   }
   return inner().remove_many(keys, options);
@@ -112,7 +123,7 @@ std::vector<std::string> Witness::manifests() const {
 
 void Witness::created(std::string_view key, bool was_there) {
   const std::scoped_lock lock(mutex_);
-  const bool is_of_log = is_of_metrics(key) || lies_in(kRequestLogs, key);
+  const bool is_of_log = is_of_metrics(key) || lies_in(kRequestLogs, key) || lies_in(kArtifacts, key);
   if (was_there && (parts_.contains(key) || is_of_log) && !has_fixed_name(key)) replaced_.emplace_back(key);
   if (!is_manifest_key(key)) return;
   const auto read = read_object(inner(), key, kManifestLimitBytes);

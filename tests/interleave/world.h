@@ -2,6 +2,7 @@
 
 /// \file The stores of one case, its machine, and a witness of what is done to published parts and logs.
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -21,6 +22,9 @@ class Witness final : public ForwardingStore {
  public:
   Witness();
 
+  /// The memory store knows no times. Objects of artifacts are old, so `gc` looks at them.
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override;
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override;
   Result<std::unique_ptr<Upload>> start_upload(std::string_view key, const WriteOptions& options) override;
   Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) override;
@@ -29,7 +33,7 @@ class Witness final : public ForwardingStore {
   /// Keys of published parts, and of objects of logs, that were replaced.
   std::vector<std::string> replaced() const;
   /// Keys of logs of metrics, of which something was removed that nothing else holds; also kRequestLogs and
-  /// kRunRecords, where any of their objects was.
+  /// kRunRecords, where any of their objects was, and kArtifacts, where one was that `gc` had not given up.
   std::set<std::string> shortened() const;
   /// Manifests that were created, in their order; entries are not among them.
   std::vector<std::string> manifests() const;
@@ -48,6 +52,8 @@ class Witness final : public ForwardingStore {
 
 /// Where records of runs lie that log metrics, in `out`.
 inline constexpr std::string_view kRunRecords = "x/_headrace/runs";
+/// Where artifacts lie, in `out`.
+inline constexpr std::string_view kArtifacts = "x/_headrace/artifacts";
 /// Where servers log requests, in `out`; and what the datasets of them are called, in `copy`.
 inline constexpr std::string_view kRequestLogs = "x/requests";
 inline constexpr std::string_view kRowsOfRequests = "rows";
