@@ -9,7 +9,6 @@
 #include "headrace/stream/loader_state.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/train/checkpoint.h"
-#include "headrace/train/class_weights.h"
 #include "headrace/train/step_loop.h"
 #include "headrace/train/train_run.h"
 
@@ -51,12 +50,6 @@ class NativeLoop {
   }
 
  private:
-  Result<TracedModel> trace() const {
-    HEADRACE_TRY(const TraceRequest request, weighed_request(run_));
-    if (environment_.tracer) return environment_.tracer(request);
-    return trace_model(request, environment_.trace, environment_.environment);
-  }
-
   Result<StepCall> prepare(std::string_view signature) {
     return StepCall::prepare(*model_, signature, result_.model.binding, result_.model.metric_names);
   }
@@ -78,7 +71,7 @@ class NativeLoop {
   Status open_model() {
     HEADRACE_TRY(const auto published, find_begun(run_, kModelFolder));
     if (!published) {
-      HEADRACE_TRY(result_.model, trace());
+      HEADRACE_TRY(result_.model, trace_run(run_));
       return load_model();
     }
     return open_kept(*published);
