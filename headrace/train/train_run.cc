@@ -166,8 +166,8 @@ Result<RecordRange> training_range(const TrainRun& run) {
   const RecordRange whole{0, run.validation_range.first};
   const std::optional<RecordRange>& subset = run.options.subset;
   if (!subset) return whole;
-  const bool is_in_it = subset->count > 0 && subset->first <= whole.count &&
-                        subset->count <= whole.count - subset->first;
+  const bool is_in_it =
+      subset->count > 0 && subset->first <= whole.count && subset->count <= whole.count - subset->first;
   if (is_in_it) return *subset;
   return Error{Code::kInvalidArgument,
                concat("the training part of ", run.data.describe(), " has ", whole.count,
