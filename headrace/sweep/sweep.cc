@@ -10,6 +10,7 @@
 #include "headrace/os/available_memory.h"
 #include "headrace/os/parallel.h"
 #include "headrace/stream/dataset.h"
+#include "headrace/sweep/reusing_engine.h"
 #include "headrace/sweep/scratch.h"
 #include "headrace/sweep/subsets.h"
 #include "headrace/sweep/trace_cache.h"
@@ -71,17 +72,21 @@ class Sweep {
       : data_(data),
         folder_(folder),
         options_(options),
+        engine_(make_reusing(environment.engine, options.seeds)),
         traces_([&environment](const TraceRequest& request) {
           if (environment.tracer) return environment.tracer(request);
           return trace_model(request, environment.trace, environment.environment);
         }),
-        environment_(environment),
+        environment_{*engine_,
+                     environment.trace,
+                     environment.environment,
+                     environment.temporary_folder,
+                     environment.on_print,
+                     [](const ModelBinding&) {},
+                     [this](const TraceRequest& request) { return traces_.trace(request); }},
         actor_(actor),
         counter_(on_progress),
-        claims_(claim_by_lease(folder.at("leases"), actor.id, options.leases)) {
-    environment_.tracer = [this](const TraceRequest& request) { return traces_.trace(request); };
-    environment_.on_binding = [](const ModelBinding&) {};
-  }
+        claims_(claim_by_lease(folder.at("leases"), actor.id, options.leases)) {}
 
   Result<SweepResult> run(const std::stop_token& stop) {
     // An error of one run stops the others.
@@ -165,7 +170,9 @@ class Sweep {
     if (at_once_ != 0) return;
     const std::uint64_t bytes =
         options_.training.memory_budget_bytes + kSessionBytes + plan.model.parameters * kParameterBytes;
-    const std::uint64_t fitting = available_memory_bytes().value_or(bytes) / bytes;
+    const std::uint64_t idle_bytes = options_.seeds * plan.model.parameters * kParameterBytes;
+    const std::uint64_t available = available_memory_bytes().value_or(bytes);
+    const std::uint64_t fitting = (available - std::min(available, idle_bytes)) / bytes;
     at_once_ = std::max(1, available_cores() / plan.intra_op_threads);
     at_once_ = static_cast<int>(std::clamp<std::uint64_t>(fitting, 1, static_cast<std::uint64_t>(at_once_)));
   }
@@ -284,8 +291,9 @@ class Sweep {
   const Location& data_;
   const Location& folder_;
   const SweepOptions& options_;
+  const std::unique_ptr<Engine> engine_;
   TraceCache traces_;
-  TrainEnvironment environment_;
+  const TrainEnvironment environment_;
   const Actor& actor_;
   SweepCounter counter_;
   const std::unique_ptr<TaskClaims> claims_;

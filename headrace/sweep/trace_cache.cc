@@ -1,30 +1,11 @@
 #include "headrace/sweep/trace_cache.h"
 
-#include <fstream>
-
 #include "headrace/base/digest.h"
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
+#include "headrace/sweep/file_digest.h"
 
 namespace headrace {
-namespace {
-
-constexpr std::size_t kPieceBytes = 1 << 20;
-
-Result<std::string> file_digest(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string piece(kPieceBytes, '\0');
-  Sha256 digest;
-  while (file) {
-    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    digest.update(as_bytes(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount()))));
-  }
-  if (!file.eof()) return Error{Code::kUnknown, concat(path, " cannot be read any more")};
-  return hex(digest.finish());
-}
-
-}  // namespace
-
 Result<TracedModel> TraceCache::trace(const TraceRequest& request) {
   HEADRACE_TRY(const Json spec, trace_spec(request));
   const std::string key = concat(request.model, "\n", request.seed, "\n", spec.dump());
