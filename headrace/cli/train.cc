@@ -72,6 +72,11 @@ constexpr Option kTrainOptions[] = {
      .unit = "steps",
      .sentence = "How often to log the loss of a batch as an event; 0: only each epoch.",
      .minimum = 0},
+    {.name = "curve",
+     .type = OptionType::kFlag,
+     .sentence =
+         "Score some batches of the first epoch before they are learnt from: headrace runs curve then "
+         "says what more data would buy."},
     kTrainMemoryOption,
     kLoaderThreadsOption,
     {.name = "cache",
@@ -97,6 +102,7 @@ Result<TrainOptions> options_from(CommandContext& context, const OptionValues& v
     options.init_from = make_stoppable(std::move(before), context.stop);
   }
   options.log_every = static_cast<std::uint64_t>(values.integer("log-every"));
+  options.curve = values.flag("curve");
   options.overwrite = values.flag("overwrite");
   return options;
 }
@@ -232,6 +238,11 @@ Status check_train(const OptionValues& values) {
   if (values.has("callbacks") && values.text("loop") != "keras")
     return Error{Code::kInvalidArgument,
                  "--callbacks are called by Keras' fit: give --loop keras, or leave them out"};
+  if (values.flag("curve") && values.text("loop") == "keras")
+    return Error{
+        Code::kInvalidArgument,
+        "--curve is of the native loop: leave it out, or --loop keras; headrace learning-curve measures "
+        "a curve by training"};
   HEADRACE_CHECK(check_shared_train_options(values));
   return values.has("name") ? check_model_name(values.text("name")) : Status{};
 }

@@ -75,6 +75,9 @@ struct TrainOptions {
   std::optional<Location> init_from{};
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   std::uint64_t log_every = 0;  // steps between events within an epoch; 0: none
+  /// Score some batches of the first epoch before they are learnt from, and log this (one_pass.h). Only with
+  /// kNative.
+  bool curve = false;
   /// Memory of the loaders; validation, if any, takes a quarter of it.
   std::uint64_t memory_budget_bytes = 256 << 20;
   int loader_threads = 1;
