@@ -1,17 +1,15 @@
 // `learning-curve`: what more data would buy, from scores at several sizes that it measures or reads.
 
-#include <cmath>
 #include <vector>
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/curve_answers.h"
 #include "headrace/cli/measure_curve.h"
 #include "headrace/cli/model_options.h"
 #include "headrace/cli/record_run.h"
-#include "headrace/cli/text_table.h"
 #include "headrace/cli/train_options.h"
-#include "headrace/page/html.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/study/curve_study.h"
 #include "headrace/track/created_once.h"
@@ -36,40 +34,17 @@ constexpr Option kLearningCurveOptions[] = {
          "In place of DATASET and --model: a CSV file with the columns size and score, and, if known, "
          "seed and seconds."},
     {.name = "compare", .unit = "URL", .sentence = "A second file: which curve is better, and at what size."},
-    {.name = "metric",
-     .default_value = "error",
-     .sentence = "The score: an error or a loss (smaller is better), or an accuracy from 0 to 1.",
-     .choices = "error|accuracy|loss"},
-    {.name = "target",
-     .type = OptionType::kNumber,
-     .sentence = "The score to reach: how many records does it take?"},
-    {.name = "price-per-record",
-     .type = OptionType::kNumber,
-     .sentence = "Price of one more record, in any currency.",
-     .minimum = 0},
+    kCurveMetricOption,
+    kCurveTargetOption,
+    kPricePerRecordOption,
     {.name = "price-per-hour",
      .type = OptionType::kNumber,
      .sentence =
          "Price of an hour of training, in the same currency; of a file, it needs the column seconds.",
      .minimum = 0},
-    {.name = "more-records",
-     .type = OptionType::kInteger,
-     .default_value = "10000",
-     .unit = "records",
-     .sentence = "Say what this many more records would buy.",
-     .minimum = 1,
-     .maximum = 1e12},
-    {.name = "seed",
-     .type = OptionType::kInteger,
-     .default_value = "1",
-     .sentence = "Seed of the bootstrap.",
-     .minimum = 0},
-    {.name = "replicates",
-     .type = OptionType::kInteger,
-     .default_value = "1000",
-     .sentence = "Replicates of the bootstrap.",
-     .minimum = 100,
-     .maximum = 20'000},
+    kMoreRecordsOption,
+    kBootstrapSeedOption,
+    kReplicatesOption,
     {.name = "to",
      .unit = "URL",
      .sentence =
@@ -103,26 +78,6 @@ constexpr Option kLearningCurveOptions[] = {
     kRunIdOption,
 };
 
-CurveMetric curve_metric(const OptionValues& values) {
-  return values.text("metric") == "accuracy" ? CurveMetric::kAccuracy : CurveMetric::kError;
-}
-
-std::optional<double> given_number(const OptionValues& values, std::string_view name) {
-  if (!values.has(name)) return std::nullopt;
-  return values.number(name);
-}
-
-CurveQuestions curve_questions(const OptionValues& values) {
-  CurveQuestions out{.target = given_number(values, "target"),
-                     .prices = {.per_record = given_number(values, "price-per-record"),
-                                .per_hour = given_number(values, "price-per-hour")},
-                     .more_records = static_cast<double>(values.integer("more-records"))};
-  if (out.target && curve_metric(values) == CurveMetric::kAccuracy) out.target = 1 - *out.target;
-  out.bootstrap.seed = static_cast<std::uint64_t>(values.integer("seed"));
-  out.bootstrap.replicates = static_cast<int>(values.integer("replicates"));
-  return out;
-}
-
 Result<CurveStudy> study_file(CommandContext& context, const std::string& url, const OptionValues& values,
                               const CurveQuestions& questions) {
   HEADRACE_TRY(const Location file, context.stores.open(url));
@@ -134,47 +89,6 @@ Result<CurveStudy> study_file(CommandContext& context, const std::string& url, c
   }();
   if (!study) return Error(study.error()).in(file.describe());
   return study;
-}
-
-std::string interval_cell(const Interval& interval) {
-  return concat(three_digits(interval.low), " to ", three_digits(interval.high));
-}
-
-std::string cell_or_dash(const std::optional<double>& number) { return number ? three_digits(*number) : "-"; }
-
-std::vector<std::string> forecast_cells(std::string name, const Forecast& forecast) {
-  return {std::move(name),
-          shortened(std::round(forecast.size)),
-          three_digits(forecast.error.middle),
-          interval_cell(forecast.error),
-          three_digits(forecast.gain.middle),
-          cell_or_dash(forecast.hours),
-          cell_or_dash(forecast.cost)};
-}
-
-void show_forecasts(Console& console, const CurveStudy& study, const OptionValues& values) {
-  std::vector<std::vector<std::string>> rows = {
-      {"", "records", "error", "90 % interval", "falls by", "hours", "cost"}};
-  rows.push_back(forecast_cells(concat("+", values.integer("more-records"), " records"), study.more_records));
-  if (study.one_hour) rows.push_back(forecast_cells("+1 hour of training", *study.one_hour));
-  const char* const names[] = {"2 times the data", "5 times the data", "10 times the data"};
-  for (std::size_t i = 0; i < study.forecasts.size(); ++i)
-    rows.push_back(forecast_cells(names[i], study.forecasts[i]));
-  for (const std::string& line : table_lines(rows, Align::kRight)) console.result("  " + line);
-}
-
-void show_study(Console& console, const CurveStudy& study, const OptionValues& values) {
-  for (const std::string& remark : study.remarks) console.warn(remark);
-  console.result(curve_sentence(study) + "\n");
-  show_forecasts(console, study, values);
-  console.result("");
-  if (study.exponent)
-    console.result(concat("  exponent ", three_digits(study.exponent->middle), " (",
-                          interval_cell(*study.exponent), "), ", curve_form_name(study.fitted.chosen)));
-  if (study.target && study.target->cost)
-    console.result(concat("  the target costs about ", three_digits(*study.target->cost)));
-  console.result(concat("  measure next: one more run with ", shortened(study.next.size),
-                        " records, which narrows the interval by about ", percentage(study.next.narrows_by)));
 }
 
 Status create_part(const Location& folder, std::string_view name, const std::string& text) {
@@ -228,11 +142,7 @@ Status check_learning_curve(const OptionValues& values) {
         values.has("from")
             ? "--from and --model: give a file of scores, or a model to train, not both"
             : "--from is missing: a CSV file with the columns size and score; or DATASET and --model"};
-  if (values.has("target") && curve_metric(values) == CurveMetric::kAccuracy &&
-      !(values.number("target") < 1))
-    return Error{Code::kInvalidArgument, "--target is an accuracy, so it must be below 1"};
-  if (values.has("target") && curve_metric(values) == CurveMetric::kError && !(values.number("target") > 0))
-    return Error{Code::kInvalidArgument, "--target is an error, so it must be above 0"};
+  HEADRACE_CHECK(check_curve_questions(values));
   return check_shared_train_options(values);
 }
 
