@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/sparkline.h"
 #include "headrace/cli/text_table.h"
 #include "headrace/page/html.h"
 
@@ -45,6 +46,16 @@ void show_forecasts(Console& console, const CurveStudy& study, const OptionValue
   for (const std::string& line : table_lines(rows, Align::kRight)) console.result("  " + line);
 }
 
+// The means from the smallest size to the largest.
+void show_points(Console& console, const CurveStudy& study) {
+  std::vector<double> means;
+  for (const CurvePoint& point : study.points) means.push_back(point.mean);
+  console.result(concat("  ", shortened(std::round(study.points.front().size)),
+                        " records: ", three_digits(means.front()), "  ", sparkline(means, means.size()), "  ",
+                        shortened(std::round(study.largest())), " records: ", three_digits(means.back()),
+                        "\n"));
+}
+
 }  // namespace
 
 CurveMetric curve_metric(const OptionValues& values) {
@@ -74,13 +85,12 @@ Status check_curve_questions(const OptionValues& values) {
 void show_study(Console& console, const CurveStudy& study, const OptionValues& values) {
   for (const std::string& remark : study.remarks) console.warn(remark);
   console.result(curve_sentence(study) + "\n");
+  show_points(console, study);
   show_forecasts(console, study, values);
   console.result("");
   if (study.exponent)
     console.result(concat("  exponent ", three_digits(study.exponent->middle), " (",
                           interval_cell(*study.exponent), "), ", curve_form_name(study.fitted.chosen)));
-  if (study.target && study.target->cost)
-    console.result(concat("  the target costs about ", three_digits(*study.target->cost)));
   console.result(concat("  measure next: one more run with ", shortened(study.next.size),
                         " records, which narrows the interval by about ", percentage(study.next.narrows_by)));
 }

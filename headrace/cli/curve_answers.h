@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What commands ask about a learning curve, and how they show the answers.
+/// \file The questions that commands ask about a learning curve, and how they show the answers.
 
 #include <string_view>
 
@@ -44,7 +44,7 @@ inline constexpr Option kReplicatesOption = {.name = "replicates",
 /// How the scores of a file are read.
 CurveMetric curve_metric(const OptionValues& values);
 
-/// What the options above ask; and --price-per-hour, if the command has it.
+/// The questions of the options above; and of --price-per-hour, if the command has it.
 CurveQuestions curve_questions(const OptionValues& values);
 
 /// \error kInvalidArgument  the target is none of this metric

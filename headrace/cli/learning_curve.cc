@@ -218,10 +218,8 @@ const Command kLearningCurveCommand = {
         "and 10 times the data would bring, how many records a target needs, what they cost, and which size "
         "to measure next. Every figure has a 90 % interval. docs/how-to/learning-curves.md explains it.\n"
         "\n"
-        "  headrace learning-curve s3://datasets/reviews --model headrace.models:dense_classifier --target "
-        "0.20\n"
-        "  headrace learning-curve s3://datasets/reviews --model mine.py:build --to "
-        "s3://datasets/curves/mine\n"
+        "  headrace learning-curve s3://datasets/reviews --model mine.py:build --target 0.20\n"
+        "  headrace learning-curve data --model mine.py:build --to s3://datasets/curves/mine\n"
         "  headrace learning-curve --from curve.csv --target 0.20 --price-per-record 0.05\n"
         "  headrace learning-curve --from old.csv --compare new.csv --to s3://datasets/curves/cleaning",
     .positionals = kLearningCurvePositionals,

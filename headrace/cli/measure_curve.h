@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The measurements of a learning curve: trains and evaluates a model for each size and seed, and shows how
-/// far that is.
+/// \file The measurements of a learning curve: trains and evaluates a model for each size and seed, and
+/// shows how far that is.
 
 #include <string>
 #include <vector>
@@ -45,7 +45,8 @@ struct MeasuredCurve {
   std::string csv;
 };
 
-/// Measures into `folder`, as measure_sweep does. Adds the data to the record, and versions and counts to `end`.
+/// Measures into `folder`, as measure_sweep does. Adds the data to the record, and versions and counts to
+/// `end`.
 /// \error kInvalidArgument  the model has no such metric, or an error of 0; or as measure_sweep
 /// \error those of measure_sweep
 Result<MeasuredCurve> measure_curve(CommandContext& context, const Location& data, const Location& folder,

@@ -27,7 +27,7 @@ Error no_curve(const RunRecord& run, const std::string& metric, const std::vecto
                  "measures one")};
 }
 
-// Of the first epoch, by what the model had learnt from before.
+// The scored batches of the first epoch, by the records that were learnt from before.
 Result<std::vector<ScoredBatch>> scored_batches(CommandContext& context, const RunRecord& run,
                                                 std::string_view metric) {
   HEADRACE_TRY(const RunMetrics metrics, metrics_of(context, run));

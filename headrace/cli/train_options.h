@@ -112,7 +112,7 @@ inline constexpr Option kIntraOpThreadsOption = {
     .minimum = 1,
     .maximum = 1024};
 
-/// What these options say, and --model, --data-version and --on-corrupt.
+/// The values of these options, and of --model, --data-version and --on-corrupt.
 /// \error kInvalidArgument  --image-size is no size
 Result<TrainOptions> shared_train_options(const OptionValues& values);
 

@@ -25,7 +25,7 @@ std::optional<std::uint64_t> machine_memory_bytes(const std::string& root) {
   return std::nullopt;
 }
 
-// What the cgroup's files can be dropped for does not count as used.
+// Cached files that can be dropped do not count as used.
 std::optional<std::uint64_t> cgroup_memory_bytes(const std::string& root) {
   const std::string folder = root + "/sys/fs/cgroup/";
   const auto most = number_in_file(folder + "memory.max");

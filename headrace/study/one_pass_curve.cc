@@ -50,7 +50,7 @@ Result<std::vector<MeasuredError>> runs_of_one_pass(const std::vector<ScoredBatc
     return Error{Code::kInvalidArgument,
                  concat(batches.size(),
                         " scored batches are too few for a curve: it needs more data, smaller "
-                        "batches, or more epochs, of which a twentieth of the steps is scored")};
+                        "batches, or more epochs, of which a thirtieth of the steps is scored")};
   std::vector<MeasuredError> out;
   for (const auto& [power, of_size] : sizes) {
     HEADRACE_TRY(const std::vector<MeasuredError> runs, runs_of_size(of_size));

@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-/// A temporary folder and, in it, the folder `output` of a store. Movable; the location is of no use without the
-/// scratch.
+/// A temporary folder and, in it, the folder `output` of a store. Movable; the location is of no use without
+/// the scratch.
 struct Scratch {
   StagedFolder folder;
   Location output;

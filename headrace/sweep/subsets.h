@@ -18,8 +18,8 @@ inline constexpr std::uint64_t kLeastSubset = 10;  // records
 /// \error kInvalidArgument  the smallest one would have fewer than kLeastSubset records
 Result<std::vector<std::uint64_t>> subset_sizes(std::uint64_t part_records, std::size_t count);
 
-/// Where the subsets of a seed lie, in [0, 1]: 0, 1, and then the numbers of van der Corput's sequence in base
-/// 2, 1/2, 1/4, 3/4, 1/8 … `number`: of the seed, from 0.
+/// Where the subsets of a seed lie, in [0, 1]: 0, 1, and then the numbers of van der Corput's sequence in
+/// base 2, 1/2, 1/4, 3/4, 1/8 … `number`: of the seed, from 0.
 double subset_place(std::uint64_t number);
 
 /// The records that the run of this seed with this size trains on. Ranges of one seed are nested, whatever

@@ -19,7 +19,7 @@
 namespace headrace {
 namespace {
 
-// Of a run, besides the loaders' budgets: TensorFlow's session and its activations.
+// TensorFlow's session of a run and its activations, besides the loaders' budgets.
 constexpr std::uint64_t kSessionBytes = 256 << 20;
 // Weight, gradient and two moments, and the copy that is written.
 constexpr std::uint64_t kParameterBytes = 5 * sizeof(float);

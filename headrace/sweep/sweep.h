@@ -17,14 +17,14 @@
 namespace headrace {
 
 struct SweepOptions {
-  /// Of each run; `data_version` is set. The seeds are this one and those that follow.
+  /// The options of each run; `data_version` is set. The seeds are this one and those that follow.
   TrainOptions training{};
   std::string test_split = "test";
   std::size_t sizes = 5;  // as subset_sizes
   std::size_t seeds = 3;
   /// Runs that train at once. 0: as many as processors and free memory allow.
   int at_once = 0;
-  /// Of the leases that keep two processes from training the same.
+  /// Leases keep two processes from training the same.
   LeaseOptions leases{.renewed_each = std::chrono::seconds(5), .stale_after = std::chrono::seconds(20)};
   /// How often to look for scores that another process is training.
   std::chrono::milliseconds look_each = std::chrono::seconds(1);
@@ -45,12 +45,12 @@ struct SweepResult {
   std::vector<std::string> remarks;
 };
 
-/// Measures the model on the test split for each size and seed. Scores that are in `folder` are taken from there;
-/// the others are trained, and created there (docs/formats/learning-curve.md, "Scores"). Several processes may
-/// measure into one folder at once: they share the work. Runs train in temporary folders, which are gone at the
-/// end. `on_progress` is called from the threads that train, one at a time.
-/// \error kInvalidArgument  the test split is the one to train on; too few records for the sizes; or as `train`
-///                          and `evaluate`
+/// Measures the model on the test split for each size and seed. Scores that are in `folder` are taken from
+/// there; the others are trained, and created there (docs/formats/learning-curve.md, "Scores"). Several
+/// processes may measure into one folder at once: they share the work. Runs train in temporary folders,
+/// which are gone at the end. `on_progress` is called from the threads that train, one at a time.
+/// \error kInvalidArgument  the test split is the one to train on; too few records for the sizes; or as
+///                          `train` and `evaluate`
 /// \error kAborted          a run diverged: says which
 /// \error kCancelled        stopped; the same call goes on with the scores that are there
 /// \error kDataLoss         a score is damaged

@@ -12,8 +12,8 @@
 
 namespace headrace {
 
-/// Keeps the traces of a process, as long as it lives. Thread-safe: requests for one trace wait for each other,
-/// others do not.
+/// Keeps the traces of a process, as long as it lives. Thread-safe: requests for one trace wait for each
+/// other, others do not.
 class TraceCache {
  public:
   using Tracer = std::function<Result<TracedModel>(const TraceRequest&)>;

@@ -9,7 +9,7 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kMostScoredBatches = 64;
-constexpr std::uint64_t kStepsPerScore = 20;
+constexpr std::uint64_t kStepsPerScore = 30;
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Scores batches of the first epoch before they are learnt from: docs/decisions/learning-curves.md, "One
-/// pass".
+/// \file Scores batches of the first epoch before they are learnt from: docs/decisions/learning-curves.md,
+/// "One pass".
 
 #include <cstdint>
 #include <set>
@@ -15,8 +15,8 @@ namespace headrace {
 /// Begins the tags of the scalars; the rest is the metric's name.
 inline constexpr std::string_view kOnePassTag = "curve_";
 
-/// Numbers of the batches to score, from 0, without the first: at equal distances of their logarithms. At most
-/// 64, and at most a twentieth of the steps of the run. Pure.
+/// Numbers of the batches to score, from 0, without the first: at equal distances of their logarithms. At
+/// most 64, and at most a thirtieth of the steps of the run. Pure.
 std::set<std::uint64_t> one_pass_batches(std::uint64_t batches_per_epoch, std::uint64_t total_steps);
 
 /// The scoring of one first epoch. Not thread-safe.

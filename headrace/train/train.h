@@ -151,7 +151,7 @@ struct DataVersion {
 Result<DataVersion> choose_data_version(const Location& data, const Location& run,
                                         const TrainOptions& options);
 
-/// What a run's weights depend on, known without training.
+/// The facts that a run's weights depend on, known without training.
 struct TrainPlan {
   Configuration configuration;  // as the run keeps it
   TracedModel model;
@@ -166,8 +166,9 @@ struct TrainPlan {
 Result<TrainPlan> plan_training(const Location& data, const TrainOptions& options,
                                 const TrainEnvironment& environment, const std::stop_token& stop);
 
-/// The classes that occur in the split, but in no record that a run with these options trains on. Empty if the
-/// label has no vocabulary, or a record has several classes. Cost: the labels of those records are read once.
+/// The classes that occur in the split, but in no record that a run with these options trains on. Empty if
+/// the label has no vocabulary, or a record has several classes. Cost: the labels of those records are read
+/// once.
 /// REQUIRES: options.data_version is set
 /// \error as `plan_training`
 Result<std::vector<std::string>> missing_classes(const Location& data, const TrainOptions& options,

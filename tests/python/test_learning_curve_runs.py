@@ -126,3 +126,26 @@ def test_what_gives_no_curve_is_refused(headrace, real_reviews, tmp_path):
     assert "not both" in refused(real_reviews, *model, "--from", tmp_path / "x.csv")
     assert "--validation above 0" in refused(real_reviews, *model, "--early-stop", "2", "--validation", "0")
     assert not scores(tmp_path / "curve")
+
+
+def test_a_run_carries_the_errors_of_one_pass_and_its_weights_are_the_same(headrace, real_reviews, tmp_path):
+    options = ["--epochs", "2", "--seed", "1"]
+    headrace("train", real_reviews, tmp_path / "plain", *options)
+    headrace("train", real_reviews, tmp_path / "scored", *options, "--curve")
+    plain, scored = (
+        next((tmp_path / run / "export").rglob("variables.data-*")) for run in ("plain", "scored")
+    )
+    assert plain.read_bytes() == scored.read_bytes()
+
+    logged = json.loads(headrace("runs", "metrics", tmp_path / "scored", "--json").stdout)["metrics"]
+    points = {metric["name"]: metric["points"] for metric in logged}
+    assert points["train/curve_loss"] == points["train/curve_accuracy"] == 4, "a thirtieth of 120 steps"
+    asked = ["--replicates", "200", "--metric", "loss", "--json"]
+    document = json.loads(headrace("runs", "curve", tmp_path / "scored", *asked).stdout)
+    assert [point["size"] for point in document["points"]][:2] == [128, 512]
+    assert any("errors of one pass" in remark for remark in document["remarks"])
+
+    refused = headrace("runs", "curve", tmp_path / "plain", check=False)
+    assert refused.returncode == 1 and "headrace train --curve logs one" in refused.stderr
+    keras = headrace("train", real_reviews, tmp_path / "x", "--curve", "--loop", "keras", check=False)
+    assert keras.returncode == 2 and "--curve is of the native loop" in keras.stderr
