@@ -28,7 +28,7 @@ LAYERS = [
     {"stream", "track", "metrics"},
     {"artifact", "history", "prepare", "train", "evaluate", "statistics", "serve"},
     {"predict"},
-    {"study"},
+    {"study", "sweep"},
     {"engine_process"},
     {"cli"},
 ]

@@ -40,6 +40,7 @@ extern const Command kRunsRepairCommand;
 extern const Command kRunsMetricsCommand;
 extern const Command kRunsTailCommand;
 extern const Command kRunsCompareCommand;
+extern const Command kRunsCurveCommand;
 extern const Command kRunsExportCommand;
 extern const Command kRunsRecoverCommand;
 extern const Command kLineageCommand;
@@ -76,6 +77,7 @@ std::span<const Command* const> all_commands() {
       &kRunsMetricsCommand,
       &kRunsTailCommand,
       &kRunsCompareCommand,
+      &kRunsCurveCommand,
       &kRunsExportCommand,
       &kRunsRecoverCommand,
       &kRunsRepairCommand,

@@ -4,13 +4,13 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/find_runs.h"
 #include "headrace/cli/run_metrics.h"
+#include "headrace/cli/sparkline.h"
 #include "headrace/cli/text_table.h"
 #include "headrace/metrics/recover.h"
 #include "headrace/track/json_number.h"
@@ -38,35 +38,6 @@ std::string seconds(std::int64_t time_us) {
   const double time = static_cast<double>(time_us) / 1e6;
   return {text.data(),
           std::to_chars(text.data(), text.data() + text.size(), time, std::chars_format::fixed, 6).ptr};
-}
-
-// Blocks of eight heights between the extremes: each column is the mean of its points.
-std::string sparkline(const std::vector<double>& values, std::size_t columns) {
-  static constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  std::vector<double> means;
-  const std::size_t count = std::min(columns, values.size());
-  for (std::size_t column = 0; column < count; ++column) {
-    double sum = 0;
-    std::size_t numbers = 0;
-    for (std::size_t i = column * values.size() / count; i < (column + 1) * values.size() / count; ++i) {
-      if (!std::isfinite(values[i])) continue;
-      sum += values[i];
-      ++numbers;
-    }
-    means.push_back(numbers == 0 ? NAN : sum / static_cast<double>(numbers));
-  }
-  double least = INFINITY;
-  double most = -INFINITY;
-  for (const double mean : means) {
-    least = std::fmin(least, mean);
-    most = std::fmax(most, mean);
-  }
-  std::string line;
-  for (const double mean : means) {
-    const double height = most > least ? (mean - least) / (most - least) : 0;
-    line += std::isnan(mean) ? " " : kBlocks[static_cast<std::size_t>(height * 7.999)];
-  }
-  return line;
 }
 
 Json optional_number(const std::optional<double>& value) { return value ? number_to_json(*value) : Json(); }

@@ -6,6 +6,7 @@
 #include "headrace/cli/model_options.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/tensorflow_engine.h"
+#include "headrace/cli/train_options.h"
 #include "headrace/model/named_model.h"
 #include "headrace/store/layers/cached.h"
 #include "headrace/store/layers/stoppable.h"
@@ -34,87 +35,36 @@ constexpr Option kTrainOptions[] = {
      .unit = "MODULE:FUNCTION",
      .sentence =
          "With --loop keras: Python function, or FILE.py:FUNCTION, that returns a list of Keras callbacks."},
-    {.name = "epochs",
-     .type = OptionType::kInteger,
-     .default_value = "10",
-     .unit = "epochs",
-     .sentence = "Number of passes over the data.",
-     .minimum = 1},
-    {.name = "batch-size",
-     .type = OptionType::kInteger,
-     .default_value = "128",
-     .unit = "records",
-     .sentence = "Records per step.",
-     .minimum = 1,
-     .maximum = 1'000'000},
-    {.name = "validation",
-     .type = OptionType::kNumber,
-     .default_value = "0.1",
-     .sentence = "Share of the records held out for validation.",
-     .minimum = 0,
-     .maximum = 0.99},
+    kEpochsOption,
+    kTrainBatchSizeOption,
+    kValidationOption,
     {.name = "seed",
      .type = OptionType::kInteger,
      .default_value = "44",
      .sentence = "Decides initial weights, dropout and the order of records.",
      .minimum = 0},
-    {.name = "learning-rate",
-     .type = OptionType::kNumber,
-     .sentence = "Replaces the learning rate that the model was compiled with.",
-     .minimum = 0},
+    kLearningRateOption,
     {.name = "steps",
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "steps",
      .sentence = "Stop after this many steps in total; 0: after the epochs.",
      .minimum = 0},
-    {.name = "early-stop",
-     .type = OptionType::kInteger,
-     .default_value = "0",
-     .unit = "epochs",
-     .sentence = "Stop when the validation loss has not improved for this many epochs, and export the best "
-                 "epoch; 0: never.",
-     .minimum = 0},
+    kEarlyStopOption,
     {.name = "init-from",
      .unit = "RUN",
      .sentence = "Begin with the weights of another run's last checkpoint."},
     {.name = "name", .sentence = "Publish the result as the next version of the named model with this name."},
     kDataVersionOption,
-    {.name = "split", .default_value = "train", .sentence = "Split of the dataset to train on."},
-    {.name = "features",
-     .unit = "[INPUT=]NAME,…",
-     .sentence =
-         "Features that the model takes: names alone leave out all others, INPUT=NAME says where one goes, "
-         "INPUT=NAME:mask where the input is 1 for values that a record has and 0 for others. "
-         "Default: each input takes the feature of its name, or the only one that fits."},
-    {.name = "labels",
-     .unit = "[OUTPUT=]NAME,…",
-     .sentence = "Features that the model learns. Default: label, or the only feature with a vocabulary."},
-    {.name = "balance",
-     .unit = "LABEL",
-     .sentence =
-         "Train on each class of this label equally often: records of rare classes come several times "
-         "in an epoch, and each epoch takes other records of frequent ones."},
-    {.name = "bucket",
-     .unit = "FEATURE",
-     .sentence =
-         "Make batches of records with similar numbers of values in this ragged feature, so that they "
-         "take little padding."},
-    {.name = "weights",
-     .unit = "NAME",
-     .sentence = "Feature with a number that multiplies the record's loss, in training and validation."},
-    {.name = "class-weights",
-     .unit = "CLASS=WEIGHT,…",
-     .sentence = "Numbers that multiply the losses of a class's records in training; classes that are not "
-                 "named have 1. balanced: such numbers that each class counts alike."},
-    {.name = "augment",
-     .unit = "NAME[=VALUE],…",
-     .sentence = "Random changes of images while training: flip, crop=HEIGHTxWIDTH, brightness=DELTA, "
-                 "contrast=LOWER:UPPER. A function of the seed, the epoch and the record's position."},
-    {.name = "image-size",
-     .unit = "HEIGHTxWIDTH",
-     .sentence = "Resize images to this size. Default: the size that the model takes. With a crop: the size "
-                 "before it."},
+    kTrainSplitOption,
+    kTrainFeaturesOption,
+    kTrainLabelsOption,
+    kBalanceOption,
+    kBucketOption,
+    kWeightsOption,
+    kClassWeightsOption,
+    kAugmentOption,
+    kImageSizeOption,
     kOnCorruptOption,
     {.name = "log-every",
      .type = OptionType::kInteger,
@@ -122,29 +72,17 @@ constexpr Option kTrainOptions[] = {
      .unit = "steps",
      .sentence = "How often to log the loss of a batch as an event; 0: only each epoch.",
      .minimum = 0},
-    {.name = "memory",
-     .type = OptionType::kSize,
-     .default_value = "256MiB",
-     .unit = "bytes",
-     .sentence = "Memory for reading ahead; validation, if any, takes a quarter of it.",
-     .minimum = 1'000'000},
-    {.name = "loader-threads",
-     .type = OptionType::kInteger,
-     .default_value = "1",
-     .unit = "threads",
-     .sentence = "Threads that read and decode records; 0: as many as needed.",
-     .minimum = 0,
-     .maximum = 256},
+    {.name = "curve",
+     .type = OptionType::kFlag,
+     .sentence =
+         "Score some batches of the first epoch before they are learnt from: headrace runs curve then "
+         "says what more data would buy."},
+    kTrainMemoryOption,
+    kLoaderThreadsOption,
     {.name = "cache",
      .unit = "URL[?max=200GiB]",
      .sentence = "Folder on a local disk that caches DATA; processes may share it."},
-    {.name = "intra-op-threads",
-     .type = OptionType::kInteger,
-     .unit = "threads",
-     .sentence = "Threads of one TensorFlow operation. Default: one for each core if the model takes images, "
-                 "else 1, with which small models are fastest; a run that is continued keeps its number.",
-     .minimum = 1,
-     .maximum = 1024},
+    kIntraOpThreadsOption,
     {.name = "overwrite",
      .type = OptionType::kFlag,
      .sentence = "Remove the results of an earlier run in RUN and start from scratch."},
@@ -153,43 +91,18 @@ constexpr Option kTrainOptions[] = {
 };
 
 Result<TrainOptions> options_from(CommandContext& context, const OptionValues& values) {
-  TrainOptions options;
+  HEADRACE_TRY(TrainOptions options, shared_train_options(values));
   options.loop = values.text("loop") == "keras" ? TrainLoop::kKeras : TrainLoop::kNative;
-  options.model = values.text("model");
   if (values.has("callbacks")) options.callbacks = values.text("callbacks");
   if (values.has("cache")) options.cache_url = values.text("cache");
-  options.data_version = data_version(values);
-  options.split = values.text("split");
-  if (values.has("features")) options.features = values.text("features");
-  if (values.has("labels")) options.labels = values.text("labels");
-  if (values.has("balance")) options.balance = values.text("balance");
-  if (values.has("bucket")) options.bucket = values.text("bucket");
-  if (values.has("weights")) options.weights = values.text("weights");
-  if (values.has("class-weights")) options.class_weights = values.text("class-weights");
-  if (values.has("augment")) options.augment = values.text("augment");
-  if (values.has("image-size")) {
-    options.image_size = parse_image_size(values.text("image-size"));
-    if (!options.image_size)
-      return Error{Code::kInvalidArgument, concat("--image-size must be height x width in pixels, such as ",
-                                                  "150x150, not ", values.text("image-size"))};
-  }
-  options.epochs = static_cast<std::uint64_t>(values.integer("epochs"));
-  options.batch_size = static_cast<std::uint64_t>(values.integer("batch-size"));
-  options.validation = values.number("validation");
   options.seed = static_cast<std::uint64_t>(values.integer("seed"));
-  if (values.has("learning-rate")) options.learning_rate = values.number("learning-rate");
   options.steps = static_cast<std::uint64_t>(values.integer("steps"));
-  options.early_stop = static_cast<std::uint64_t>(values.integer("early-stop"));
   if (values.has("init-from")) {
     HEADRACE_TRY(Location before, context.stores.open(values.text("init-from")));
     options.init_from = make_stoppable(std::move(before), context.stop);
   }
-  options.on_corrupt = corruption_policy(values);
   options.log_every = static_cast<std::uint64_t>(values.integer("log-every"));
-  options.memory_budget_bytes = values.size_bytes("memory");
-  options.loader_threads = static_cast<int>(values.integer("loader-threads"));
-  if (values.has("intra-op-threads"))
-    options.intra_op_threads = static_cast<int>(values.integer("intra-op-threads"));
+  options.curve = values.flag("curve");
   options.overwrite = values.flag("overwrite");
   return options;
 }
@@ -325,16 +238,12 @@ Status check_train(const OptionValues& values) {
   if (values.has("callbacks") && values.text("loop") != "keras")
     return Error{Code::kInvalidArgument,
                  "--callbacks are called by Keras' fit: give --loop keras, or leave them out"};
-  if (values.has("balance") && values.has("bucket"))
-    return Error{Code::kInvalidArgument,
-                 "--balance and --bucket both say which records come together: give one of them"};
-  if (values.integer("early-stop") > 0 && values.number("validation") == 0)
-    return Error{Code::kInvalidArgument,
-                 "--early-stop looks at the validation loss: give a --validation above 0"};
-  if (values.has("balance") && values.has("class-weights") && values.text("class-weights") == "balanced")
+  if (values.flag("curve") && values.text("loop") == "keras")
     return Error{
         Code::kInvalidArgument,
-        "--balance and --class-weights balanced would both make up for rare classes: give one of them"};
+        "--curve is of the native loop: leave it out, or --loop keras; headrace learning-curve measures "
+        "a curve by training"};
+  HEADRACE_CHECK(check_shared_train_options(values));
   return values.has("name") ? check_model_name(values.text("name")) : Status{};
 }
 

@@ -57,6 +57,10 @@ TEST(StudyCurve, SaysHowManyRecordsATargetNeedsAndCosts) {
   ASSERT_TRUE(study.target->cost);
   EXPECT_DOUBLE_EQ(*study.target->cost, 0.5 * (study.target->size.middle - 32'000));
   EXPECT_THAT(curve_sentence(study), HasSubstr("takes about"));
+  EXPECT_THAT(curve_sentence(study), HasSubstr("twice the data, for about 16,000, makes it"));
+  EXPECT_THAT(curve_sentence(study), testing::ContainsRegex("\\), for about [0-9,]+\\.$"));
+  EXPECT_THAT(curve_sentence(studied(study_runs(falling_error), {.target = target})),
+              testing::Not(HasSubstr("for about")));
 }
 
 TEST(StudyCurve, SaysThatATargetBelowTheFloorIsOutOfReach) {

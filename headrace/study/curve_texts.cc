@@ -96,6 +96,15 @@ std::string between(const Interval& interval) {
   return concat(three_digits(interval.low), " to ", three_digits(interval.high));
 }
 
+// Empty without prices.
+std::string price_clause(const std::optional<double>& cost) {
+  return cost ? concat(", for about ", three_digits(*cost)) : "";
+}
+
+std::string twice_the_data(const Forecast& twice) {
+  return concat("twice the data", price_clause(twice.cost), twice.cost ? "," : "", " makes it ");
+}
+
 std::string target_clause(const CurveStudy& study) {
   const TargetAnswer& target = *study.target;
   const std::string goal = concat("an error of ", shortened(target.error));
@@ -105,7 +114,8 @@ std::string target_clause(const CurveStudy& study) {
                   " of the replicates never reach it)");
   return concat(goal, " takes about ", rounded_records(target.size.middle), " records (",
                 rounded_records(target.size.low), " to ",
-                std::isfinite(target.size.high) ? rounded_records(target.size.high) : "never", ")");
+                std::isfinite(target.size.high) ? rounded_records(target.size.high) : "never", ")",
+                price_clause(target.cost));
 }
 
 }  // namespace
@@ -124,15 +134,15 @@ std::string curve_sentence(const CurveStudy& study) {
       return concat(now, ", not clearly less than with ", records(study.points.front().size),
                     ": the model still guesses, so measure larger sizes.");
     case CurveState::kPlateau:
-      out = concat(now, " and hardly falls any more: twice the data makes it ", between(twice.error));
+      out = concat(now, " and hardly falls any more: ", twice_the_data(twice), between(twice.error));
       break;
     case CurveState::kNotIdentifiable:
-      out = concat(now, "; twice the data makes it ", between(twice.error),
+      out = concat(now, "; ", twice_the_data(twice), between(twice.error),
                    ", and farther out these runs do not tell: measure ", records(study.next.size),
                    " records next");
       break;
     case CurveState::kFalling:
-      out = concat(now, "; twice the data makes it ", three_digits(twice.error.middle), " (",
+      out = concat(now, "; ", twice_the_data(twice), three_digits(twice.error.middle), " (",
                    between(twice.error), ")");
       break;
   }

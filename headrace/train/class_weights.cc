@@ -118,6 +118,15 @@ std::optional<Counts> known_counts(const TrainRun& run, const ModelFeature& labe
   return records == run.train_range.count ? std::optional(std::move(counts)) : std::nullopt;
 }
 
+// Whether the manifest says that no record of the split has the class.
+bool is_of_no_record(const TrainRun& run, const std::string& name, const std::vector<std::string>& names) {
+  const DatasetAttributes& data = *run.dataset->attributes();
+  const auto split = data.splits.find(run.options.split);
+  if (names != data.labels || split == data.splits.end()) return false;
+  const auto counted = split->second.labels.find(name);
+  return counted == split->second.labels.end() || counted->second == 0;
+}
+
 }  // namespace
 
 Result<std::map<std::uint64_t, double>> parse_class_weights(std::string_view text,
@@ -164,6 +173,24 @@ Result<TraceRequest> weighed_request(const TrainRun& run) {
   }
   out.class_weights = balanced_class_weights(*counts);
   return out;
+}
+
+Result<std::vector<std::string>> missing_classes(const TrainRun& run) {
+  std::vector<std::string> missing;
+  if (run.request.labels.empty()) return missing;
+  const ModelFeature& label = run.request.labels.front();
+  const DatasetAttributes& data = *run.dataset->attributes();
+  const auto vocabulary = data.vocabularies.find(label.name);
+  if (vocabulary == data.vocabularies.end()) return missing;
+  const Result<Counts> counts = read_counts(run, label);
+  if (!counts && counts.error().code == Code::kInvalidArgument) return missing;
+  if (!counts) return counts.error();
+  for (std::size_t number = 0; number < vocabulary->second.size(); ++number) {
+    const std::string& name = vocabulary->second[number];
+    const bool is_there = counts->contains(static_cast<std::int64_t>(number));
+    if (!is_there && !is_of_no_record(run, name, vocabulary->second)) missing.push_back(name);
+  }
+  return missing;
 }
 
 }  // namespace headrace

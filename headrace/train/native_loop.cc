@@ -9,7 +9,7 @@
 #include "headrace/stream/loader_state.h"
 #include "headrace/track/published_folder.h"
 #include "headrace/train/checkpoint.h"
-#include "headrace/train/class_weights.h"
+#include "headrace/train/one_pass.h"
 #include "headrace/train/step_loop.h"
 #include "headrace/train/train_run.h"
 
@@ -51,12 +51,6 @@ class NativeLoop {
   }
 
  private:
-  Result<TracedModel> trace() const {
-    HEADRACE_TRY(const TraceRequest request, weighed_request(run_));
-    if (environment_.tracer) return environment_.tracer(request);
-    return trace_model(request, environment_.trace, environment_.environment);
-  }
-
   Result<StepCall> prepare(std::string_view signature) {
     return StepCall::prepare(*model_, signature, result_.model.binding, result_.model.metric_names);
   }
@@ -78,7 +72,7 @@ class NativeLoop {
   Status open_model() {
     HEADRACE_TRY(const auto published, find_begun(run_, kModelFolder));
     if (!published) {
-      HEADRACE_TRY(result_.model, trace());
+      HEADRACE_TRY(result_.model, trace_run(run_));
       return load_model();
     }
     return open_kept(*published);
@@ -169,6 +163,10 @@ class NativeLoop {
     }
     HEADRACE_TRY(loader_, BatchLoader::create(sources, with));
     HEADRACE_TRY(StepCall step, prepare("train_step"));
+    if (options_.curve && state_.epoch == 0) {
+      HEADRACE_TRY(StepCall eval_step, prepare("eval_step"));
+      one_pass_.emplace(std::move(eval_step), loader_->batches_per_epoch(), total_steps());
+    }
     while (!state_.finished) HEADRACE_CHECK(train_epoch(step));
     result_.loader = loader_->stats();
     add_remarks(*loader_);
@@ -211,6 +209,9 @@ class NativeLoop {
         return Error{Code::kCancelled, concat("training was stopped in epoch ", epoch)};
       HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader_));
       if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
+      if (one_pass_)
+        HEADRACE_CHECK(one_pass_->score(*batch, *loader_, batch_number, options_.batch_size,
+                                        run_.wall_time_s(), events_->training()));
       HEADRACE_TRY(const float loss, step.run(*batch, *loader_));
       const std::uint64_t begun = batch_number * options_.batch_size;
       corrupt_records += std::min(options_.batch_size, run_.train_range.count - begun) - batch->records;
@@ -229,6 +230,7 @@ class NativeLoop {
 
   Status end_epoch(std::uint64_t epoch, std::uint64_t batches, const StepCall& step,
                    std::uint64_t corrupt_records) {
+    one_pass_.reset();
     EpochMetrics metrics{.epoch = epoch, .step = state_.step, .values = {}};
     HEADRACE_TRY(metrics.values, step.values(""));
     HEADRACE_CHECK(validate(metrics, corrupt_records));
@@ -332,6 +334,7 @@ class NativeLoop {
   std::unique_ptr<BatchLoader> loader_;
   RunState state_;
   std::optional<RunEvents> events_;
+  std::optional<OnePass> one_pass_;  // in the first epoch
   TrainResult result_;
 };
 

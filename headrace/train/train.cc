@@ -1,8 +1,41 @@
 #include "headrace/train/train.h"
 
+#include "headrace/train/class_weights.h"
 #include "headrace/train/train_run.h"
 
 namespace headrace {
+namespace {
+
+// A run that is only looked at: it has no output, so that of the data stands in its place.
+struct ViewedRun {
+  const Actor actor{};
+  const OnStep on_step{};
+  const OnEpoch on_epoch{};
+  TrainRun run;
+
+  ViewedRun(const Location& data, const TrainOptions& options, const TrainEnvironment& environment,
+            const std::stop_token& stop)
+      : run{data, data, options, environment, actor, on_step, on_epoch, stop} {}
+};
+
+}  // namespace
+
+Result<TrainPlan> plan_training(const Location& data, const TrainOptions& options,
+                                const TrainEnvironment& environment, const std::stop_token& stop) {
+  ViewedRun viewed(data, options, environment, stop);
+  TrainRun& run = viewed.run;
+  HEADRACE_CHECK(describe_run(run, std::nullopt));
+  HEADRACE_TRY(TracedModel model, trace_run(run));
+  return TrainPlan{run.configuration, std::move(model), run.validation_range.first, run.intra_op_threads};
+}
+
+Result<std::vector<std::string>> missing_classes(const Location& data, const TrainOptions& options,
+                                                 const TrainEnvironment& environment,
+                                                 const std::stop_token& stop) {
+  ViewedRun viewed(data, options, environment, stop);
+  HEADRACE_CHECK(describe_run(viewed.run, std::nullopt));
+  return missing_classes(viewed.run);
+}
 
 Result<TrainResult> train(const Location& data, const Location& run, const TrainOptions& options,
                           const TrainEnvironment& environment, const Actor& actor, const OnStep& on_step,

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "headrace/coordinate/actor.h"
+#include "headrace/coordinate/configuration.h"
 #include "headrace/engine/engine.h"
 #include "headrace/engine/tensorflow/trace.h"
 #include "headrace/store/location.h"
+#include "headrace/stream/data_order.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_state.h"
 
@@ -59,6 +61,9 @@ struct TrainOptions {
   std::uint64_t batch_size = 128;
   /// Share of the records held out for validation, in [0, 1).
   double validation = 0.1;
+  /// Train on these records of the training part only; none: on all. The validation part stays the same. Only
+  /// with kNative.
+  std::optional<RecordRange> subset{};
   std::uint64_t seed = 44;
   /// None: as the model was compiled.
   std::optional<double> learning_rate{};
@@ -70,6 +75,9 @@ struct TrainOptions {
   std::optional<Location> init_from{};
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   std::uint64_t log_every = 0;  // steps between events within an epoch; 0: none
+  /// Score some batches of the first epoch before they are learnt from, and log this (one_pass.h). Only with
+  /// kNative.
+  bool curve = false;
   /// Memory of the loaders; validation, if any, takes a quarter of it.
   std::uint64_t memory_budget_bytes = 256 << 20;
   int loader_threads = 1;
@@ -142,6 +150,30 @@ struct DataVersion {
 /// \error kInvalidArgument  no dataset is published at `data`
 Result<DataVersion> choose_data_version(const Location& data, const Location& run,
                                         const TrainOptions& options);
+
+/// The facts that a run's weights depend on, known without training.
+struct TrainPlan {
+  Configuration configuration;  // as the run keeps it
+  TracedModel model;
+  std::uint64_t part_records = 0;  // in the training part, whatever the subset
+  int intra_op_threads = 1;
+};
+
+/// Opens the data and traces the model for a new run of native training. Nothing is written but the cache of
+/// traces. Thread-safe if the environment's tracer is.
+/// REQUIRES: options.data_version is set
+/// \error as `train`, for data, model and options that do not fit each other
+Result<TrainPlan> plan_training(const Location& data, const TrainOptions& options,
+                                const TrainEnvironment& environment, const std::stop_token& stop);
+
+/// The classes that occur in the split, but in no record that a run with these options trains on. Empty if
+/// the label has no vocabulary, or a record has several classes. Cost: the labels of those records are read
+/// once.
+/// REQUIRES: options.data_version is set
+/// \error as `plan_training`
+Result<std::vector<std::string>> missing_classes(const Location& data, const TrainOptions& options,
+                                                 const TrainEnvironment& environment,
+                                                 const std::stop_token& stop);
 
 /// Trains; or continues an interrupted run, or one that is to have more epochs than it was begun with, to
 /// the same bytes as if it had been trained at once. Takes the run over from any process that trains it

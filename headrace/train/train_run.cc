@@ -161,6 +161,19 @@ constexpr const char* kDataDigest = "data manifest";
 constexpr const char* kEpochs = "epochs";
 constexpr const char* kIntraOpThreads = "intra-op-threads";
 
+// Before the validation part.
+Result<RecordRange> training_range(const TrainRun& run) {
+  const RecordRange whole{0, run.validation_range.first};
+  const std::optional<RecordRange>& subset = run.options.subset;
+  if (!subset) return whole;
+  const bool is_in_it =
+      subset->count > 0 && subset->first <= whole.count && subset->count <= whole.count - subset->first;
+  if (is_in_it) return *subset;
+  return Error{Code::kInvalidArgument,
+               concat("the training part of ", run.data.describe(), " has ", whole.count,
+                      " records, so there are no ", subset->count, " from number ", subset->first, " on")};
+}
+
 Status open_data(TrainRun& run) {
   const Location& data = run.data;
   const TrainOptions& options = run.options;
@@ -173,9 +186,9 @@ Status open_data(TrainRun& run) {
   if (Status found = find_features(run, attributes); !found)
     return std::move(found).error().in(data.describe());
   HEADRACE_TRY(run.arrangement, wanted_arrangement(run));
-  run.validation_range = run.dataset->order(run.order_version).validation_range(options.validation);
-  run.train_range = {0, run.validation_range.first};
   const std::uint64_t records = run.dataset->record_count();
+  run.validation_range = run.dataset->order(run.order_version).validation_range(options.validation);
+  HEADRACE_TRY(run.train_range, training_range(run));
   if (options.validation == 0 || run.validation_range.count > 0 || records == 0) return {};
   return Error{Code::kInvalidArgument,
                concat("--validation ", options.validation,
@@ -242,6 +255,7 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
     out["loop"] = "keras";
     out["callbacks"] = options.callbacks;
   }
+  if (options.subset) out["subset"] = concat(options.subset->count, " from ", options.subset->first);
   if (!options.balance.empty()) out["balance"] = options.balance;
   if (!options.bucket.empty()) out["bucket"] = options.bucket;
   if (!options.weights.empty()) out["weights"] = options.weights;
@@ -325,21 +339,32 @@ void add_remark(TrainResult& result, const std::string& remark) {
   if (std::ranges::find(result.remarks, remark) == result.remarks.end()) result.remarks.push_back(remark);
 }
 
+Status describe_run(TrainRun& run, const std::optional<Configuration>& begun) {
+  HEADRACE_CHECK(open_data(run));
+  HEADRACE_TRY(const std::string init_digest, initial_checkpoint(run));
+  run.intra_op_threads = choose_intra_op_threads(run, begun);
+  run.configuration = describe(run, init_digest);
+  run.plan = configuration_digest(run.configuration);
+  return {};
+}
+
 Status open_run(TrainRun& run) {
   std::optional<Configuration> begun;
   if (!run.options.overwrite) {
     HEADRACE_TRY(begun, begun_configuration(run.run, train_output()));
     run.order_version = order_version_of(begun);
   }
-  HEADRACE_CHECK(open_data(run));
-  HEADRACE_TRY(const std::string init_digest, initial_checkpoint(run));
-  run.intra_op_threads = choose_intra_op_threads(run, begun);
-  run.configuration = describe(run, init_digest);
-  run.plan = configuration_digest(run.configuration);
+  HEADRACE_CHECK(describe_run(run, begun));
   HEADRACE_TRY(run.seen,
                examine_output(run.run, train_output(), former_configuration(run.configuration, begun),
                               run.options.overwrite));
   return {};
+}
+
+Result<TracedModel> trace_run(const TrainRun& run) {
+  HEADRACE_TRY(const TraceRequest request, weighed_request(run));
+  if (run.environment.tracer) return run.environment.tracer(request);
+  return trace_model(request, run.environment.trace, run.environment.environment);
 }
 
 Result<OwnedOutput> claim_run(const TrainRun& run) {

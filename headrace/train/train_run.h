@@ -59,9 +59,18 @@ LoaderOptions columns_for(const TrainRun& run, const ModelBinding& binding, bool
 /// Adds the remark, unless it is there: every epoch meets the same damage.
 void add_remark(TrainResult& result, const std::string& remark);
 
-/// Opens the data, and checks that the run may begin or continue. Nothing is changed.
+/// Opens the data, and finds all that follows from data and options. `begun`: the configuration of the run
+/// that is continued.
+/// \error as `train`
+Status describe_run(TrainRun& run, const std::optional<Configuration>& begun);
+
+/// The same, and checks that the run may begin or continue. Nothing is changed.
 /// \error as `train`
 Status open_run(TrainRun& run);
+
+/// The traced model of a new run.
+/// \error as `trace_model`, and as `weighed_request`
+Result<TracedModel> trace_run(const TrainRun& run);
 
 /// Takes the output for this run, after data, model and options were found to fit. If it overwrites a run,
 /// the manifests of that one stay until this one has exported.

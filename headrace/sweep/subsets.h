@@ -1,0 +1,30 @@
+#pragma once
+
+/// \file Which records the runs of a learning curve train on: docs/decisions/learning-curves.md. Pure
+/// functions.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "headrace/base/result.h"
+#include "headrace/stream/data_order.h"
+
+namespace headrace {
+
+inline constexpr std::uint64_t kLeastSubset = 10;  // records
+
+/// All records of the training part, half of them, a quarter …; `count` sizes, rounded up, largest first.
+/// \error kInvalidArgument  the smallest one would have fewer than kLeastSubset records
+Result<std::vector<std::uint64_t>> subset_sizes(std::uint64_t part_records, std::size_t count);
+
+/// Where the subsets of a seed lie, in [0, 1]: 0, 1, and then the numbers of van der Corput's sequence in
+/// base 2, 1/2, 1/4, 3/4, 1/8 … `number`: of the seed, from 0.
+double subset_place(std::uint64_t number);
+
+/// The records that the run of this seed with this size trains on. Ranges of one seed are nested, whatever
+/// `part_records` the sizes were made of; those of size `part_records` are all records.
+/// REQUIRES: 0 < size <= part_records < 2^52
+RecordRange subset_range(std::uint64_t part_records, std::uint64_t size, std::uint64_t number);
+
+}  // namespace headrace

@@ -1,0 +1,315 @@
+#include "headrace/sweep/sweep.h"
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+
+#include "headrace/base/text.h"
+#include "headrace/evaluate/evaluate.h"
+#include "headrace/net/backoff.h"
+#include "headrace/os/available_memory.h"
+#include "headrace/os/parallel.h"
+#include "headrace/stream/dataset.h"
+#include "headrace/sweep/reusing_engine.h"
+#include "headrace/sweep/scratch.h"
+#include "headrace/sweep/subsets.h"
+#include "headrace/sweep/trace_cache.h"
+#include "headrace/train/train_run.h"
+
+namespace headrace {
+namespace {
+
+// TensorFlow's session of a run and its activations, besides the loaders' budgets.
+constexpr std::uint64_t kSessionBytes = 256 << 20;
+// Weight, gradient and two moments, and the copy that is written.
+constexpr std::uint64_t kParameterBytes = 5 * sizeof(float);
+
+// One run to train: its options, and its score once it is known.
+struct SweepRun {
+  TrainOptions training;
+  Configuration configuration{};
+  std::optional<Score> score{};
+  std::uint64_t records_done = 0;
+
+  std::uint64_t total_records() const { return training.subset->count * training.epochs; }
+  std::string describe() const {
+    return concat("training on ", training.subset->count, " records with seed ", training.seed);
+  }
+};
+
+// Counts the records that the runs have trained on. Thread-safe.
+class SweepCounter {
+ public:
+  explicit SweepCounter(const OnSweep& on_progress) : on_progress_(on_progress) {}
+
+  void begin(std::uint64_t total_records, std::size_t scores, std::size_t total_scores) {
+    at_ = {.total_records = total_records, .scores = scores, .total_scores = total_scores};
+    on_progress_(at_);
+  }
+  void advance(SweepRun& run, std::uint64_t records_done) { add(run, records_done, 0); }
+  // Whatever is left of it is not to be done: it stopped early, or another process did it.
+  void finish(SweepRun& run) { add(run, run.total_records(), 1); }
+
+ private:
+  void add(SweepRun& run, std::uint64_t records_done, std::size_t scores) {
+    const std::scoped_lock lock(mutex_);
+    const std::uint64_t now = std::clamp(records_done, run.records_done, run.total_records());
+    at_.records += now - run.records_done;
+    run.records_done = now;
+    at_.scores += scores;
+    on_progress_(at_);
+  }
+
+  const OnSweep& on_progress_;
+  std::mutex mutex_;
+  SweepProgress at_;
+};
+
+class Sweep {
+ public:
+  Sweep(const Location& data, const Location& folder, const SweepOptions& options,
+        const TrainEnvironment& environment, const Actor& actor, const OnSweep& on_progress)
+      : data_(data),
+        folder_(folder),
+        options_(options),
+        engine_(make_reusing(environment.engine, options.seeds)),
+        traces_([&environment](const TraceRequest& request) {
+          if (environment.tracer) return environment.tracer(request);
+          return trace_model(request, environment.trace, environment.environment);
+        }),
+        environment_{*engine_,
+                     environment.trace,
+                     environment.environment,
+                     environment.temporary_folder,
+                     environment.on_print,
+                     [](const ModelBinding&) {},
+                     [this](const TraceRequest& request) { return traces_.trace(request); }},
+        actor_(actor),
+        counter_(on_progress),
+        claims_(claim_by_lease(folder.at("leases"), actor.id, options.leases)) {}
+
+  Result<SweepResult> run(const std::stop_token& stop) {
+    // An error of one run stops the others.
+    const std::stop_callback passed_on(stop, [this] { stop_.request_stop(); });
+    HEADRACE_CHECK(check_test_split());
+    HEADRACE_CHECK(plan());
+    HEADRACE_CHECK(find_scores());
+    HEADRACE_CHECK(look_at_smallest());
+    while (true) {
+      HEADRACE_CHECK(train_free_ones());
+      if (std::ranges::all_of(runs_, [](const SweepRun& run) { return run.score.has_value(); })) break;
+      if (!sleep_unless_stopped(options_.look_each, stop_.get_token())) return stopped();
+    }
+    look_at_epochs();
+    for (SweepRun& run : runs_) result_.scores.push_back(*std::move(run.score));
+    return std::move(result_);
+  }
+
+ private:
+  static Error stopped() { return {Code::kCancelled, "measuring a learning curve was stopped"}; }
+
+  // Before the first run trains.
+  Status check_test_split() const {
+    if (options_.test_split == options_.training.split)
+      return Error{Code::kInvalidArgument,
+                   concat("the test split and the split to train on are both ", options_.test_split,
+                          ": a score would be of records that were learnt")};
+    HEADRACE_TRY(const auto test, Dataset::open(data_, {.split = options_.test_split,
+                                                        .version = options_.training.data_version,
+                                                        .on_corrupt = options_.training.on_corrupt,
+                                                        .call = call()}));
+    if (test->record_count() > 0) return {};
+    return Error{Code::kInvalidArgument, concat("the split ", options_.test_split, " of ", data_.describe(),
+                                                " has no records to test on")};
+  }
+
+  // Calls `work` for all runs without a score, several at once. The first error stops the others.
+  Status for_each_open(int threads, const std::function<Status(SweepRun&)>& work) {
+    std::optional<Error> first;
+    std::mutex mutex;
+    const Status done = parallel_for(threads, runs_.size(), [&](std::size_t i) -> Status {
+      if (runs_[i].score) return {};
+      if (stop_.stop_requested()) return stopped();
+      Status worked = work(runs_[i]);
+      if (worked) return worked;
+      const std::scoped_lock lock(mutex);
+      if (!first) first = Error(worked.error()).in(runs_[i].describe());
+      stop_.request_stop();
+      return worked;
+    });
+    return first ? Status(*first) : done;
+  }
+
+  Status plan() {
+    TrainOptions whole = options_.training;
+    whole.subset.reset();
+    HEADRACE_TRY(const TrainPlan first, plan_training(data_, whole, environment_, stop_.get_token()));
+    HEADRACE_TRY(const std::vector<std::uint64_t> sizes, subset_sizes(first.part_records, options_.sizes));
+    for (const std::uint64_t size : sizes) {
+      for (std::uint64_t number = 0; number < options_.seeds; ++number) {
+        TrainOptions training = options_.training;
+        training.subset = subset_range(first.part_records, size, number);
+        training.seed += number;
+        runs_.push_back({.training = std::move(training)});
+      }
+    }
+    choose_at_once(first);
+    return for_each_open(at_once_, [&](SweepRun& run) -> Status {
+      HEADRACE_TRY(const TrainPlan plan, plan_training(data_, run.training, environment_, stop_.get_token()));
+      HEADRACE_TRY(const std::string digest, trace_digest(plan.model));
+      run.configuration = plan.configuration;
+      run.configuration.erase("data");  // its manifest's digest says what it is, wherever it lies
+      run.configuration["traced model"] = digest;
+      run.configuration["test split"] = options_.test_split;
+      return {};
+    });
+  }
+
+  void choose_at_once(const TrainPlan& plan) {
+    at_once_ = options_.at_once;
+    if (at_once_ != 0) return;
+    const std::uint64_t bytes =
+        options_.training.memory_budget_bytes + kSessionBytes + plan.model.parameters * kParameterBytes;
+    const std::uint64_t idle_bytes = options_.seeds * plan.model.parameters * kParameterBytes;
+    const std::uint64_t available = available_memory_bytes().value_or(bytes);
+    const std::uint64_t fitting = (available - std::min(available, idle_bytes)) / bytes;
+    at_once_ = std::max(1, available_cores() / plan.intra_op_threads);
+    at_once_ = static_cast<int>(std::clamp<std::uint64_t>(fitting, 1, static_cast<std::uint64_t>(at_once_)));
+  }
+
+  Status find_scores() {
+    HEADRACE_CHECK(for_each_open(at_once_, [&](SweepRun& run) -> Status {
+      HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
+      return {};
+    }));
+    std::uint64_t records = 0;
+    std::size_t scores = 0;
+    for (const SweepRun& run : runs_) {
+      records += run.score ? 0 : run.total_records();
+      scores += run.score ? 1 : 0;
+    }
+    counter_.begin(records, scores, runs_.size());
+    return {};
+  }
+
+  // The larger subsets of a seed hold the smallest one, so they have all classes that it has.
+  Status look_at_smallest() {
+    for (std::size_t i = runs_.size() - options_.seeds; i < runs_.size(); ++i) {
+      HEADRACE_TRY(const std::vector<std::string> missing,
+                   missing_classes(data_, runs_[i].training, environment_, stop_.get_token()));
+      if (missing.empty()) continue;
+      result_.remarks.push_back(
+          concat("the smallest subset of seed ", runs_[i].training.seed, ", ",
+                 runs_[i].training.subset->count, " records, has none of the class ", missing.front(),
+                 missing.size() == 1 ? "" : concat(" and of ", missing.size() - 1, " others"),
+                 ": its score says how often that class is missed, too; give fewer --sizes"));
+    }
+    return {};
+  }
+
+  // Those that no other process trains.
+  Status train_free_ones() {
+    return for_each_open(at_once_, [&](SweepRun& run) -> Status {
+      const std::uint64_t task = lease_task(run.configuration);
+      HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
+      if (!run.score) {
+        HEADRACE_TRY(const bool is_free, claims_->claim(task));
+        if (!is_free) return {};
+        Status done = train_claimed(run);
+        claims_->release(task);
+        HEADRACE_CHECK(std::move(done));
+      }
+      counter_.finish(run);
+      return {};
+    });
+  }
+
+  static std::uint64_t lease_task(const Configuration& configuration) {
+    std::uint64_t task = 0;
+    const std::string digits = configuration_digest(configuration).substr(0, 15);
+    std::from_chars(digits.data(), digits.data() + digits.size(), task, 16);
+    return task;
+  }
+
+  Status train_claimed(SweepRun& run) {
+    // Somebody may have trained it since it was looked for.
+    HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
+    if (run.score) return {};
+    HEADRACE_TRY(const Score score, train_and_evaluate(run));
+    HEADRACE_TRY(run.score, create_score(folder_, score, call()));
+    const std::scoped_lock lock(mutex_);
+    ++result_.trained;
+    return {};
+  }
+
+  Result<Score> train_and_evaluate(SweepRun& run) {
+    HEADRACE_TRY(const Scratch scratch, make_scratch(environment_.temporary_folder));
+    const Location& output = scratch.output;
+    const auto on_step = [&](const TrainProgress& at) {
+      counter_.advance(run, at.step * run.training.batch_size);
+    };
+    HEADRACE_TRY(const TrainResult trained, train(
+                                                data_, output, run.training, environment_, actor_, on_step,
+                                                [](const EpochMetrics&) {}, stop_.get_token()));
+    HEADRACE_TRY(const ExportedModel model,
+                 open_exported_model(output, environment_.engine, environment_.temporary_folder));
+    const EvaluateOptions options{.split = options_.test_split,
+                                  .data_version = run.training.data_version,
+                                  .on_corrupt = run.training.on_corrupt,
+                                  .memory_budget_bytes = run.training.memory_budget_bytes};
+    HEADRACE_TRY(const Evaluation evaluation,
+                 evaluate(
+                     model, data_, options, [](std::uint64_t, std::uint64_t) {}, stop_.get_token()));
+    return Score{.configuration = run.configuration,
+                 .records = run.training.subset->count,
+                 .seed = run.training.seed,
+                 .metrics = recorded_metrics(evaluation),
+                 .seconds = trained.training_seconds,
+                 .epochs = trained.history.size(),
+                 .best_epoch = best_epoch(trained.history)};
+  }
+
+  // Subsets that more epochs would have trained better.
+  void look_at_epochs() {
+    if (options_.training.validation == 0) return;
+    std::vector<std::string> sizes;
+    for (std::size_t i = 0; i < runs_.size(); i += options_.seeds) {
+      const auto ends_best = [](const SweepRun& run) { return run.score->best_epoch == run.score->epochs; };
+      const auto first = runs_.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::all_of(first, first + static_cast<std::ptrdiff_t>(options_.seeds), ends_best))
+        sizes.push_back(concat(first->training.subset->count));
+    }
+    if (sizes.empty()) return;
+    result_.remarks.push_back(
+        concat("the validation loss with ", join(sizes, ", "),
+               " records was lowest after the last epoch: with more --epochs these errors "
+               "would be smaller, and the curve another one"));
+  }
+
+  CallOptions call() const { return {.stop = stop_.get_token()}; }
+
+  const Location& data_;
+  const Location& folder_;
+  const SweepOptions& options_;
+  const std::unique_ptr<Engine> engine_;
+  TraceCache traces_;
+  const TrainEnvironment environment_;
+  const Actor& actor_;
+  SweepCounter counter_;
+  const std::unique_ptr<TaskClaims> claims_;
+  std::stop_source stop_;
+  std::mutex mutex_;  // of result_.trained
+  SweepResult result_;
+  std::vector<SweepRun> runs_;  // by size, largest first, and by seed
+  int at_once_ = 1;
+};
+
+}  // namespace
+
+Result<SweepResult> measure_sweep(const Location& data, const Location& folder, const SweepOptions& options,
+                                  const TrainEnvironment& environment, const Actor& actor,
+                                  const OnSweep& on_progress, const std::stop_token& stop) {
+  return Sweep(data, folder, options, environment, actor, on_progress).run(stop);
+}
+
+}  // namespace headrace

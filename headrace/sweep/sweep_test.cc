@@ -1,0 +1,301 @@
+#include "headrace/sweep/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/codec/deflate.h"
+#include "headrace/record/example.h"
+#include "headrace/record/index.h"
+#include "headrace/record/manifest.h"
+#include "headrace/record/tfrecord.h"
+#include "headrace/store/memory/memory_store.h"
+#include "tests/interleave/tiny_engine.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kTrainRecords = 160;
+constexpr std::size_t kRareFrom = 150;  // class 1 is in the records from here on alone
+constexpr std::size_t kTinyBatch = 8;
+
+class SweepTest : public testing::Test {
+ protected:
+  SweepTest()
+      : store(make_memory_store("test")),
+        work((std::filesystem::temp_directory_path() / concat("headrace-sweep-test-", ::getpid())).string()),
+        tracer(interleave::tiny_tracer(work + "/traces")) {
+    publish_data();
+  }
+  ~SweepTest() override { std::filesystem::remove_all(work); }
+
+  Location at(const std::string& key) const { return {store, key, Url{"memory", "test", key}}; }
+
+  SweepOptions options(std::size_t sizes = 4, std::size_t seeds = 2) const {
+    SweepOptions out{.sizes = sizes, .seeds = seeds, .look_each = std::chrono::milliseconds(5)};
+    out.training = {.data_version = 1,
+                    .epochs = 2,
+                    .batch_size = kTinyBatch,
+                    .validation = 0,
+                    .seed = 1,
+                    .memory_budget_bytes = 1 << 20};
+    return out;
+  }
+
+  Result<SweepResult> measure(
+      const SweepOptions& with, const OnSweep& on_progress = [](const SweepProgress&) {},
+      const std::stop_token& stop = {}) {
+    const TrainEnvironment surroundings{.engine = engine,
+                                        .trace = trace,
+                                        .environment = environment,
+                                        .temporary_folder = work,
+                                        .tracer = [this](const TraceRequest& request) {
+                                          ++traces;
+                                          return tracer(request);
+                                        }};
+    const Actor actor = this_process("learning-curve", "r", environment.now());
+    return measure_sweep(at("data"), at("curve"), with, surroundings, actor, on_progress, stop);
+  }
+
+  static std::string key_in(const std::string& object) { return object.substr(0, object.find(' ')); }
+
+  std::vector<std::string> objects(const std::string& folder) const {
+    std::vector<std::string> out;
+    const auto found = list_all(*store, folder);
+    for (const ObjectInfo& object : *found) out.push_back(object.key + " " + object.version.token);
+    return out;
+  }
+
+  static std::vector<std::map<std::string, double>> metrics_of(const SweepResult& result) {
+    std::vector<std::map<std::string, double>> out;
+    for (const Score& score : result.scores) out.push_back(score.metrics);
+    return out;
+  }
+
+  std::shared_ptr<Store> store;
+  const std::string work;
+  const std::function<Result<TracedModel>(const TraceRequest&)> tracer;
+  interleave::TinyEngine engine;
+  const TraceOptions trace{};
+  const Environment environment{};
+  std::atomic<int> traces = 0;
+
+ private:
+  void publish_data() {
+    Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
+    DatasetAttributes with{.compression = "gzip", .labels = {"common", "rare"}};
+    with.vocabularies = {{"label", {"common", "rare"}}};
+    with.features = {{"x", {"float32", std::vector<std::int64_t>{4}}},
+                     {"label", {"int64", std::vector<std::int64_t>{2}}},
+                     {"id", {"bytes", std::vector<std::int64_t>{}}}};
+    add_shard("train", kTrainRecords, manifest, with);
+    add_shard("test", 40, manifest, with);
+    manifest.attributes_json = dataset_attributes_to_json(with);
+    ASSERT_TRUE(write_text(*store, "data/_headrace/manifest-00000001", serialize_manifest(manifest)));
+  }
+
+  void add_shard(const std::string& split, std::size_t count, Manifest& manifest, DatasetAttributes& with) {
+    ShardIndexBuilder builder(ShardEncoding::kGzip);
+    Bytes framed;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool is_rare = split == "test" ? i % 2 == 1 : i >= kRareFrom;
+      const float value = static_cast<float>(i % 7) - 3;
+      ExampleBuilder example;
+      const std::vector<float> x = {value, is_rare ? 1.0F : -1.0F, 0.5F, -value};
+      const std::vector<std::int64_t> label = {is_rare ? 0 : 1, is_rare ? 1 : 0};
+      example.add_floats("x", x);
+      example.add_int64s("label", label);
+      const std::string id = concat(split, i);
+      example.add_bytes("id", as_bytes(id));
+      Bytes bytes;
+      example.append_to(bytes);
+      builder.add_record(bytes.size());
+      append_record(framed, bytes);
+    }
+    Bytes data;
+    builder.add_member(GzipCompressor::create(1)->append_member(framed, data), framed.size());
+    const auto index = std::move(builder).finish(data.size(), crc32c(data));
+    ASSERT_TRUE(store->write("data/" + split, data, {}));
+    ASSERT_TRUE(store->write("data/" + split + ".index", index->serialize(), {}));
+    manifest.parts.push_back({.key = split,
+                              .size_bytes = data.size(),
+                              .crc32c = crc32c(data),
+                              .role = "shard",
+                              .split = split,
+                              .records = count,
+                              .index = split + ".index",
+                              .blocks = index->blocks()});
+    manifest.parts.push_back(
+        {.key = split + ".index", .size_bytes = index->serialize().size(), .role = "index"});
+    with.splits[split] = {.records = count, .labels = {{"common", 1}, {"rare", 1}}};
+  }
+};
+
+TEST_F(SweepTest, ScoresEachSizeWithEachSeed) {
+  SweepProgress last;
+  const auto result = measure(options(), [&](const SweepProgress& at) { last = at; });
+  ASSERT_TRUE(result) << result.error().message;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> measured;
+  for (const Score& score : result->scores) measured.emplace_back(score.records, score.seed);
+  EXPECT_THAT(measured,
+              testing::ElementsAre(testing::Pair(160, 1), testing::Pair(160, 2), testing::Pair(80, 1),
+                                   testing::Pair(80, 2), testing::Pair(40, 1), testing::Pair(40, 2),
+                                   testing::Pair(20, 1), testing::Pair(20, 2)));
+  EXPECT_EQ(result->trained, 8U);
+  EXPECT_EQ(result->scores.front().epochs, 2U);
+  EXPECT_EQ(result->scores.front().metrics.count("accuracy"), 1U);
+  EXPECT_NE(result->scores[0].metrics, result->scores[1].metrics) << "seeds differ";
+  EXPECT_EQ(last.scores, 8U);
+  EXPECT_EQ(last.records, last.total_records);
+  EXPECT_EQ(last.total_records, 2U * 2 * (160 + 80 + 40 + 20));
+  EXPECT_EQ(traces, 2) << "one trace for each seed";
+  EXPECT_EQ(objects("curve/scores/").size(), 8U);
+  EXPECT_THAT(objects("curve/leases/"), testing::IsEmpty());
+}
+
+TEST_F(SweepTest, ASecondCallOnlyAdds) {
+  const auto first = measure(options(3, 2));
+  ASSERT_TRUE(first) << first.error().message;
+  const std::vector<std::string> before = objects("curve/scores/");
+  const auto again = measure(options(3, 2));
+  EXPECT_EQ(again->trained, 0U);
+  EXPECT_EQ(metrics_of(*again), metrics_of(*first));
+  EXPECT_EQ(objects("curve/scores/"), before);
+  const auto more = measure(options(4, 3));
+  EXPECT_EQ(more->trained, 6U) << "a third seed, and one more size of two";
+  EXPECT_THAT(objects("curve/scores/"), testing::IsSupersetOf(before));
+}
+
+TEST_F(SweepTest, AnythingThatDecidesAScoreMakesItAnotherOne) {
+  ASSERT_TRUE(measure(options(1, 1)));
+  SweepOptions other = options(1, 1);
+  other.training.epochs = 3;
+  EXPECT_EQ(measure(other)->trained, 1U);
+  other = options(1, 1);
+  other.training.balance = "label";
+  EXPECT_EQ(measure(other)->trained, 1U);
+  other = options(1, 1);
+  other.training.memory_budget_bytes *= 2;
+  EXPECT_EQ(measure(other)->trained, 0U) << "this does not decide it";
+}
+
+TEST_F(SweepTest, TwoAtOnceShareTheWorkAndAgree) {
+  std::vector<Result<SweepResult>> results(2, Error{Code::kUnknown, ""});
+  {
+    std::vector<std::jthread> both;
+    for (auto& result : results) both.emplace_back([&] { result = measure(options(4, 3)); });
+  }
+  ASSERT_TRUE(results[0] && results[1]);
+  EXPECT_EQ(results[0]->trained + results[1]->trained, 12U) << "nothing is trained twice while leases hold";
+  EXPECT_EQ(metrics_of(*results[0]), metrics_of(*results[1]));
+  EXPECT_EQ(objects("curve/scores/").size(), 12U);
+  EXPECT_THAT(objects("curve/leases/"), testing::IsEmpty());
+}
+
+TEST_F(SweepTest, OneThatStallsWhileItTrainsReadsTheScoresThatOthersHaveCreated) {
+  SweepOptions stalled = options(3, 1);
+  stalled.at_once = 1;
+  SweepOptions hasty = options(3, 1);
+  hasty.leases.stale_after = std::chrono::milliseconds(0);  // takes over whatever is leased
+  std::optional<Result<SweepResult>> other;
+  std::vector<std::string> created;
+  const auto result = measure(stalled, [&](const SweepProgress& at) {
+    if (other || at.records == 0) return;
+    other = measure(hasty);
+    created = objects("curve/scores/");
+  });
+  ASSERT_TRUE(other && *other) << "it has run while the first one stood still";
+  EXPECT_EQ((*other)->trained, 3U);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(metrics_of(*result), metrics_of(**other));
+  EXPECT_EQ(result->scores.front().seconds, (*other)->scores.front().seconds) << "of the score that is there";
+  EXPECT_EQ(objects("curve/scores/"), created) << "nothing was replaced";
+}
+
+TEST_F(SweepTest, TheLeaseOfAKilledProcessIsTakenOver) {
+  ASSERT_TRUE(measure(options(1, 1)));
+  // Its lease is the one that a process holds which is killed when it has trained half of it.
+  std::string lease;
+  ASSERT_TRUE(remove_object(*store, key_in(objects("curve/scores/").front())));
+  ASSERT_TRUE(measure(options(1, 1), [&](const SweepProgress& at) {
+    const auto held = objects("curve/leases/");
+    if (at.records > 0 && at.scores == 0 && lease.empty()) lease = key_in(held.at(0));
+  }));
+  ASSERT_TRUE(remove_object(*store, key_in(objects("curve/scores/").front())));
+  ASSERT_TRUE(write_text(*store, lease, "a killed process 3\n"));
+  SweepOptions patient = options(1, 1);
+  patient.leases.stale_after = std::chrono::milliseconds(50);
+  const auto result = measure(patient);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->trained, 1U);
+  EXPECT_THAT(objects("curve/leases/"), testing::IsEmpty());
+}
+
+TEST_F(SweepTest, OneThatIsStoppedGoesOnLaterToTheSameScores) {
+  std::stop_source stop;
+  SweepOptions one_by_one = options(4, 1);
+  one_by_one.at_once = 1;
+  const auto stopped = measure(
+      one_by_one,
+      [&](const SweepProgress& at) {
+        if (at.scores == 2) stop.request_stop();
+      },
+      stop.get_token());
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, Code::kCancelled);
+  EXPECT_EQ(objects("curve/scores/").size(), 2U);
+  const auto rest = measure(one_by_one);
+  ASSERT_TRUE(rest) << rest.error().message;
+  EXPECT_EQ(rest->trained, 2U);
+  for (const std::string& object : objects("curve/")) ASSERT_TRUE(remove_object(*store, key_in(object)));
+  EXPECT_EQ(metrics_of(*measure(one_by_one)), metrics_of(*rest));
+}
+
+TEST_F(SweepTest, SaysWhichSubsetLacksAClass) {
+  const auto result = measure(options(4, 2));
+  ASSERT_TRUE(result) << result.error().message;
+  // Seed 1 begins at the front, where only the common class is; seed 2 has the records at the end.
+  ASSERT_EQ(result->remarks.size(), 1U);
+  EXPECT_THAT(result->remarks.front(),
+              testing::HasSubstr("the smallest subset of seed 1, 20 records, has none of the class rare"));
+}
+
+TEST_F(SweepTest, SaysWhichSizesWereStillLearning) {
+  SweepOptions short_ones = options(2, 1);
+  short_ones.training.validation = 0.2;
+  short_ones.training.epochs = 1;
+  const auto result = measure(short_ones);
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_FALSE(result->remarks.empty());
+  EXPECT_THAT(result->remarks.back(), testing::HasSubstr("with more --epochs these errors would be smaller"));
+}
+
+TEST_F(SweepTest, RefusesWhatGivesNoCurve) {
+  SweepOptions leaking = options();
+  leaking.test_split = "train";
+  EXPECT_THAT(measure(leaking).error().message, testing::HasSubstr("of records that were learnt"));
+  EXPECT_THAT(measure(options(6, 1)).error().message, testing::HasSubstr("give fewer --sizes"));
+  SweepOptions absent = options();
+  absent.test_split = "holdout";
+  EXPECT_THAT(measure(absent).error().message, testing::HasSubstr("holdout"));
+  EXPECT_THAT(objects("curve/"), testing::IsEmpty());
+}
+
+TEST_F(SweepTest, RefusesADamagedScore) {
+  ASSERT_TRUE(measure(options(1, 1)));
+  const std::string object = objects("curve/scores/").front();
+  ASSERT_TRUE(write_text(*store, key_in(object), "{}\n"));
+  const auto refused = measure(options(1, 1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kDataLoss);
+}
+
+}  // namespace
+}  // namespace headrace
