@@ -72,8 +72,9 @@ Result<Json> Runs::log_metric(const RequestFields& fields, const CallOptions& ca
 Status Runs::log_batch(const LogBatch& batch, const CallOptions& call) {
   if (!batch.params.empty() || !batch.tags.empty())
     HEADRACE_CHECK(log_texts(batch.run_id, batch.params, batch.tags, call));
-  if (batch.points.empty()) return {};
-  return log_points(batch.run_id, batch.points, call);
+  if (!batch.points.empty()) return log_points(batch.run_id, batch.points, call);
+  const auto log = log_of(batch.run_id, call);  // a run that is not there is told even so
+  return log ? Status{} : Status(log.error());
 }
 
 Status Runs::log_points(const std::string& run, std::span<const LoggedPoint> points, const CallOptions& call) {

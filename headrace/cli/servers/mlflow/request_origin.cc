@@ -2,14 +2,18 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+
 #include "headrace/base/text.h"
 
 namespace headrace {
 namespace {
 
+// "[::1]:5000" → "[::1]"; empty if it is none.
 std::string_view without_port(std::string_view host) {
-  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
-  return host.substr(0, host.find(':'));
+  const std::size_t end = host.starts_with('[') ? host.find(']') + 1 : std::min(host.find(':'), host.size());
+  const bool has_more = end < host.size() && host[end] != ':';
+  return has_more ? std::string_view() : host.substr(0, end);
 }
 
 bool is_ip_address(std::string_view host) {
