@@ -13,8 +13,9 @@ inline constexpr Option kServeMlflowOptions[] = {
     {.name = "listen",
      .default_value = "127.0.0.1",
      .unit = "ADDRESS",
-     .sentence = "Address on which clients are answered. Anyone who can reach it can read and write the runs, "
-                 "unless --tokens or --tls-client-ca say otherwise."},
+     .sentence =
+         "Address on which clients are answered. Anyone who can reach it can read and write the runs, "
+         "unless --tokens or --tls-client-ca say otherwise."},
     {.name = "port",
      .type = OptionType::kInteger,
      .default_value = "5000",

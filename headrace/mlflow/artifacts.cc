@@ -42,8 +42,8 @@ Result<Json> list_artifact_files(const Location& root, std::string_view path, st
   };
   HEADRACE_CHECK(root.store->list(prefix, {.collapse_folders = true, .call = call}, add));
   if (files.size() > kListedFilesMax)
-    return Error{Code::kResourceExhausted, concat("the folder has more than ", kListedFilesMax,
-                                                  " files: list it with `headrace ls`")};
+    return Error{Code::kResourceExhausted,
+                 concat("the folder has more than ", kListedFilesMax, " files: list it with `headrace ls`")};
   return Json(std::move(files));
 }
 

@@ -46,7 +46,7 @@ std::uint64_t next_id(const std::map<std::string, Json>& all) {
   return greatest + 1;
 }
 
-ColumnValue experiment_value(const std::string& id, const Json& facts, const Column& column) {
+ColumnValue experiment_value(const std::string& id, const Json& facts, const SearchColumn& column) {
   if (column.entity == Entity::kTag) {
     const Json& tag = facts["tags"][column.key];
     return tag.is_string() ? ColumnValue(tag.text()) : ColumnValue();
@@ -176,7 +176,8 @@ Result<Json> Experiments::get_by_name(const RequestFields& fields, const CallOpt
   for (const auto& [id, facts] : list.all()) {
     if (facts["name"] == Json(name)) return Json({{"experiment", experiment_to_json(id, facts, list)}});
   }
-  return Error{Code::kNotFound, concat("Could not find experiment with name '", printable_line(name, 100), "'")};
+  return Error{Code::kNotFound,
+               concat("Could not find experiment with name '", printable_line(name, 100), "'")};
 }
 
 Status Experiments::edit(const std::string& id, const EditFacts& edit, bool is_active,
@@ -276,7 +277,7 @@ Result<Json> Experiments::search(const RequestFields& fields, const CallOptions&
   std::vector<std::pair<std::string, Json>> found;
   for (auto& [id, facts] : list.all()) {
     const bool is_wanted = view == "ALL" || list.is_deleted(id) == (view == "DELETED_ONLY");
-    const auto values = [&](const Column& column) -> std::vector<ColumnValue> {
+    const auto values = [&](const SearchColumn& column) -> std::vector<ColumnValue> {
       return {experiment_value(id, facts, column)};
     };
     if (is_wanted && filter.matches(values)) found.emplace_back(id, facts);
@@ -290,7 +291,7 @@ Result<Json> Experiments::search(const RequestFields& fields, const CallOptions&
     }
     return false;
   });
-  HEADRACE_TRY(const Page page, find_page(found.size(), token, static_cast<std::size_t>(limit)));
+  HEADRACE_TRY(const ListPage page, find_page(found.size(), token, static_cast<std::size_t>(limit)));
   Json::Array experiments;
   for (std::size_t i = page.begin; i < page.end; ++i)
     experiments.push_back(experiment_to_json(found[i].first, found[i].second, list));

@@ -62,7 +62,8 @@ Status read_number(std::string_view name, dom::element value, double& out) {
 
 Status read_point(dom::element element, LoggedPoint& point) {
   dom::object object;
-  if (element.get_object().get(object) != simdjson::SUCCESS) return wrong_member("metrics", "a list of objects");
+  if (element.get_object().get(object) != simdjson::SUCCESS)
+    return wrong_member("metrics", "a list of objects");
   bool has_value = false;
   for (const auto& [name, value] : object) {
     if (name == "key") {
@@ -124,7 +125,8 @@ Status read_pairs(std::string_view list, dom::element value,
 
 Status read_batch(dom::element root, LogBatch& batch) {
   dom::object object;
-  if (root.get_object().get(object) != simdjson::SUCCESS) return batch_error("the body must be a JSON object");
+  if (root.get_object().get(object) != simdjson::SUCCESS)
+    return batch_error("the body must be a JSON object");
   std::string_view run_id, run_uuid;
   for (const auto& [name, value] : object) {
     if (name == "run_id") {
@@ -154,8 +156,9 @@ Status read_batch(dom::element root, LogBatch& batch) {
 Status check_point(const LoggedPoint& point) {
   HEADRACE_CHECK(check_entity_name(point.key, "name"));
   if (point.time_ms < 0 || point.time_ms > std::numeric_limits<std::int64_t>::max() / 1000)
-    return batch_error(concat("Invalid value ", point.time_ms, " for parameter 'timestamp' supplied: metric '",
-                              point.key, "'. It is milliseconds since 1970"));
+    return batch_error(concat("Invalid value ", point.time_ms,
+                              " for parameter 'timestamp' supplied: metric '", point.key,
+                              "'. It is milliseconds since 1970"));
   if (point.dataset_name.empty() != point.dataset_digest.empty())
     return batch_error("Both dataset_name and dataset_digest must be provided if one is provided");
   return {};
@@ -167,8 +170,9 @@ Status check_params(const std::vector<std::pair<std::string, std::string>>& para
     HEADRACE_CHECK(check_entity_name(key, "key"));
     HEADRACE_CHECK(check_param_value(value));
     if (!keys.insert(key).second) {
-      return batch_error(concat("Duplicate parameter keys have been submitted: ['", key,
-                                "']. Please ensure the request contains only one param value per param key."));
+      return batch_error(
+          concat("Duplicate parameter keys have been submitted: ['", key,
+                 "']. Please ensure the request contains only one param value per param key."));
     }
   }
   return {};

@@ -13,17 +13,20 @@ namespace {
 Status read_padded(std::string_view text, const std::function<void(const LogBatch&)>& check) {
   std::string padded(text);
   padded.append(kBatchPaddingBytes, '\0');
-  return read_log_batch(std::string_view(padded).substr(0, text.size()), [&](const LogBatch& batch) -> Status {
-    check(batch);
-    return {};
-  });
+  return read_log_batch(std::string_view(padded).substr(0, text.size()),
+                        [&](const LogBatch& batch) -> Status {
+                          check(batch);
+                          return {};
+                        });
 }
 
 TEST(LogBatch, IsReadAsClientsWriteIt) {
   const Status read = read_padded(
-      R"({"run_id": "r", "metrics": [{"key": "lo\u00df", "value": 0.5, "timestamp": 1700000000000, "step": -3},
+      R"({"run_id": "r", "metrics": [
+          {"key": "lo\u00df", "value": 0.5, "timestamp": 1700000000000, "step": -3},
           {"step": "7", "timestamp": "1", "value": "NaN", "key": "a", "unknown": [1]},
-          {"key": "b", "value": 5, "timestamp": 0, "model_id": "m-1", "dataset_name": "d", "dataset_digest": "e"}],
+          {"key": "b", "value": 5, "timestamp": 0, "model_id": "m-1",
+           "dataset_name": "d", "dataset_digest": "e"}],
           "params": [{"key": "p", "value": "1"}], "tags": [{"key": "t", "value": ""}], "other": null})",
       [](const LogBatch& batch) {
         EXPECT_EQ(batch.run_id, "r");
@@ -42,7 +45,9 @@ TEST(LogBatch, IsReadAsClientsWriteIt) {
 
 TEST(LogBatch, WhatUseReturnsIsReturned) {
   const std::string body = R"({"run_uuid": "r"})" + std::string(kBatchPaddingBytes, ' ');
-  const Status used = read_log_batch(body, [](const LogBatch&) -> Status { return Error{Code::kAborted, "x"}; });
+  const Status used = read_log_batch(body, [](const LogBatch&) -> Status {
+    return Error{Code::kAborted, "x"};
+  });
   EXPECT_EQ(used.error().code, Code::kAborted);
 }
 
@@ -50,16 +55,28 @@ TEST(LogBatch, AnythingElseIsRefused) {
   const auto metric = [](std::string_view members) {
     return concat(R"({"run_id": "r", "metrics": [{)", members, "}]}");
   };
-  for (const std::string& text :
-       {std::string(""), std::string("[]"), std::string("{\"run_id\": \"r\"} x"), std::string("{}"),
-        std::string(R"({"run_id": "a/b"})"), std::string(R"({"run_id": ["r"]})"), std::string("{\"run_id\": \"\xff\"}"),
-        std::string(R"({"run_id": "r", "metrics": {}})"), std::string(R"({"run_id": "r", "params": [[]]})"),
-        metric(""), metric(R"("key": "a")"), metric(R"("key": "a", "value": null)"),
-        metric(R"("key": "a", "value": "infinity")"), metric(R"("key": "a", "value": true)"),
-        metric(R"("key": 1, "value": 1)"), metric(R"("key": "a", "value": 1, "step": 1.5)"),
-        metric(R"("key": "a", "value": 1, "step": 9223372036854775808)"), metric(R"("value": 1)"),
-        metric(R"("key": "a", "value": 1, "timestamp": -1)"), metric(R"("key": "/a", "value": 1)"),
-        metric(R"("key": "a<b", "value": 1)"), metric(R"("key": "a", "value": 1, "dataset_name": "d")")}) {
+  for (const std::string& text : {std::string(""),
+                                  std::string("[]"),
+                                  std::string("{\"run_id\": \"r\"} x"),
+                                  std::string("{}"),
+                                  std::string(R"({"run_id": "a/b"})"),
+                                  std::string(R"({"run_id": ["r"]})"),
+                                  std::string("{\"run_id\": \"\xff\"}"),
+                                  std::string(R"({"run_id": "r", "metrics": {}})"),
+                                  std::string(R"({"run_id": "r", "params": [[]]})"),
+                                  metric(""),
+                                  metric(R"("key": "a")"),
+                                  metric(R"("key": "a", "value": null)"),
+                                  metric(R"("key": "a", "value": "infinity")"),
+                                  metric(R"("key": "a", "value": true)"),
+                                  metric(R"("key": 1, "value": 1)"),
+                                  metric(R"("key": "a", "value": 1, "step": 1.5)"),
+                                  metric(R"("key": "a", "value": 1, "step": 9223372036854775808)"),
+                                  metric(R"("value": 1)"),
+                                  metric(R"("key": "a", "value": 1, "timestamp": -1)"),
+                                  metric(R"("key": "/a", "value": 1)"),
+                                  metric(R"("key": "a<b", "value": 1)"),
+                                  metric(R"("key": "a", "value": 1, "dataset_name": "d")")}) {
     const Status read = read_padded(text, [](const LogBatch&) { FAIL(); });
     EXPECT_FALSE(read) << text;
     EXPECT_EQ(read.error().code, Code::kInvalidArgument) << text;

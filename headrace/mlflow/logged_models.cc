@@ -61,15 +61,15 @@ Json model_points_to_json(const std::string& id, const Json& points) {
 Json model_to_json(const FoundModel& model, const ExperimentList& experiments) {
   const Json& state = *model.state;
   const std::string experiment = state.get_or("experiment", "");
-  Json info = {{"model_id", model.id},
-               {"experiment_id", experiment},
-               {"name", state["name"]},
-               {"creation_timestamp_ms", state["created"]},
-               {"last_updated_timestamp_ms", state["updated"]},
-               {"artifact_uri",
-                concat(experiments.artifact_location(experiment), "/models/", model.id, "/artifacts")},
-               {"status", api_status(state["status"])},
-               {"tags", pairs_to_json(texts_of(state["tags"]))}};
+  Json info = {
+      {"model_id", model.id},
+      {"experiment_id", experiment},
+      {"name", state["name"]},
+      {"creation_timestamp_ms", state["created"]},
+      {"last_updated_timestamp_ms", state["updated"]},
+      {"artifact_uri", concat(experiments.artifact_location(experiment), "/models/", model.id, "/artifacts")},
+      {"status", api_status(state["status"])},
+      {"tags", pairs_to_json(texts_of(state["tags"]))}};
   if (state["type"].is_string()) info["model_type"] = state["type"];
   if (state["run"].is_string()) info["source_run_id"] = state["run"];
   Json data = {{"params", pairs_to_json(texts_of(state["params"]))},
@@ -110,7 +110,8 @@ bool is_on_datasets(const Json& point, const DatasetFilter& datasets) {
   const Json& dataset = point["dataset"];
   if (!dataset.is_array() || dataset.values().size() != 2) return false;
   return std::ranges::any_of(datasets, [&](const auto& wanted) {
-    return dataset.at(0) == Json(wanted.first) && (wanted.second.empty() || dataset.at(1) == Json(wanted.second));
+    return dataset.at(0) == Json(wanted.first) &&
+           (wanted.second.empty() || dataset.at(1) == Json(wanted.second));
   });
 }
 
@@ -123,7 +124,7 @@ ColumnValue model_metric(const Json& points, const std::string& key, const Datas
   return {};
 }
 
-ColumnValue model_value(const FoundModel& model, const Column& column, const DatasetFilter& datasets) {
+ColumnValue model_value(const FoundModel& model, const SearchColumn& column, const DatasetFilter& datasets) {
   const Json& state = *model.state;
   const auto value_of = [](const Json& value) {
     if (value.is_string()) return ColumnValue(value.text());
@@ -182,7 +183,7 @@ Result<DatasetFilter> dataset_filter(const RequestFields& fields) {
 
 // Whether it matches a filter, and, if only datasets are asked for, has a metric on one of them.
 bool is_model_wanted(const FoundModel& model, const SearchFilter& filter, const DatasetFilter& datasets) {
-  const auto values = [&](const Column& column) -> std::vector<ColumnValue> {
+  const auto values = [&](const SearchColumn& column) -> std::vector<ColumnValue> {
     return {model_value(model, column, datasets)};
   };
   if (!filter.matches(values)) return false;
@@ -225,11 +226,13 @@ std::shared_ptr<StateLog> LoggedModels::log_named(const std::string& id) {
   const std::scoped_lock lock(mutex_);
   auto& log = states_[id];
   if (log == nullptr)
-    log = std::make_shared<StateLog>(root_.at(concat(kStatesFolder, "/models/", id)), "headrace.mlflow.model");
+    log =
+        std::make_shared<StateLog>(root_.at(concat(kStatesFolder, "/models/", id)), "headrace.mlflow.model");
   return log;
 }
 
-Result<State> LoggedModels::change(const std::string& id, const StateLog::Edit& edit, const CallOptions& call) {
+Result<State> LoggedModels::change(const std::string& id, const StateLog::Edit& edit,
+                                   const CallOptions& call) {
   HEADRACE_TRY(const State known, load(id, call));
   if (!is_model(*known)) return no_model(id);
   const auto change = [&](Json& state) -> Status {
@@ -380,7 +383,7 @@ Result<Json> LoggedModels::search(const RequestFields& fields, const CallOptions
     if (is_model_wanted(model, filter, datasets)) found.push_back(std::move(model));
   }
   sort_models(found, orders);
-  HEADRACE_TRY(const Page page, find_page(found.size(), token, static_cast<std::size_t>(limit)));
+  HEADRACE_TRY(const ListPage page, find_page(found.size(), token, static_cast<std::size_t>(limit)));
   HEADRACE_TRY(const ExperimentList experiments, experiments_.load(call));
   Json::Array models;
   for (std::size_t i = page.begin; i < page.end; ++i) models.push_back(model_to_json(found[i], experiments));

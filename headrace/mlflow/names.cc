@@ -19,8 +19,8 @@ bool is_letter_or_digit(char each) {
 }
 
 std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char each) { return (static_cast<unsigned char>(each) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char each) { return (static_cast<unsigned char>(each) & 0xc0) != 0x80; }));
 }
 
 Status check_length(std::string_view what, std::size_t most, std::string_view text) {
@@ -86,8 +86,9 @@ Status check_run_id(std::string_view id) {
 
 Status check_model_name(std::string_view name) {
   if (!name.empty() && name.find_first_of("/:.%\"'") == name.npos) return {};
-  return Error{Code::kInvalidArgument, concat("Invalid model name ('", printable_line(name, 100),
-                                              "') provided. It must be a non-empty string without / : . % \" '")};
+  return Error{Code::kInvalidArgument,
+               concat("Invalid model name ('", printable_line(name, 100),
+                      "') provided. It must be a non-empty string without / : . % \" '")};
 }
 
 }  // namespace headrace::mlflow

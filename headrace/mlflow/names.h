@@ -14,8 +14,8 @@ inline constexpr std::size_t kTagsPerBatch = 100;
 inline constexpr std::size_t kMetricsPerBatch = 1000;
 inline constexpr std::size_t kEntitiesPerBatch = 1000;
 
-/// Of a metric, a param or a tag: at most 250 characters, of letters, digits and `/_.- :`, and no path that
-/// leads elsewhere, as "a/../b". Characters beyond ASCII are taken for letters.
+/// The name of a metric, a param or a tag: at most 250 characters, of letters, digits and `/_.- :`, and no
+/// path that leads elsewhere, as "a/../b". Characters beyond ASCII are taken for letters.
 Status check_entity_name(std::string_view name, std::string_view kind);
 /// At most 6,000 characters.
 Status check_param_value(std::string_view value);
@@ -25,7 +25,7 @@ Status check_tag_value(std::string_view value);
 Status check_experiment_tag_value(std::string_view value);
 /// 1 to 500 characters.
 Status check_experiment_name(std::string_view name);
-/// Letters, digits, '_', '-' and '.', at most 64, the first a letter or digit. Of logged models, too.
+/// Letters, digits, '_', '-' and '.', at most 64, the first a letter or digit; also for logged models.
 Status check_run_id(std::string_view id);
 Status check_model_name(std::string_view name);
 

@@ -70,8 +70,8 @@ Status OpenPart::remember_earlier(const std::string& key, std::uint32_t metric) 
   HEADRACE_TRY(const MetricSeries series, earlier_->read(key, 0));
   const std::size_t count = series.values.size();
   for (std::size_t i = count - std::min(count, kEarlierPoints); i < count; ++i) {
-    recent_.insert({metric, series.steps[i], series.times_us[i] / 1000,
-                    std::bit_cast<std::uint64_t>(series.values[i])});
+    recent_.insert(
+        {metric, series.steps[i], series.times_us[i] / 1000, std::bit_cast<std::uint64_t>(series.values[i])});
   }
   recent_.keep();
   return {};

@@ -16,8 +16,7 @@ Error field_error(std::string_view name, std::string_view wanted) {
 Result<RequestFields> RequestFields::parse_body(std::string_view body) {
   if (trim(body).empty()) return RequestFields(Json::object());
   auto parsed = parse_json(body);
-  if (!parsed)
-    return Error{Code::kInvalidArgument, concat("the body is no JSON: ", parsed.error().message)};
+  if (!parsed) return Error{Code::kInvalidArgument, concat("the body is no JSON: ", parsed.error().message)};
   if (!parsed->is_object()) return Error{Code::kInvalidArgument, "the body must be a JSON object"};
   return RequestFields(*std::move(parsed));
 }

@@ -9,10 +9,14 @@ namespace {
 std::string status_of(const RunView& run) {
   if (const Json& status = (*run.state)["status"]; status.is_string()) return status.text();
   switch (run.record->status()) {
-    case RunStatus::kFinished: return "FINISHED";
-    case RunStatus::kFailed: return "FAILED";
-    case RunStatus::kStopped: return "KILLED";
-    case RunStatus::kUnfinished: break;
+    case RunStatus::kFinished:
+      return "FINISHED";
+    case RunStatus::kFailed:
+      return "FAILED";
+    case RunStatus::kStopped:
+      return "KILLED";
+    case RunStatus::kUnfinished:
+      break;
   }
   return "RUNNING";
 }
@@ -48,7 +52,9 @@ ColumnValue text_at(const std::map<std::string, std::string>& texts, const std::
   return found == texts.end() ? ColumnValue() : ColumnValue(found->second);
 }
 
-ColumnValue text_of(const Json& value) { return value.is_string() ? ColumnValue(value.text()) : ColumnValue(); }
+ColumnValue text_of(const Json& value) {
+  return value.is_string() ? ColumnValue(value.text()) : ColumnValue();
+}
 
 std::vector<ColumnValue> dataset_values(const RunView& run, const std::string& key) {
   std::vector<ColumnValue> out;
@@ -113,11 +119,10 @@ std::map<std::string, std::string> run_tags(const RunView& run) {
   std::map<std::string, std::string> tags = texts_of((*run.state)["tags"]);
   if (is_of_mlflow(*run.state)) return tags;
   const RunRecord& record = *run.record;
-  std::map<std::string, std::string> own = {
-      {std::string(kRunNameTag), run_name(run)},
-      {"mlflow.source.name", join(record.start.command_line, " ")},
-      {"mlflow.source.type", "LOCAL"},
-      {"headrace.command", record.start.command}};
+  std::map<std::string, std::string> own = {{std::string(kRunNameTag), run_name(run)},
+                                            {"mlflow.source.name", join(record.start.command_line, " ")},
+                                            {"mlflow.source.type", "LOCAL"},
+                                            {"headrace.command", record.start.command}};
   if (record.end && !record.end->error.empty()) own["headrace.error"] = record.end->error;
   for (const Artifact& input : record.inputs())
     own[concat("headrace.input.", input.name.empty() ? "data" : input.name)] = input.url;
@@ -160,10 +165,12 @@ Json run_to_json(const RunView& run) {
           {"outputs", outputs_to_json(*run.state)}};
 }
 
-std::vector<ColumnValue> run_values(const RunView& run, const Column& column) {
+std::vector<ColumnValue> run_values(const RunView& run, const SearchColumn& column) {
   switch (column.entity) {
-    case Entity::kAttribute: return {attribute_of(run, column.key)};
-    case Entity::kDataset: return dataset_values(run, column.key);
+    case Entity::kAttribute:
+      return {attribute_of(run, column.key)};
+    case Entity::kDataset:
+      return dataset_values(run, column.key);
     case Entity::kMetric: {
       const auto found = run.points.find(column.key);
       return {found == run.points.end() ? ColumnValue() : ColumnValue(found->second.value)};

@@ -35,7 +35,7 @@ std::map<std::string, std::string> run_tags(const RunView& run);
 Json run_info_to_json(const RunView& run);
 Json run_to_json(const RunView& run);
 /// For filters and orders.
-std::vector<ColumnValue> run_values(const RunView& run, const Column& column);
+std::vector<ColumnValue> run_values(const RunView& run, const SearchColumn& column);
 
 Json last_points_to_json(const LastPoints& points);
 LastPoints last_points_from_json(const Json& points);

@@ -164,7 +164,8 @@ Result<RunView> Runs::view(const RecordPointer& record, State state, const Exper
     HEADRACE_CHECK(add_stored_points(*record, run.points, call));
   if (!is_of_mlflow(facts) && record->end) {
     const std::int64_t ended = milliseconds_of(record->end->ended).value_or(0);
-    for (const auto& [key, value] : record->end->metrics) run.points.try_emplace(key, LastPoint{0, ended, value});
+    for (const auto& [key, value] : record->end->metrics)
+      run.points.try_emplace(key, LastPoint{0, ended, value});
   }
   if (part == nullptr) return run;
   for (const auto& [key, point] : part->last_points()) keep_later(run.points, key, point);
@@ -210,7 +211,8 @@ Status Runs::set_status(const std::string& run, const std::string& status, std::
   PartPointer part = open_.find(run);
   const bool is_end = has_run_ended(status);
   if (!status.empty()) {  // the record says that the run goes on, or how it has ended
-    HEADRACE_CHECK(change(run, [](Json&) -> Status { return {}; }, true, call));
+    HEADRACE_CHECK(change(
+        run, [](Json&) -> Status { return {}; }, true, call));
     HEADRACE_TRY(part, part_of(run, call));
   }
   if (is_end) HEADRACE_CHECK(part->publish());
@@ -241,10 +243,11 @@ Status Runs::end_part(const PartPointer& part, const std::string& status, const 
   const std::string folder = artifact_folder(part->run(), state, experiments_.known());
   bool has_artifacts = false;
   if (!folder.empty()) {
-    HEADRACE_CHECK(root_.store->list(root_.at(concat(folder, "/")).key, {.call = call}, [&](const ObjectInfo&) {
-      has_artifacts = true;
-      return false;
-    }));
+    HEADRACE_CHECK(
+        root_.store->list(root_.at(concat(folder, "/")).key, {.call = call}, [&](const ObjectInfo&) {
+          has_artifacts = true;
+          return false;
+        }));
   }
   if (has_artifacts && !part->is_finished()) HEADRACE_CHECK(part->add_artifacts(root_.at(folder)));
   return part->finish(outcome_of(status), texts_of(state["params"]));

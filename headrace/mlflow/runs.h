@@ -17,8 +17,8 @@
 
 namespace headrace::mlflow {
 
-/// Calls: fields in, JSON out. Thread-safe; other processes may change the same runs. What an answer
-/// promises: docs/decisions/mlflow-server.md.
+/// Calls: fields in, JSON out. Thread-safe; other processes may change the same runs. Promises of
+/// an answer: docs/decisions/mlflow-server.md.
 class Runs {
  public:
   /// Borrows everything.

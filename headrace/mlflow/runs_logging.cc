@@ -1,4 +1,4 @@
-// What clients log into runs.
+// The calls by which clients log into runs.
 
 #include <set>
 
@@ -14,9 +14,9 @@ constexpr std::size_t kDatasetsPerCall = 1000;
 
 Error changed_param(const std::string& run, const std::string& key, const std::string& known,
                     const std::string& given) {
-  return {Code::kInvalidArgument,
-          concat("Changing param values is not allowed. Param with key='", key, "' was already logged with value='",
-                 known, "' for run ID='", run, "'. Attempted logging new value '", given, "'.")};
+  return {Code::kInvalidArgument, concat("Changing param values is not allowed. Param with key='", key,
+                                         "' was already logged with value='", known, "' for run ID='", run,
+                                         "'. Attempted logging new value '", given, "'.")};
 }
 
 // A dataset as MLflow writes it, and its tags.
@@ -77,7 +77,8 @@ Status Runs::log_batch(const LogBatch& batch, const CallOptions& call) {
   return log ? Status{} : Status(log.error());
 }
 
-Status Runs::log_points(const std::string& run, std::span<const LoggedPoint> points, const CallOptions& call) {
+Status Runs::log_points(const std::string& run, std::span<const LoggedPoint> points,
+                        const CallOptions& call) {
   HEADRACE_TRY(const auto log, log_of(run, call));
   if ((*log->known())["is_deleted"] == Json(true))
     return Error{Code::kInvalidArgument, concat("The run ", run, " is deleted: restore it first")};
@@ -137,7 +138,8 @@ Result<Json> Runs::delete_tag(const RequestFields& fields, const CallOptions& ca
   HEADRACE_TRY(const std::string key, fields.required_text("key"));
   const auto remove = [&](Json& state) -> Status {
     if (!std::as_const(state)["tags"].contains(key))
-      return Error{Code::kNotFound, concat("There is no tag ", printable_line(key, 100), " of the run ", run)};
+      return Error{Code::kNotFound,
+                   concat("There is no tag ", printable_line(key, 100), " of the run ", run)};
     state["tags"].members().erase(key);
     return {};
   };

@@ -31,7 +31,7 @@ struct SortedRun {
   std::vector<ColumnValue> keys;
 };
 
-ColumnValue first_value(const RunView& run, const Column& column) {
+ColumnValue first_value(const RunView& run, const SearchColumn& column) {
   std::vector<ColumnValue> values = run_values(run, column);
   return values.empty() ? ColumnValue() : std::move(values.front());
 }
@@ -76,8 +76,9 @@ Result<MetricSeries> read_metric(const RunRecord& record, const RunMetrics& metr
 }
 
 std::string history_text(const std::string& run, const std::string& key, const MetricSeries& series,
-                         const Page& page) {
-  const std::string begin = concat("{\"key\":", Json(key).dump(), ",\"run_id\":", Json(run).dump(), ",\"value\":");
+                         const ListPage& page) {
+  const std::string begin =
+      concat("{\"key\":", Json(key).dump(), ",\"run_id\":", Json(run).dump(), ",\"value\":");
   std::string out = "{\"metrics\":[";
   for (std::size_t i = page.begin; i < page.end; ++i) {
     if (i != page.begin) out += ',';
@@ -96,7 +97,9 @@ Result<std::vector<RunView>> Runs::wanted_runs(const RequestFields& fields, cons
   HEADRACE_TRY(const std::string stage, fields.text("run_view_type"));
   const std::set<std::string> wanted(ids.begin(), ids.end());
   HEADRACE_TRY(const auto records, records_.all(call));
-  const auto log_of_name = [&](const std::string& run) { return check_run_id(run) ? log_named(run) : nullptr; };
+  const auto log_of_name = [&](const std::string& run) {
+    return check_run_id(run) ? log_named(run) : nullptr;
+  };
   HEADRACE_CHECK(load_latest_states(root_.at(concat(kStatesFolder, "/runs")), log_of_name, warn_, call));
   HEADRACE_TRY(const ExperimentList experiments, experiments_.load(call));
   std::vector<std::pair<RecordPointer, State>> chosen;
@@ -128,10 +131,10 @@ Result<Json> Runs::search(const RequestFields& fields, const CallOptions& call) 
   }
   HEADRACE_TRY(std::vector<RunView> runs, wanted_runs(fields, call));
   std::erase_if(runs, [&](const RunView& run) {
-    return !filter.matches([&](const Column& column) { return run_values(run, column); });
+    return !filter.matches([&](const SearchColumn& column) { return run_values(run, column); });
   });
   const std::vector<const RunView*> sorted = sorted_runs(runs, orders);
-  HEADRACE_TRY(const Page page, find_page(sorted.size(), token, limit));
+  HEADRACE_TRY(const ListPage page, find_page(sorted.size(), token, limit));
   Json::Array out;
   for (std::size_t i = page.begin; i < page.end; ++i) out.push_back(run_to_json(*sorted[i]));
   Json answer = {{"runs", std::move(out)}};
@@ -157,7 +160,7 @@ Result<std::string> Runs::metric_history(const RequestFields& fields, const Call
     series.times_us = {milliseconds_of(record->end->ended).value_or(0) * 1000};
     series.values = {record->end->metrics.at(key)};
   }
-  HEADRACE_TRY(const Page page, find_page(series.values.size(), token, limit));
+  HEADRACE_TRY(const ListPage page, find_page(series.values.size(), token, limit));
   return history_text(run, key, series, page);
 }
 
@@ -167,9 +170,9 @@ Result<Json> Runs::list_artifacts(const RequestFields& fields, const CallOptions
   HEADRACE_TRY(const RunView view, view_of(run, call));
   const std::string folder = artifact_folder(run, *view.state, experiments_.known());
   if (folder.empty()) {
-    return Error{Code::kUnimplemented,
-                 concat("the artifacts of the run lie at ", view.artifact_uri, ", which this server does not "
-                        "serve: list them there")};
+    return Error{Code::kUnimplemented, concat("the artifacts of the run lie at ", view.artifact_uri,
+                                              ", which this server does not "
+                                              "serve: list them there")};
   }
   HEADRACE_TRY(Json files, list_artifact_files(root_.at(folder), path, path, call));
   return Json({{"root_uri", view.artifact_uri}, {"files", std::move(files)}});

@@ -93,7 +93,8 @@ class FilterScanner {
 
  private:
   void skip_space() {
-    while (position_ < text_.size() && std::string_view(" \t\r\n").find(text_[position_]) != std::string_view::npos)
+    while (position_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[position_]) != std::string_view::npos)
       ++position_;
   }
 
@@ -126,11 +127,11 @@ std::string attribute_key(std::string_view key) {
   return std::string(key);
 }
 
-Result<Column> parse_column(std::string_view name, const SearchTarget& target) {
+Result<SearchColumn> parse_column(std::string_view name, const SearchTarget& target) {
   if (name.empty()) return filter_error("Invalid clause(s) in filter string: a name is missing");
   const bool is_quoted = name.front() == '`' || name.front() == '"';
   const std::size_t dot = is_quoted ? name.npos : name.find('.');
-  Column column;
+  SearchColumn column;
   if (dot != name.npos) {
     const auto entity = entity_of(without_quotes(name.substr(0, dot)));
     if (!entity || (*entity != Entity::kAttribute && !target.entities.contains(*entity))) {
@@ -145,8 +146,7 @@ Result<Column> parse_column(std::string_view name, const SearchTarget& target) {
     const bool has_aliases = target.entities.contains(Entity::kDataset);  // runs
     if (has_aliases) column.key = attribute_key(column.key);
     if (!target.text_attributes.contains(column.key) && !target.number_attributes.contains(column.key))
-      return filter_error(
-          concat("Invalid attribute key '", printable_line(column.key, 60), "' specified"));
+      return filter_error(concat("Invalid attribute key '", printable_line(column.key, 60), "' specified"));
   }
   static const std::set<std::string, std::less<>> kDatasetKeys = {"name", "digest", "context"};
   if (column.entity == Entity::kDataset && !kDatasetKeys.contains(column.key))
@@ -154,7 +154,7 @@ Result<Column> parse_column(std::string_view name, const SearchTarget& target) {
   return column;
 }
 
-bool is_number_column(const Column& column, const SearchTarget& target) {
+bool is_number_column(const SearchColumn& column, const SearchTarget& target) {
   return column.entity == Entity::kMetric ||
          (column.entity == Entity::kAttribute && target.number_attributes.contains(column.key));
 }
@@ -163,8 +163,8 @@ bool is_for_numbers(Comparator comparator) { return comparator <= Comparator::kG
 
 Result<Comparator> take_comparator(FilterScanner& scanner) {
   constexpr std::pair<std::string_view, Comparator> kSymbols[] = {
-      {"!=", Comparator::kNotEqual},     {"<=", Comparator::kLessEqual}, {">=", Comparator::kGreaterEqual},
-      {"=", Comparator::kEqual},         {"<", Comparator::kLess},       {">", Comparator::kGreater}};
+      {"!=", Comparator::kNotEqual}, {"<=", Comparator::kLessEqual}, {">=", Comparator::kGreaterEqual},
+      {"=", Comparator::kEqual},     {"<", Comparator::kLess},       {">", Comparator::kGreater}};
   for (const auto& [symbol, comparator] : kSymbols) {
     if (scanner.take(symbol)) return comparator;
   }
@@ -190,7 +190,8 @@ Status check_comparator(const FilterClause& clause, const SearchTarget& target) 
   const bool takes_list = entity == Entity::kDataset || (entity == Entity::kAttribute &&
                                                          target.list_attributes.contains(clause.column.key));
   if (is_list && !takes_list)
-    return filter_error(concat("'", printable_line(clause.column.key, 60), "' does not support IN and NOT IN"));
+    return filter_error(
+        concat("'", printable_line(clause.column.key, 60), "' does not support IN and NOT IN"));
   const bool is_number = is_number_column(clause.column, target);
   const bool is_order = is_for_numbers(comparator) && comparator >= Comparator::kLess;
   if (is_number ? !is_for_numbers(comparator) : is_order)
@@ -219,8 +220,8 @@ Status take_value(FilterScanner& scanner, FilterClause& clause, const SearchTarg
   if (clause.comparator == Comparator::kIn || clause.comparator == Comparator::kNotIn)
     return take_list(scanner, clause);
   const auto wrong = [&](std::string_view wanted) {
-    return filter_error(concat("Expected ", wanted, " for '", printable_line(clause.column.key, 60), "'. Found ",
-                               printable_line(scanner.rest(), 60)));
+    return filter_error(concat("Expected ", wanted, " for '", printable_line(clause.column.key, 60),
+                               "'. Found ", printable_line(scanner.rest(), 60)));
   };
   if (is_number_column(clause.column, target)) {
     const auto number = scanner.take_number();
@@ -236,25 +237,39 @@ Status take_value(FilterScanner& scanner, FilterClause& clause, const SearchTarg
 
 bool holds_for_number(const FilterClause& clause, double value) {
   switch (clause.comparator) {
-    case Comparator::kEqual: return value == clause.number;
-    case Comparator::kNotEqual: return value != clause.number;
-    case Comparator::kLess: return value < clause.number;
-    case Comparator::kLessEqual: return value <= clause.number;
-    case Comparator::kGreater: return value > clause.number;
-    case Comparator::kGreaterEqual: return value >= clause.number;
-    default: return false;
+    case Comparator::kEqual:
+      return value == clause.number;
+    case Comparator::kNotEqual:
+      return value != clause.number;
+    case Comparator::kLess:
+      return value < clause.number;
+    case Comparator::kLessEqual:
+      return value <= clause.number;
+    case Comparator::kGreater:
+      return value > clause.number;
+    case Comparator::kGreaterEqual:
+      return value >= clause.number;
+    default:
+      return false;
   }
 }
 
 bool holds_for_text(const FilterClause& clause, const std::string& value) {
   switch (clause.comparator) {
-    case Comparator::kEqual: return value == clause.texts[0];
-    case Comparator::kNotEqual: return value != clause.texts[0];
-    case Comparator::kLike: return matches_like(value, clause.texts[0], false);
-    case Comparator::kIlike: return matches_like(value, clause.texts[0], true);
-    case Comparator::kIn: return std::ranges::find(clause.texts, value) != clause.texts.end();
-    case Comparator::kNotIn: return std::ranges::find(clause.texts, value) == clause.texts.end();
-    default: return false;
+    case Comparator::kEqual:
+      return value == clause.texts[0];
+    case Comparator::kNotEqual:
+      return value != clause.texts[0];
+    case Comparator::kLike:
+      return matches_like(value, clause.texts[0], false);
+    case Comparator::kIlike:
+      return matches_like(value, clause.texts[0], true);
+    case Comparator::kIn:
+      return std::ranges::find(clause.texts, value) != clause.texts.end();
+    case Comparator::kNotIn:
+      return std::ranges::find(clause.texts, value) == clause.texts.end();
+    default:
+      return false;
   }
 }
 
@@ -374,8 +389,8 @@ bool matches_like(std::string_view text, std::string_view pattern, bool ignores_
   return pattern.find_first_not_of('%', in_pattern) == pattern.npos;
 }
 
-Result<Page> find_page(std::size_t count, std::string_view token, std::size_t most) {
-  Page page;
+Result<ListPage> find_page(std::size_t count, std::string_view token, std::size_t most) {
+  ListPage page;
   if (!token.empty()) {
     const auto decoded = parse_base64(token);
     const auto parsed = decoded ? parse_json(as_text(*decoded)) : Result<Json>(Json());

@@ -19,7 +19,7 @@ namespace headrace::mlflow {
 
 enum class Entity : std::uint8_t { kAttribute, kMetric, kParam, kTag, kDataset };
 
-struct Column {
+struct SearchColumn {
   Entity entity = Entity::kAttribute;
   std::string key;
 };
@@ -27,7 +27,7 @@ struct Column {
 /// None, a number or a text.
 using ColumnValue = std::variant<std::monostate, double, std::string>;
 
-/// What can be searched for.
+/// The columns that can be searched for.
 struct SearchTarget {
   std::set<std::string, std::less<>> text_attributes;
   std::set<std::string, std::less<>> number_attributes;
@@ -39,13 +39,24 @@ const SearchTarget& experiment_target();
 const SearchTarget& model_target();
 
 /// `dataset.NAME` is a column of several values: a clause holds if it holds for one.
-using ColumnValues = std::function<std::vector<ColumnValue>(const Column& column)>;
+using ColumnValues = std::function<std::vector<ColumnValue>(const SearchColumn& column)>;
 
 struct FilterClause {
   enum class Comparator : std::uint8_t {
-    kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kLike, kIlike, kIn, kNotIn, kNull, kNotNull
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessEqual,
+    kGreater,
+    kGreaterEqual,
+    kLike,
+    kIlike,
+    kIn,
+    kNotIn,
+    kNull,
+    kNotNull
   };
-  Column column;
+  SearchColumn column;
   Comparator comparator = Comparator::kEqual;
   double number = 0;
   std::vector<std::string> texts{};  // one, but for lists
@@ -65,7 +76,7 @@ class SearchFilter {
 };
 
 struct SearchOrder {
-  Column column;
+  SearchColumn column;
   bool is_ascending = true;
 };
 /// "metrics.loss DESC".
@@ -80,12 +91,12 @@ bool comes_before(const ColumnValue& one, const ColumnValue& other, bool is_asce
 bool matches_like(std::string_view text, std::string_view pattern, bool ignores_case);
 
 /// A part of a list.
-struct Page {
+struct ListPage {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::string next_token{};  // empty: it is the last one
 };
 /// \error kInvalidArgument  `token` is none that this function has made
-Result<Page> find_page(std::size_t count, std::string_view token, std::size_t most);
+Result<ListPage> find_page(std::size_t count, std::string_view token, std::size_t most);
 
 }  // namespace headrace::mlflow

@@ -8,15 +8,22 @@
 namespace headrace::mlflow {
 namespace {
 
-const std::map<std::string, ColumnValue> kColumns = {
-    {"loss", 0.25}, {"val loss", 2.0}, {"a.b/c", 1e-5}, {"nan", std::nan("")}, {"lr", std::string("0.1")},
-    {"it's", std::string("x")}, {"team", std::string("Vision-Ü")}, {"run_id", std::string("r1")},
-    {"run_name", std::string("first")}, {"start_time", 1000.0}, {"status", std::string("FINISHED")}};
+const std::map<std::string, ColumnValue> kColumns = {{"loss", 0.25},
+                                                     {"val loss", 2.0},
+                                                     {"a.b/c", 1e-5},
+                                                     {"nan", std::nan("")},
+                                                     {"lr", std::string("0.1")},
+                                                     {"it's", std::string("x")},
+                                                     {"team", std::string("Vision-Ü")},
+                                                     {"run_id", std::string("r1")},
+                                                     {"run_name", std::string("first")},
+                                                     {"start_time", 1000.0},
+                                                     {"status", std::string("FINISHED")}};
 
 bool holds(std::string_view text) {
   const auto filter = SearchFilter::parse(text, run_target());
   EXPECT_TRUE(filter) << text << ": " << (filter ? "" : filter.error().message);
-  return filter && filter->matches([](const Column& column) -> std::vector<ColumnValue> {
+  return filter && filter->matches([](const SearchColumn& column) -> std::vector<ColumnValue> {
     if (column.entity == Entity::kDataset) return {std::string("train"), std::string("test")};
     const auto found = kColumns.find(column.key);
     return {found == kColumns.end() ? ColumnValue() : found->second};
@@ -24,14 +31,31 @@ bool holds(std::string_view text) {
 }
 
 TEST(SearchFilter, ClausesHoldAsMlflowSays) {
-  for (const char* text :
-       {"", "  ", "metrics.loss < 0.3", "metric.loss<=.25", "metrics.`val loss` = 2", "metrics.\"val loss\" != 3",
-        "metrics.a.b/c > 1e-6", "params.lr = '0.1'", "params.lr = \"0.1\"", "tags.\"it's\" = 'x'",
-        "tags.team LIKE 'Vision-_'", "tags.team like '%'", "tags.team ILIKE 'vISION%'", "tag.none IS NULL",
-        "params.lr IS NOT NULL", "status != 'FAILED'", "attributes.start_time >= 1000", "created > 999.5",
-        "`Run name` = 'first'", "run_id IN ('r0', 'r1')", "run_id NOT IN ('r0',)", "dataset.name = 'test'",
-        "datasets.name IN ('test')", "metrics.loss > 0 AND params.lr = '0.1' and status = 'FINISHED'",
-        "metrics.loss > -1.5E+3"})
+  for (const char* text : {"",
+                           "  ",
+                           "metrics.loss < 0.3",
+                           "metric.loss<=.25",
+                           "metrics.`val loss` = 2",
+                           "metrics.\"val loss\" != 3",
+                           "metrics.a.b/c > 1e-6",
+                           "params.lr = '0.1'",
+                           "params.lr = \"0.1\"",
+                           "tags.\"it's\" = 'x'",
+                           "tags.team LIKE 'Vision-_'",
+                           "tags.team like '%'",
+                           "tags.team ILIKE 'vISION%'",
+                           "tag.none IS NULL",
+                           "params.lr IS NOT NULL",
+                           "status != 'FAILED'",
+                           "attributes.start_time >= 1000",
+                           "created > 999.5",
+                           "`Run name` = 'first'",
+                           "run_id IN ('r0', 'r1')",
+                           "run_id NOT IN ('r0',)",
+                           "dataset.name = 'test'",
+                           "datasets.name IN ('test')",
+                           "metrics.loss > 0 AND params.lr = '0.1' and status = 'FINISHED'",
+                           "metrics.loss > -1.5E+3"})
     EXPECT_TRUE(holds(text)) << text;
   for (const char* text : {"metrics.loss > 0.25", "metrics.none > 0", "metrics.nan = 1", "params.none != 'x'",
                            "tags.team LIKE 'vision%'", "tags.team LIKE 'Vision-'", "run_id IN ('r0')",
@@ -40,12 +64,34 @@ TEST(SearchFilter, ClausesHoldAsMlflowSays) {
 }
 
 TEST(SearchFilter, AnythingElseIsRefused) {
-  for (const char* text :
-       {"metrics.loss", "metrics.loss <", "metrics.loss < 'a'", "metrics.loss < 1 2", "metrics.loss LIKE '1'",
-        "metrics.loss IS NULL", "params.lr < '1'", "params.lr = 1", "params.lr IN ('a')", "params.lr NOT 'a'",
-        "x = 'a'", "unknown.a = 'a'", "dataset.size = 'a'", "a = 'a' OR b = 'b'", "(run_id = 'a')", "run_id IN ()",
-        "run_id IN ('a'", "run_id IN 'a'", "run_id = 'a", "AND run_id = 'a'", "run_id = 'a' AND", "= 'a'",
-        "start_time = 'a'", "metrics.loss = nan", "metrics.loss = inf", "status IS NOT NULL", "`", "metrics."})
+  for (const char* text : {"metrics.loss",
+                           "metrics.loss <",
+                           "metrics.loss < 'a'",
+                           "metrics.loss < 1 2",
+                           "metrics.loss LIKE '1'",
+                           "metrics.loss IS NULL",
+                           "params.lr < '1'",
+                           "params.lr = 1",
+                           "params.lr IN ('a')",
+                           "params.lr NOT 'a'",
+                           "x = 'a'",
+                           "unknown.a = 'a'",
+                           "dataset.size = 'a'",
+                           "a = 'a' OR b = 'b'",
+                           "(run_id = 'a')",
+                           "run_id IN ()",
+                           "run_id IN ('a'",
+                           "run_id IN 'a'",
+                           "run_id = 'a",
+                           "AND run_id = 'a'",
+                           "run_id = 'a' AND",
+                           "= 'a'",
+                           "start_time = 'a'",
+                           "metrics.loss = nan",
+                           "metrics.loss = inf",
+                           "status IS NOT NULL",
+                           "`",
+                           "metrics."})
     EXPECT_FALSE(SearchFilter::parse(text, run_target())) << text;
   EXPECT_FALSE(SearchFilter::parse("metrics.loss > 1", experiment_target()));
   EXPECT_FALSE(SearchFilter::parse(std::string(100'000, ' '), run_target()));

@@ -46,22 +46,33 @@ struct CodeOfMlflow {
 
 CodeOfMlflow code_of_mlflow(Code code) {
   switch (code) {
-    case Code::kNotFound: return {"RESOURCE_DOES_NOT_EXIST", 404};
-    case Code::kAlreadyExists: return {"RESOURCE_ALREADY_EXISTS", 400};
+    case Code::kNotFound:
+      return {"RESOURCE_DOES_NOT_EXIST", 404};
+    case Code::kAlreadyExists:
+      return {"RESOURCE_ALREADY_EXISTS", 400};
     case Code::kInvalidArgument:
-    case Code::kOutOfRange: return {"INVALID_PARAMETER_VALUE", 400};
-    case Code::kPermissionDenied: return {"PERMISSION_DENIED", 403};
-    case Code::kUnauthenticated: return {"UNAUTHENTICATED", 401};
-    case Code::kResourceExhausted: return {"RESOURCE_EXHAUSTED", 429};
+    case Code::kOutOfRange:
+      return {"INVALID_PARAMETER_VALUE", 400};
+    case Code::kPermissionDenied:
+      return {"PERMISSION_DENIED", 403};
+    case Code::kUnauthenticated:
+      return {"UNAUTHENTICATED", 401};
+    case Code::kResourceExhausted:
+      return {"RESOURCE_EXHAUSTED", 429};
     case Code::kUnavailable:
     case Code::kCancelled:
-    case Code::kDeadlineExceeded: return {"TEMPORARILY_UNAVAILABLE", 503};
-    case Code::kFailedPrecondition: return {"INVALID_STATE", 400};  // with 500, clients would try again for minutes
-    case Code::kAborted: return {"ABORTED", 409};
-    case Code::kUnimplemented: return {"NOT_IMPLEMENTED", 501};
+    case Code::kDeadlineExceeded:
+      return {"TEMPORARILY_UNAVAILABLE", 503};
+    case Code::kFailedPrecondition:
+      return {"INVALID_STATE", 400};  // with 500, clients would try again for minutes
+    case Code::kAborted:
+      return {"ABORTED", 409};
+    case Code::kUnimplemented:
+      return {"NOT_IMPLEMENTED", 501};
     case Code::kUnknown:
     case Code::kInternal:
-    case Code::kDataLoss: break;
+    case Code::kDataLoss:
+      break;
   }
   return {"INTERNAL_ERROR", 500};
 }
@@ -83,7 +94,8 @@ bool is_artifact_path(std::string_view path) {
 
 ApiAnswer error_answer(const Error& error) {
   const CodeOfMlflow code = code_of_mlflow(error.code);
-  return {.status = code.status, .body = Json({{"error_code", code.name}, {"message", error.message}}).dump()};
+  return {.status = code.status,
+          .body = Json({{"error_code", code.name}, {"message", error.message}}).dump()};
 }
 
 RequestKind kind_of(std::string_view method, std::string_view given) {
@@ -230,8 +242,8 @@ Result<std::string> TrackingService::State::answer_api(const ApiRequest& request
     return std::string("{}");
   }
   const bool has_body = request.method != "GET" && !request.body.empty();
-  HEADRACE_TRY(RequestFields fields, has_body ? RequestFields::parse_body(request.body)
-                                              : RequestFields::parse_query(target.query));
+  HEADRACE_TRY(RequestFields fields,
+               has_body ? RequestFields::parse_body(request.body) : RequestFields::parse_query(target.query));
   HEADRACE_TRY(const std::string route, route_of(target.path, fields));
   const auto found = calls.find(concat(request.method, " ", route));
   if (found == calls.end()) return not_implemented(request.method, target.path);
@@ -282,8 +294,9 @@ std::vector<std::string> TrackingService::recover(const CallOptions& call) {
   std::vector<std::string> remarks;
   const auto open = [this](const std::string& url) { return state_->options.stores->open(url); };
   for (const RecoveredLog& log : recover_metrics(state_->options.journals, open, call)) {
-    remarks.push_back(log.status ? concat("recovered ", log.points, " points of ", log.url)
-                                 : concat("the journal ", log.folder, " stays: ", log.status.error().message));
+    remarks.push_back(log.status
+                          ? concat("recovered ", log.points, " points of ", log.url)
+                          : concat("the journal ", log.folder, " stays: ", log.status.error().message));
   }
   return remarks;
 }

@@ -23,8 +23,8 @@ namespace headrace::mlflow {
 inline constexpr std::size_t kBodyPaddingBytes = 64;
 
 struct TrackingServiceOptions {
-  Location root;         // the tracking root
-  std::string root_url;  // the same, with its query
+  Location root;                    // the tracking root
+  std::string root_url;             // the same, with its query
   StoreRegistry* stores = nullptr;  // borrowed
   /// Folder of this machine for the journals of metrics.
   std::string journals{};

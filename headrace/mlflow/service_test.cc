@@ -50,11 +50,10 @@ class TrackingServiceTest : public testing::Test {
     const ApiAnswer answer = ask(method, path, body);
     return concat(answer.status, " ", parse_json(answer.body)->get_or("error_code", ""));
   }
-  std::string new_run() {
-    return good("POST", "mlflow/runs/create", "{}")["run"]["info"]["run_id"].text();
-  }
+  std::string new_run() { return good("POST", "mlflow/runs/create", "{}")["run"]["info"]["run_id"].text(); }
   static std::string point(const std::string& run, double value, int step) {
-    return Json({{"run_id", run}, {"key", "loss"}, {"value", value}, {"timestamp", 1000}, {"step", step}}).dump();
+    return Json({{"run_id", run}, {"key", "loss"}, {"value", value}, {"timestamp", 1000}, {"step", step}})
+        .dump();
   }
   std::vector<double> history(const std::string& run) {
     std::vector<double> values;
@@ -64,7 +63,8 @@ class TrackingServiceTest : public testing::Test {
   }
 
   static constexpr std::string_view kRoot = "memory://runs";
-  const std::string journals_ = std::filesystem::temp_directory_path() / ("headrace-" + hex64(random_name_bits()));
+  const std::string journals_ =
+      std::filesystem::temp_directory_path() / ("headrace-" + hex64(random_name_bits()));
   std::chrono::system_clock::time_point now_{std::chrono::seconds(1'795'000'000)};
   StoreRegistry stores_{Environment{}};
   std::optional<TrackingService> service_;
@@ -112,7 +112,8 @@ TEST_F(TrackingServiceTest, ThreadsLogIntoRunsThatEndMeanwhile) {
     });
   }
   for (int i = 0; i < 5; ++i)
-    good("POST", "mlflow/runs/update", Json({{"run_id", run}, {"status", i % 2 == 0 ? "FAILED" : "RUNNING"}}).dump());
+    good("POST", "mlflow/runs/update",
+         Json({{"run_id", run}, {"status", i % 2 == 0 ? "FAILED" : "RUNNING"}}).dump());
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(history(run).size(), 90U);
 }
@@ -139,7 +140,8 @@ TEST_F(TrackingServiceTest, ErrorsHaveMlflowsCodes) {
   EXPECT_EQ(code("POST", "mlflow/runs/create", R"({"experiment_id": "9"})"), "404 RESOURCE_DOES_NOT_EXIST");
   EXPECT_EQ(code("POST", "mlflow/runs/update", Json({{"run_id", run}, {"status", "x"}}).dump()),
             "400 INVALID_PARAMETER_VALUE");
-  EXPECT_EQ(code("POST", "mlflow/experiments/create", R"({"name": "Default"})"), "400 RESOURCE_ALREADY_EXISTS");
+  EXPECT_EQ(code("POST", "mlflow/experiments/create", R"({"name": "Default"})"),
+            "400 RESOURCE_ALREADY_EXISTS");
   EXPECT_EQ(code("POST", "mlflow/registered-models/create", "{}"), "501 NOT_IMPLEMENTED");
   EXPECT_EQ(code("GET", "mlflow/logged-models/m-1"), "404 RESOURCE_DOES_NOT_EXIST");
   EXPECT_EQ(code("DELETE", "mlflow/logged-models/m-1/tags/a%2Fb"), "404 RESOURCE_DOES_NOT_EXIST");

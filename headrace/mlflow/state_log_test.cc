@@ -12,7 +12,8 @@ namespace headrace::mlflow {
 namespace {
 
 Location memory_folder(std::string_view key) {
-  return {std::shared_ptr<Store>(make_memory_store("test")), std::string(key), Url{"memory", "test", std::string(key)}};
+  return {std::shared_ptr<Store>(make_memory_store("test")), std::string(key),
+          Url{"memory", "test", std::string(key)}};
 }
 
 Status add_name(Json& state, std::string_view name) {
@@ -83,10 +84,11 @@ TEST(StateLog, DamagedAndTooLargeStatesAreErrors) {
   const Location folder = memory_folder("states");
   StateLog log(folder, "kind"), other(folder, "kind");
   ASSERT_TRUE(log.change(adding("a"), {}));
-  EXPECT_EQ(log.change([](Json& state) { return state["long"] = std::string(kStateBytesMax, 'x'), Status{}; }, {})
-                .error()
-                .code,
-            Code::kResourceExhausted);
+  EXPECT_EQ(
+      log.change([](Json& state) { return state["long"] = std::string(kStateBytesMax, 'x'), Status{}; }, {})
+          .error()
+          .code,
+      Code::kResourceExhausted);
   ASSERT_TRUE(write_text(*folder.store, "states/00000002", "{}\n"));
   EXPECT_EQ(other.load({}).error().code, Code::kDataLoss);
 }

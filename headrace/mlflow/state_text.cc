@@ -48,7 +48,8 @@ void append_text(std::string& out, std::string_view text) {
 // 1e16 on.
 void append_number(std::string& out, double value) {
   char buffer[40];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
+  const auto [end, error] =
+      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
   std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
   if (text.starts_with('-')) {
     out += '-';

@@ -28,11 +28,22 @@ TEST(StateText, TheExampleOfTheFormatIsReadAndWrittenAgain) {
 }
 
 TEST(StateText, NumbersAreWrittenAsPythonDoes) {
-  const std::vector<std::pair<double, std::string>> numbers = {
-      {0.0, "0.0"},       {-0.0, "-0.0"},     {1.0, "1.0"},         {0.5, "0.5"},       {100.0, "100.0"},
-      {1e15, "1000000000000000.0"},           {1e16, "1e+16"},      {1.5e16, "1.5e+16"}, {0.0001, "0.0001"},
-      {0.00001, "1e-05"}, {-2.5e-7, "-2.5e-07"}, {1e300, "1e+300"}, {123456.789, "123456.789"},
-      {0.1 + 0.2, "0.30000000000000004"},     {5e-324, "5e-324"},   {9007199254740993.0, "9007199254740992.0"}};
+  const std::vector<std::pair<double, std::string>> numbers = {{0.0, "0.0"},
+                                                               {-0.0, "-0.0"},
+                                                               {1.0, "1.0"},
+                                                               {0.5, "0.5"},
+                                                               {100.0, "100.0"},
+                                                               {1e15, "1000000000000000.0"},
+                                                               {1e16, "1e+16"},
+                                                               {1.5e16, "1.5e+16"},
+                                                               {0.0001, "0.0001"},
+                                                               {0.00001, "1e-05"},
+                                                               {-2.5e-7, "-2.5e-07"},
+                                                               {1e300, "1e+300"},
+                                                               {123456.789, "123456.789"},
+                                                               {0.1 + 0.2, "0.30000000000000004"},
+                                                               {5e-324, "5e-324"},
+                                                               {9007199254740993.0, "9007199254740992.0"}};
   for (const auto& [number, text] : numbers) EXPECT_EQ(canonical_json(number), text);
   EXPECT_EQ(canonical_json(-7), "-7");
   EXPECT_EQ(canonical_json(std::numeric_limits<std::uint64_t>::max()), "18446744073709551615");

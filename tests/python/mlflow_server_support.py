@@ -47,7 +47,9 @@ class MlflowServer:
 
 
 @contextlib.contextmanager
-def serving_mlflow(build: pathlib.Path, folder: pathlib.Path, *words, port: int = 0) -> Iterator[MlflowServer]:
+def serving_mlflow(
+    build: pathlib.Path, folder: pathlib.Path, *words, port: int = 0
+) -> Iterator[MlflowServer]:
     server = MlflowServer(build, folder, *words, port=port)
     try:
         yield server

@@ -1,5 +1,5 @@
-"""MLflow's own client on Headrace's records: tracking URIs that begin with headrace+, and the same calls through
-`headrace serve-mlflow`."""
+"""MLflow's own client on Headrace's records: tracking URIs that begin with headrace+, and the same calls
+through `headrace serve-mlflow`."""
 
 import contextlib
 import json

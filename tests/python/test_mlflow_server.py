@@ -1,5 +1,5 @@
-"""`headrace serve-mlflow` beyond what test_mlflow.py asks of it and of the plug-in alike: kills, several writers
-at once, and requests that no client of MLflow sends."""
+"""`headrace serve-mlflow` beyond what test_mlflow.py asks of it and of the plug-in alike: kills, several
+writers at once, and requests that no client of MLflow sends."""
 
 import http.client
 import json
@@ -173,7 +173,9 @@ def test_two_servers_and_the_plugin_write_one_folder_at_once(build, s3_url, tmp_
                 assert error.error_code == "RESOURCE_ALREADY_EXISTS", error
             for i in range(10):
                 client.log_metric(run, f"of-{who}", float(i), step=i)
-                client.log_batch(run, [Metric("shared", who + i / 10, 1000 + i, i)], [Param(f"{who}-{i}", "x")])
+                client.log_batch(
+                    run, [Metric("shared", who + i / 10, 1000 + i, i)], [Param(f"{who}-{i}", "x")]
+                )
                 try:
                     client.log_param(run, f"contested-{i}", str(who))
                     won[who].append(i)
@@ -271,7 +273,10 @@ def test_what_no_client_sends_is_refused_and_harms_nothing(server, tmp_path):
     for query in ("run_id=%ff", "run_id=%zz", "run_id=", "", "run_id=a&run_id=b"):
         assert ask(server, "GET", f"{API}runs/get?{query}")[0] == 400
     for page in ("x", "e30=", "eyJvZmZzZXQiOi0xfQ=="):
-        assert ask(server, "GET", f"{API}metrics/get-history?run_id={run}&metric_key=a&page_token={page}")[0] == 400
+        assert (
+            ask(server, "GET", f"{API}metrics/get-history?run_id={run}&metric_key=a&page_token={page}")[0]
+            == 400
+        )
     assert ask(server, "POST", f"{API}runs/log-batch", batch) == (200, {})
     assert ask(server, "GET", f"{API}runs/get?run_uuid={run}")[1]["run"]["data"]["metrics"][0]["value"] == 1.0
 
@@ -347,7 +352,11 @@ def test_what_is_not_there_says_what_to_use(server):
         ("DELETE", "/"),
     ):
         status, answer = ask(server, method, path, {} if method == "POST" else None)
-        assert status == 501 and answer["error_code"] == "NOT_IMPLEMENTED" and "MLflow server" in answer["message"]
+        assert (
+            status == 501
+            and answer["error_code"] == "NOT_IMPLEMENTED"
+            and "MLflow server" in answer["message"]
+        )
     assert ask(server, "GET", "/version") == (200, {"text": b"3.17.2"})
     assert ask(server, "GET", "/api/3.0/mlflow/server-info")[1]["multipart_uploads_enabled"] is False
 

@@ -69,8 +69,7 @@ void MlflowFront::answer(ReceivedRequest request, Responder responder, std::uint
         http_error({Code::kResourceExhausted, "many artifacts are read at the moment; ask again"}));
   }
   // Functions are copied, and these cannot be.
-  const auto asked =
-      std::make_shared<AskedOfMlflow>(AskedOfMlflow{std::move(request), std::move(responder)});
+  const auto asked = std::make_shared<AskedOfMlflow>(AskedOfMlflow{std::move(request), std::move(responder)});
   const auto work = [this, asked] {
     const RequestHead& head = asked->request.head;
     std::move(asked->responder)

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file MLflow's API over HTTP: who may ask, bounds, and threads. What a request means: headrace/mlflow/.
+/// \file MLflow's API over HTTP: who may ask, bounds, and threads. headrace/mlflow/ knows what a request
+/// means.
 
 #include <cstdint>
 #include <set>

@@ -7,7 +7,7 @@ namespace {
 
 bool may_ask(std::optional<std::string_view> host, std::optional<std::string_view> origin = {}) {
   const Status checked = check_request_origin(host, origin, {"runs.example"});
-  if (!checked) EXPECT_EQ(checked.error().code, Code::kPermissionDenied);
+  EXPECT_TRUE(checked || checked.error().code == Code::kPermissionDenied);
   return checked.has_value();
 }
 
@@ -19,8 +19,8 @@ TEST(RequestOrigin, AddressesAndKnownNamesMayBeAsked) {
 
 TEST(RequestOrigin, OtherNamesMayNot) {
   EXPECT_FALSE(may_ask(std::nullopt));
-  for (const char* host : {"", ":80", "evil.example", "localhost.evil", "127.0.0.1.evil", "1.2.3", "[::1", "[::1].evil",
-                           "[evil]", "::1", "runs.example.evil", "runs.example."})
+  for (const char* host : {"", ":80", "evil.example", "localhost.evil", "127.0.0.1.evil", "1.2.3", "[::1",
+                           "[::1].evil", "[evil]", "::1", "runs.example.evil", "runs.example."})
     EXPECT_FALSE(may_ask(host)) << host;
 }
 

@@ -13,8 +13,7 @@ namespace headrace {
 /// Thread-safe. Destruction waits for work that runs, and drops the rest.
 class RequestWorkers {
  public:
-  RequestWorkers(int threads, int most_waiting)
-      : most_(threads + most_waiting), background_(threads) {}
+  RequestWorkers(int threads, int most_waiting) : most_(threads + most_waiting), background_(threads) {}
 
   /// False if so many requests wait already; then `work` is not called.
   bool add(std::function<void()> work) {

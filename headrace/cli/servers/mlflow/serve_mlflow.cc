@@ -43,16 +43,16 @@ class MlflowServer {
       return Error{Code::kFailedPrecondition,
                    "metrics are kept on this machine until they are in the store: set HOME, or "
                    "XDG_STATE_HOME to a folder"};
-    service_.emplace(mlflow::TrackingServiceOptions{
-        .root = std::move(root),
-        .root_url = url,
-        .stores = &context_.stores,
-        .journals = concat(*state, "/metrics"),
-        .command_line = context_.command_line,
-        .version = HEADRACE_VERSION,
-        .now = environment.now,
-        .remark = [this](const std::string& text) { say(text); },
-        .artifact_bytes_max = options_.size_bytes("artifact-size")});
+    service_.emplace(
+        mlflow::TrackingServiceOptions{.root = std::move(root),
+                                       .root_url = url,
+                                       .stores = &context_.stores,
+                                       .journals = concat(*state, "/metrics"),
+                                       .command_line = context_.command_line,
+                                       .version = HEADRACE_VERSION,
+                                       .now = environment.now,
+                                       .remark = [this](const std::string& text) { say(text); },
+                                       .artifact_bytes_max = options_.size_bytes("artifact-size")});
     for (const std::string& remark : service_->recover(context_.call())) say(remark);
     return {};
   }
@@ -81,9 +81,10 @@ class MlflowServer {
                                .key_file = options_.text("tls-key"),
                                .client_ca_file = options_.text("tls-client-ca")};
     }
-    HEADRACE_TRY(http_, HttpServer::start(
-                            std::move(http), [this](const RequestHead& head) { return front_->judge(head); },
-                            [this](ReceivedRequest request, Responder responder) { answer(request, responder); }));
+    HEADRACE_TRY(http_,
+                 HttpServer::start(
+                     std::move(http), [this](const RequestHead& head) { return front_->judge(head); },
+                     [this](ReceivedRequest request, Responder responder) { answer(request, responder); }));
     listening_ = http_.get();
     return write_port_file(options_.text("port-file"), {http_->port()});
   }
@@ -96,7 +97,8 @@ class MlflowServer {
 
   void tell_address() {
     const std::string& host = options_.text("listen");
-    context_.console.result(concat("listening on ", options_.given("tls-certificate") ? "https://" : "http://",
+    context_.console.result(concat("listening on ",
+                                   options_.given("tls-certificate") ? "https://" : "http://",
                                    listen_address(host, http_->port())));
     static_cast<void>(context_.console.flush());
     const bool is_local = host == "127.0.0.1" || host == "localhost" || host == "::1";

@@ -218,13 +218,14 @@ class Server {
 
   Status listen_for_grpc() {
     if (options_.flag("no-grpc")) return {};
-    const GrpcFrontOptions grpc{.listen = listen_address(options_.text("listen"), options_.integer("grpc-port")),
-                                .threads = http_threads(),
-                                .body_bytes = options_.size_bytes("body-size"),
-                                .bytes_in_flight = options_.size_bytes("memory"),
-                                .certificate_file = options_.text("tls-certificate"),
-                                .key_file = options_.text("tls-key"),
-                                .client_ca_file = options_.text("tls-client-ca")};
+    const GrpcFrontOptions grpc{
+        .listen = listen_address(options_.text("listen"), options_.integer("grpc-port")),
+        .threads = http_threads(),
+        .body_bytes = options_.size_bytes("body-size"),
+        .bytes_in_flight = options_.size_bytes("memory"),
+        .certificate_file = options_.text("tls-certificate"),
+        .key_file = options_.text("tls-key"),
+        .client_ca_file = options_.text("tls-client-ca")};
     grpc_router_.emplace(models_, metrics_,
                          GrpcRouterOptions{.repeated_bytes_max = grpc.body_bytes,
                                            .tokens = tokens_.get(),
