@@ -275,7 +275,9 @@ Result<Json> Experiments::search(const RequestFields& fields, const CallOptions&
                  concat("max_results is ", limit, "; it is an integer from 1 to ", kExperimentsPerPage)};
   HEADRACE_TRY(const ExperimentList list, load(call));
   std::vector<std::pair<std::string, Json>> found;
-  for (auto& [id, facts] : list.all()) {
+  for (const auto& each : list.all()) {
+    const std::string& id = each.first;
+    const Json& facts = each.second;
     const bool is_wanted = view == "ALL" || list.is_deleted(id) == (view == "DELETED_ONLY");
     const auto values = [&](const SearchColumn& column) -> std::vector<ColumnValue> {
       return {experiment_value(id, facts, column)};
