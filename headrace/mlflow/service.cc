@@ -138,8 +138,8 @@ struct TrackingService::State {
   void add(std::string_view route, Object& object,
            Result<Json> (Object::*call)(const RequestFields&, const CallOptions&)) {
     calls[std::string(route)] = [&object, call](const RequestFields& fields,
-                                                const CallOptions& options) -> Result<std::string> {
-      HEADRACE_TRY(const Json answer, (object.*call)(fields, options));
+                                                const CallOptions& with) -> Result<std::string> {
+      HEADRACE_TRY(const Json answer, (object.*call)(fields, with));
       return answer.dump();
     };
   }
