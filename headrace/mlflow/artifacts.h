@@ -16,7 +16,8 @@ namespace headrace::mlflow {
 inline constexpr std::size_t kListedFilesMax = 100'000;
 
 /// The files and folders directly in a folder, as MLflow's FileInfo: `path`, `is_dir`, `file_size`.
-/// `path`: below `root`, empty: `root` itself. The paths of the answer begin with `shown`, if it is not empty.
+/// `path`: below `root`, empty: `root` itself. The paths of the answer begin with `shown`, if it is not
+/// empty.
 /// \error kInvalidArgument    the path is none; kResourceExhausted  too many files
 Result<Json> list_artifact_files(const Location& root, std::string_view path, std::string_view shown,
                                  const CallOptions& call);
