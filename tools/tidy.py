@@ -27,7 +27,7 @@ LAYERS = [
     {"coordinate", "model", "page", "events"},
     {"stream", "track", "metrics"},
     {"artifact", "history", "prepare", "train", "evaluate", "statistics", "serve"},
-    {"predict"},
+    {"mlflow", "predict"},
     {"study", "sweep"},
     {"engine_process"},
     {"cli"},
@@ -144,7 +144,7 @@ WRAPPED_HEADERS = {
     "nlohmann/": (["headrace/base/json.cc"], 'slow to compile: include "headrace/base/json.h"'),
     "toml++/": (["headrace/base/toml.cc"], 'slow to compile: include "headrace/base/toml.h"'),
     "simdjson": (
-        ["headrace/serve/protocol/json_document.cc"],
+        ["headrace/serve/protocol/json_document.cc", "headrace/mlflow/log_batch.cc"],
         'slow to compile: include "headrace/serve/protocol/json_document.h"',
     ),
     "boost/": (

@@ -10,6 +10,7 @@ extern const Command kTrainCommand;
 extern const Command kEvaluateCommand;
 extern const Command kPredictCommand;
 extern const Command kServeCommand;
+extern const Command kServeMlflowCommand;
 extern const Command kLearningCurveCommand;
 extern const Command kLsCommand;
 extern const Command kCatCommand;
@@ -59,6 +60,7 @@ std::span<const Command* const> all_commands() {
       &kEvaluateCommand,
       &kPredictCommand,
       &kServeCommand,
+      &kServeMlflowCommand,
       &kLearningCurveCommand,
       &kInspectCommand,
       &kVerifyCommand,

@@ -101,6 +101,10 @@ void MetricWriter::log(std::span<const Value> values, std::int64_t step, std::in
 void MetricWriter::order_journal(Clock::time_point time) {
   background_.add_at(time, [weak = weak_from_this()] {
     if (const auto writer = weak.lock()) {
+      {
+        const std::scoped_lock lock(writer->mutex_);
+        writer->is_journal_ordered_ = false;
+      }
       if (Status written = writer->write_journal(false); !written) {
         const std::scoped_lock lock(writer->mutex_);
         if (writer->untold_) writer->untold_ = std::move(written);
@@ -116,7 +120,6 @@ Status MetricWriter::write_journal(bool is_end) {
     const std::scoped_lock lock(mutex_);
     points.swap(points_);
     for (std::size_t i = journal_names_.size(); i < names_.size(); ++i) journal_names_.push_back(names_[i]);
-    is_journal_ordered_ = false;
   }
   if (points.empty() && !is_end) return {};
   if (journal_.held_bytes() > options_.most_journal_bytes) {

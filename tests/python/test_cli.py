@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("journals")
 
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "repair"]
 COMMANDS += ["runs ls", "runs show", "runs metrics", "runs tail", "runs compare", "runs export"]
-COMMANDS += ["runs repair", "runs curve", "lineage", "learning-curve"]
+COMMANDS += ["runs repair", "runs curve", "lineage", "learning-curve", "serve-mlflow"]
 
 
 def crc32c(data: bytes) -> int:

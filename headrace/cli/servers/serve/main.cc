@@ -1,11 +1,9 @@
-// headrace-server: answers clients of served models. docs/serving.md.
+// headrace-server: answers clients of served models (docs/serving.md), and MLflow's (servers/mlflow/).
 
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
-#include <fstream>
 #include <set>
 #include <thread>
 
@@ -19,6 +17,7 @@
 #include "headrace/cli/servers/serve/grpc_router.h"
 #include "headrace/cli/servers/serve/model_arguments.h"
 #include "headrace/cli/servers/serve/request_router.h"
+#include "headrace/cli/servers/serve/server_ports.h"
 #include "headrace/cli/sibling_program.h"
 #include "headrace/cli/stop_on_signal.h"
 #include "headrace/os/parallel.h"
@@ -35,21 +34,6 @@ constexpr std::chrono::milliseconds kTokensLookEach{2'000};
 int threads_option(const OptionValues& options, std::string_view name, int otherwise) {
   const auto given = static_cast<int>(options.integer(name));
   return given != 0 ? given : otherwise;
-}
-
-std::string address(const std::string& host, std::int64_t port) {
-  const bool is_bare_ipv6 = host.find(':') != host.npos && !host.starts_with('[');
-  return is_bare_ipv6 ? concat("[", host, "]:", port) : concat(host, ":", port);
-}
-
-Status write_ports(const std::string& path, const std::vector<std::uint16_t>& ports) {
-  if (path.empty()) return {};
-  const std::string unfinished = path + ".new";
-  std::ofstream file(unfinished);
-  for (const std::uint16_t port : ports) file << port << '\n';
-  file.close();
-  if (file && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
-  return Error{Code::kUnavailable, concat("--port-file: cannot write ", path)};
 }
 
 // Everything that one server is made of, in the order of its dependencies.
@@ -193,7 +177,7 @@ class Server {
     routes.has_page = !options_.flag("no-page") && routes.predict_route != "/" && routes.health_route != "/";
     router_.emplace(models_, metrics_, std::move(routes));
     HttpServerOptions http;
-    http.listen = {address(options_.text("listen"), options_.integer("port"))};
+    http.listen = {listen_address(options_.text("listen"), options_.integer("port"))};
     http.threads = http_threads();
     http.limits.body_bytes = options_.size_bytes("body-size");
     http.limits.bytes_in_flight = options_.size_bytes("memory");
@@ -210,7 +194,7 @@ class Server {
                               router_->answer(std::move(request), std::move(responder));
                             }));
     HttpServerOptions admin;
-    admin.listen = {address(options_.text("admin-listen"), options_.integer("admin-port"))};
+    admin.listen = {listen_address(options_.text("admin-listen"), options_.integer("admin-port"))};
     admin.limits.connections = 64;
     admin.limits.body_bytes = 0;
     HEADRACE_TRY(admin_, HttpServer::start(
@@ -221,7 +205,7 @@ class Server {
     HEADRACE_CHECK(listen_for_grpc());
     std::vector<std::uint16_t> ports = {http_->port(), admin_->port()};
     if (grpc_) ports.push_back(grpc_->port());
-    return write_ports(options_.text("port-file"), ports);
+    return write_port_file(options_.text("port-file"), ports);
   }
 
   Status open_traces() {
@@ -234,13 +218,14 @@ class Server {
 
   Status listen_for_grpc() {
     if (options_.flag("no-grpc")) return {};
-    const GrpcFrontOptions grpc{.listen = address(options_.text("listen"), options_.integer("grpc-port")),
-                                .threads = http_threads(),
-                                .body_bytes = options_.size_bytes("body-size"),
-                                .bytes_in_flight = options_.size_bytes("memory"),
-                                .certificate_file = options_.text("tls-certificate"),
-                                .key_file = options_.text("tls-key"),
-                                .client_ca_file = options_.text("tls-client-ca")};
+    const GrpcFrontOptions grpc{
+        .listen = listen_address(options_.text("listen"), options_.integer("grpc-port")),
+        .threads = http_threads(),
+        .body_bytes = options_.size_bytes("body-size"),
+        .bytes_in_flight = options_.size_bytes("memory"),
+        .certificate_file = options_.text("tls-certificate"),
+        .key_file = options_.text("tls-key"),
+        .client_ca_file = options_.text("tls-client-ca")};
     grpc_router_.emplace(models_, metrics_,
                          GrpcRouterOptions{.repeated_bytes_max = grpc.body_bytes,
                                            .tokens = tokens_.get(),
@@ -266,17 +251,17 @@ class Server {
 
   std::string base_url() const {
     return concat(options_.given("tls-certificate") ? "https://" : "http://",
-                  address(options_.text("listen"), http_->port()));
+                  listen_address(options_.text("listen"), http_->port()));
   }
 
   std::string grpc_address() const {
-    return grpc_ ? concat(", for gRPC on ", address(options_.text("listen"), grpc_->port())) : "";
+    return grpc_ ? concat(", for gRPC on ", listen_address(options_.text("listen"), grpc_->port())) : "";
   }
 
   void tell_addresses() {
     context_.console.result(concat("listening on ", base_url(), grpc_address(),
                                    ", and for probes and metrics on http://",
-                                   address(options_.text("admin-listen"), admin_->port())));
+                                   listen_address(options_.text("admin-listen"), admin_->port())));
     static_cast<void>(context_.console.flush());
     const std::string& host = options_.text("listen");
     const bool is_local = host == "127.0.0.1" || host == "localhost" || host == "::1";
@@ -367,9 +352,10 @@ const Command kServerCommand = {.name = "serve",
 
 }  // namespace
 
-// The only one that this program has.
+extern const Command kMlflowServerCommand;  // servers/mlflow/
+
 std::span<const Command* const> all_commands() {
-  static constexpr const Command* kCommands[] = {&kServerCommand};
+  static constexpr const Command* kCommands[] = {&kServerCommand, &kMlflowServerCommand};
   return kCommands;
 }
 

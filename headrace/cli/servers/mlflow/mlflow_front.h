@@ -1,0 +1,50 @@
+#pragma once
+
+/// \file MLflow's API over HTTP: who may ask, bounds, and threads. headrace/mlflow/ knows what a request
+/// means.
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "headrace/cli/servers/mlflow/request_workers.h"
+#include "headrace/cli/servers/serve/access_tokens.h"
+#include "headrace/cli/servers/serve/http_server.h"
+#include "headrace/mlflow/service.h"
+
+namespace headrace {
+
+struct MlflowFrontOptions {
+  /// Names of the server, in lower case: see check_request_origin.
+  std::set<std::string, std::less<>> allowed_hosts{};
+  /// None: everybody may ask. Borrowed.
+  AccessTokens* tokens = nullptr;
+  std::uint64_t artifact_bytes_max = 256 << 20;
+  /// An artifact is not read while bodies and answers have more bytes.
+  std::uint64_t busy_bytes = 512 << 20;
+  int logging_threads = 2;
+};
+
+/// Thread-safe. Outlives the HttpServer that calls it, but for its Responders.
+class MlflowFront {
+ public:
+  static constexpr std::uint64_t kBodyBytesMax = 16 << 20;
+
+  /// Borrows `service`.
+  MlflowFront(mlflow::TrackingService& service, MlflowFrontOptions options);
+
+  HeadVerdict judge(const RequestHead& head) const;
+  /// `bytes_in_flight`: HttpServerCounts'.
+  void answer(ReceivedRequest request, Responder responder, std::uint64_t bytes_in_flight);
+
+ private:
+  RequestWorkers& workers_for(mlflow::RequestKind kind);
+
+  mlflow::TrackingService& service_;
+  const MlflowFrontOptions options_;
+  RequestWorkers logging_;
+  RequestWorkers others_;
+  RequestWorkers artifacts_;
+};
+
+}  // namespace headrace

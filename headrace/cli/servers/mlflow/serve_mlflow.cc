@@ -1,0 +1,160 @@
+// headrace serve-mlflow, as headrace-server runs it. docs/decisions/mlflow-server.md.
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "headrace/base/text.h"
+#include "headrace/cli/serve_mlflow_options.h"
+#include "headrace/cli/servers/mlflow/mlflow_front.h"
+#include "headrace/cli/servers/serve/model_arguments.h"
+#include "headrace/cli/servers/serve/server_ports.h"
+#include "headrace/os/parallel.h"
+
+namespace headrace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kStopLookEach{50};
+constexpr std::chrono::milliseconds kTokenLookEach{2'000};
+
+// Everything that one server is made of, in the order of its dependencies.
+class MlflowServer {
+ public:
+  MlflowServer(CommandContext& context, const OptionValues& options) : context_(context), options_(options) {}
+
+  Status run(const std::string& url) {
+    HEADRACE_TRY(drain_max_, duration_option(options_, "drain"));
+    HEADRACE_CHECK(open_service(url));
+    HEADRACE_CHECK(listen());
+    tell_address();
+    while (!context_.stop.stop_requested()) std::this_thread::sleep_for(kStopLookEach);
+    return drain();
+  }
+
+ private:
+  Status open_service(const std::string& url) {
+    const Environment& environment = context_.environment;
+    HEADRACE_TRY(Location root, context_.stores.open(url));
+    const auto state = state_folder(environment);
+    if (!state)
+      return Error{Code::kFailedPrecondition,
+                   "metrics are kept on this machine until they are in the store: set HOME, or "
+                   "XDG_STATE_HOME to a folder"};
+    service_.emplace(
+        mlflow::TrackingServiceOptions{.root = std::move(root),
+                                       .root_url = url,
+                                       .stores = &context_.stores,
+                                       .journals = concat(*state, "/metrics"),
+                                       .command_line = context_.command_line,
+                                       .version = HEADRACE_VERSION,
+                                       .now = environment.now,
+                                       .remark = [this](const std::string& text) { say(text); },
+                                       .artifact_bytes_max = options_.size_bytes("artifact-size")});
+    for (const std::string& remark : service_->recover(context_.call())) say(remark);
+    return {};
+  }
+
+  Status listen() {
+    if (options_.given("tokens")) {
+      HEADRACE_TRY(tokens_, AccessTokens::open(options_.text("tokens"), kTokenLookEach,
+                                               [this](const std::string& text) { say(text); }));
+    }
+    MlflowFrontOptions front{.tokens = tokens_.get(),
+                             .artifact_bytes_max = options_.size_bytes("artifact-size"),
+                             .busy_bytes = options_.size_bytes("memory") / 2,
+                             .logging_threads = std::max(available_cores(), 2)};
+    for (const std::string& name : split(to_lower(options_.text("allow-host")), ','))
+      front.allowed_hosts.insert(std::string(trim(name)));
+    front_.emplace(*service_, std::move(front));
+    HttpServerOptions http;
+    http.listen = {listen_address(options_.text("listen"), options_.integer("port"))};
+    const auto threads = static_cast<int>(options_.integer("http-threads"));
+    http.threads = threads != 0 ? threads : std::max(available_cores() / 2, 1);
+    http.limits.body_bytes = MlflowFront::kBodyBytesMax;
+    http.limits.bytes_in_flight = options_.size_bytes("memory");
+    http.on_remark = [this](const std::string& text) { say(text); };
+    if (options_.given("tls-certificate")) {
+      http.tls = HttpServerTls{.certificate_file = options_.text("tls-certificate"),
+                               .key_file = options_.text("tls-key"),
+                               .client_ca_file = options_.text("tls-client-ca")};
+    }
+    HEADRACE_TRY(http_,
+                 HttpServer::start(
+                     std::move(http), [this](const RequestHead& head) { return front_->judge(head); },
+                     [this](ReceivedRequest request, Responder responder) { answer(request, responder); }));
+    listening_ = http_.get();
+    return write_port_file(options_.text("port-file"), {http_->port()});
+  }
+
+  // A request may come before HttpServer::start returns.
+  void answer(ReceivedRequest& request, Responder& responder) {
+    const HttpServer* const http = listening_;
+    front_->answer(std::move(request), std::move(responder), http ? http->counts().bytes_in_flight : 0);
+  }
+
+  void tell_address() {
+    const std::string& host = options_.text("listen");
+    context_.console.result(concat("listening on ",
+                                   options_.given("tls-certificate") ? "https://" : "http://",
+                                   listen_address(host, http_->port())));
+    static_cast<void>(context_.console.flush());
+    const bool is_local = host == "127.0.0.1" || host == "localhost" || host == "::1";
+    if (is_local || options_.given("tls-client-ca") || options_.given("tokens")) return;
+    context_.console.warn(concat("anyone who can reach ", host,
+                                 " can read and write the runs: give --tokens, or --tls-client-ca"));
+  }
+
+  // Requests that were accepted are answered; then all points go to the store.
+  Status drain() {
+    say("draining");
+    http_->stop_accepting();
+    const bool is_idle = http_->wait_until_idle(Clock::now() + drain_max_);
+    http_.reset();
+    front_.reset();
+    const std::vector<std::string> failed = service_->close();
+    if (!failed.empty()) return Error{Code::kUnavailable, join(failed, "; ")};
+    if (is_idle) return {};
+    return Error{Code::kDeadlineExceeded,
+                 "some requests were not answered before the time of --drain was over"};
+  }
+
+  void say(const std::string& text) { context_.console.note(text); }
+
+  CommandContext& context_;
+  const OptionValues& options_;
+  std::chrono::milliseconds drain_max_{};
+  std::unique_ptr<AccessTokens> tokens_;
+  std::optional<mlflow::TrackingService> service_;
+  std::optional<MlflowFront> front_;
+  std::unique_ptr<HttpServer> http_;
+  std::atomic<const HttpServer*> listening_ = nullptr;
+};
+
+Status run_mlflow_server(CommandContext& context, const std::vector<std::string>& arguments,
+                         const OptionValues& options) {
+  return MlflowServer(context, options).run(arguments[0]);
+}
+
+Status check_mlflow_server(const OptionValues& options) {
+  if (options.given("tls-certificate") != options.given("tls-key"))
+    return Error{Code::kInvalidArgument, "--tls-certificate and --tls-key need each other"};
+  if (options.given("tls-client-ca") && !options.given("tls-certificate"))
+    return Error{Code::kInvalidArgument, "--tls-client-ca needs --tls-certificate"};
+  return {};
+}
+
+}  // namespace
+
+extern const Command kMlflowServerCommand;
+const Command kMlflowServerCommand = {.name = "serve-mlflow",
+                                      .summary = kServeMlflowSummary,
+                                      .details = kServeMlflowDetails,
+                                      .positionals = kServeMlflowPositionals,
+                                      .options = kServeMlflowOptions,
+                                      .run = run_mlflow_server,
+                                      .check = check_mlflow_server};
+
+}  // namespace headrace

@@ -1,0 +1,175 @@
+#include "headrace/mlflow/open_part.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "headrace/base/text.h"
+#include "headrace/metrics/metric_log.h"
+
+namespace headrace::mlflow {
+namespace {
+
+constexpr std::chrono::milliseconds kPublishTime{60'000};
+constexpr std::size_t kEarlierPoints = 2048;  // of a metric
+
+Result<RunRecorder> start_log_record(const PartSurroundings& surroundings, const std::string& run_id,
+                                     const std::map<std::string, std::string>& parameters,
+                                     const CallOptions& call) {
+  RunStart start{.command = "log", .command_line = surroundings.command_line, .parameters = parameters};
+  start.versions["headrace"] = surroundings.version;
+  RecorderOptions options{.root_url = surroundings.root_url, .run_id = run_id};
+  options.has_output = false;
+  options.continues_earlier = false;
+  options.now = surroundings.now;
+  options.call = call;
+  HEADRACE_TRY(const Location root, surroundings.stores.open(surroundings.root_url));
+  return RunRecorder::start(surroundings.stores, root, std::move(start), options);
+}
+
+Error finished_error() {
+  return {Code::kFailedPrecondition, "the run was ended while this was logged; log again"};
+}
+
+}  // namespace
+
+bool is_later(const LastPoint& one, const LastPoint& other) {
+  return std::tie(one.step, one.time_ms, one.value) > std::tie(other.step, other.time_ms, other.value);
+}
+
+void keep_later(LastPoints& points, const std::string& key, const LastPoint& point) {
+  const auto [known, is_new] = points.try_emplace(key, point);
+  if (!is_new && is_later(point, known->second)) known->second = point;
+}
+
+Result<std::shared_ptr<OpenPart>> OpenPart::start(const PartSurroundings& surroundings,
+                                                  const std::string& run_id,
+                                                  std::map<std::string, std::string> parameters,
+                                                  EarlierMetrics earlier, const CallOptions& call) {
+  HEADRACE_TRY(RunRecorder recorder, start_log_record(surroundings, run_id, parameters, call));
+  std::shared_ptr<OpenPart> part(
+      new OpenPart(std::move(recorder), std::move(parameters), std::move(earlier)));
+  const Location log = part->recorder_.root().at(concat(kMetricsPrefix, part->run(), "/", part->part()));
+  MetricWriterOptions options{.journal_folder = concat(surroundings.journals, "/", part->part())};
+  options.wall_clock = surroundings.now;
+  auto writer = MetricWriter::open(log, std::move(options), surroundings.background);
+  // The record says why it did not run.
+  if (!writer) return part->recorder_.finish(writer.error(), {}).error();
+  part->writer_ = *std::move(writer);
+  HEADRACE_CHECK(part->recorder_.add_series(
+      {.name = "metrics", .url = recorded_url(log), .kind = std::string(kSegmentsKind)}));
+  return part;
+}
+
+bool OpenPart::is_finished() const {
+  const std::scoped_lock lock(logging_);
+  return is_finished_;
+}
+
+Status OpenPart::remember_earlier(const std::string& key, std::uint32_t metric) {
+  if (earlier_ == nullptr) return {};
+  HEADRACE_TRY(const MetricSeries series, earlier_->read(key, 0));
+  const std::size_t count = series.values.size();
+  for (std::size_t i = count - std::min(count, kEarlierPoints); i < count; ++i) {
+    recent_.insert(
+        {metric, series.steps[i], series.times_us[i] / 1000, std::bit_cast<std::uint64_t>(series.values[i])});
+  }
+  recent_.keep();
+  return {};
+}
+
+Result<OpenPart::Metric*> OpenPart::metric_of(std::string_view key) {
+  if (const auto found = metrics_.find(key); found != metrics_.end()) return &found->second;
+  HEADRACE_TRY(const std::uint32_t number, writer_->metric(key));
+  std::string name(key);
+  HEADRACE_CHECK(remember_earlier(name, number));
+  return &metrics_.emplace(std::move(name), Metric{.number = number}).first->second;
+}
+
+// Points with one step and time are one row.
+Status OpenPart::write(std::span<const LoggedPoint> points) {
+  touched_.clear();
+  for (const LoggedPoint& point : points) {
+    HEADRACE_TRY(touched_.emplace_back(), metric_of(point.key));
+  }
+  for (std::size_t i = 0; i < points.size();) {
+    const std::int64_t step = points[i].step, time_ms = points[i].time_ms;
+    row_.clear();
+    for (; i < points.size() && points[i].step == step && points[i].time_ms == time_ms; ++i) {
+      const std::uint32_t number = touched_[i]->number;
+      if (recent_.insert({number, step, time_ms, std::bit_cast<std::uint64_t>(points[i].value)}))
+        row_.push_back({number, points[i].value});
+    }
+    if (!row_.empty()) writer_->log(row_, step, time_ms * 1000);
+  }
+  return writer_->flush();
+}
+
+Status OpenPart::log(std::span<const LoggedPoint> points) {
+  const std::scoped_lock lock(logging_);
+  if (is_finished_) return finished_error();
+  // The journal is also written in the background, which may be what fails.
+  const std::uint64_t dropped_before = writer_->counts().dropped;
+  Status written = write(points);
+  if (written && writer_->counts().dropped != dropped_before)
+    written = Error{Code::kResourceExhausted, "points could not be kept on this machine; log them again"};
+  if (!written) {
+    recent_.forget();
+    return written;
+  }
+  recent_.keep();
+  is_published_ = false;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    Metric& metric = *touched_[i];
+    const LastPoint given{points[i].step, points[i].time_ms, points[i].value};
+    if (!metric.has_points || is_later(given, metric.last)) metric.last = given;
+    metric.has_points = true;
+  }
+  return {};
+}
+
+Status OpenPart::publish() {
+  {
+    const std::scoped_lock lock(logging_);
+    if (is_finished_ || std::exchange(is_published_, true)) return {};
+  }
+  Status published = writer_->publish(kPublishTime);
+  if (!published) {
+    const std::scoped_lock lock(logging_);
+    is_published_ = false;
+  }
+  return published;
+}
+
+LastPoints OpenPart::last_points() const {
+  LastPoints points;
+  const std::scoped_lock lock(logging_);
+  for (const auto& [key, metric] : metrics_) {
+    if (metric.has_points) points.emplace(key, metric.last);
+  }
+  return points;
+}
+
+Status OpenPart::add_artifacts(const Location& folder) {
+  const std::scoped_lock lock(recording_);
+  return recorder_.add_output("artifacts", folder);
+}
+
+Status OpenPart::finish(const Status& outcome, const std::map<std::string, std::string>& parameters) {
+  {
+    const std::scoped_lock lock(logging_);
+    if (std::exchange(is_finished_, true)) return {};
+  }
+  RunEnd end;
+  for (const auto& [key, point] : last_points()) end.metrics[key] = point.value;
+  for (const auto& [key, value] : parameters) {
+    const auto known = start_parameters_.find(key);
+    if (known == start_parameters_.end() || known->second != value) end.parameters[key] = value;
+  }
+  const Status closed = writer_->close(kPublishTime);
+  const std::scoped_lock lock(recording_);
+  const Status recorded = recorder_.finish(outcome, std::move(end));
+  if (outcome && !recorded) return recorded;
+  return closed;
+}
+
+}  // namespace headrace::mlflow

@@ -1,0 +1,111 @@
+#pragma once
+
+/// \file The part of a run that this process writes: its record and its metrics.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "headrace/metrics/metric_writer.h"
+#include "headrace/mlflow/log_batch.h"
+#include "headrace/mlflow/recent_points.h"
+#include "headrace/mlflow/records.h"
+#include "headrace/track/recorder.h"
+
+namespace headrace::mlflow {
+
+/// The last point of a metric: that of the greatest step, then time, then value.
+struct LastPoint {
+  std::int64_t step = 0;
+  std::int64_t time_ms = 0;
+  double value = 0;
+};
+using LastPoints = std::map<std::string, LastPoint>;
+bool is_later(const LastPoint& one, const LastPoint& other);
+void keep_later(LastPoints& points, const std::string& key, const LastPoint& point);
+
+/// Everything that parts have in common. Borrowed; outlives them.
+struct PartSurroundings {
+  StoreRegistry& stores;
+  std::string root_url;  // the tracking root
+  std::string journals;  // folder of this machine for the journals
+  std::vector<std::string> command_line;
+  std::string version;  // of Headrace
+  std::function<std::chrono::system_clock::time_point()> now;
+  Background& background;
+};
+
+/// The metrics of a run that other parts have logged, for a part that goes on with it; null: there are none.
+using EarlierMetrics = MetricsPointer;
+
+/// Thread-safe.
+class OpenPart {
+ public:
+  /// Creates the part's record. `run_id`: empty for a new run. `earlier`: points that a client may repeat,
+  /// since a process was killed which had logged them.
+  static Result<std::shared_ptr<OpenPart>> start(const PartSurroundings& surroundings,
+                                                 const std::string& run_id,
+                                                 std::map<std::string, std::string> parameters,
+                                                 EarlierMetrics earlier, const CallOptions& call);
+
+  const std::string& run() const { return recorder_.run_id(); }
+  const std::string& part() const { return recorder_.part(); }
+
+  /// When it returns success, all points are in the journal: a kill of this process loses none. Points that
+  /// are among the last ones of the run already are not logged again. Never waits for the store, but for the
+  /// first point of a metric in a part with `earlier`.
+  /// \error kFailedPrecondition  the part was finished meanwhile: `is_finished` says so
+  /// \error of the disk: none or some of the points are there
+  Status log(std::span<const LoggedPoint> points);
+  bool is_finished() const;
+  /// All points so far are in the store, for readers.
+  Status publish();
+  LastPoints last_points() const;
+  /// Records that the run has artifacts at that place.
+  Status add_artifacts(const Location& folder);
+  /// Writes the rest of the points, and the end of the part's record. `outcome`: kCancelled: stopped. Further
+  /// calls do nothing.
+  Status finish(const Status& outcome, const std::map<std::string, std::string>& parameters);
+
+ private:
+  struct Metric {
+    std::uint32_t number = 0;  // of the writer
+    LastPoint last{};
+    bool has_points = false;
+  };
+
+  OpenPart(RunRecorder recorder, std::map<std::string, std::string> parameters, EarlierMetrics earlier)
+      : recorder_(std::move(recorder)),
+        start_parameters_(std::move(parameters)),
+        earlier_(std::move(earlier)) {}
+  Result<Metric*> metric_of(std::string_view key);
+  Status remember_earlier(const std::string& key, std::uint32_t metric);
+  Status write(std::span<const LoggedPoint> points);
+
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  std::mutex recording_;  // guards the recorder
+  RunRecorder recorder_;
+  const std::map<std::string, std::string> start_parameters_;
+  const EarlierMetrics earlier_;
+  std::shared_ptr<MetricWriter> writer_;
+
+  mutable std::mutex logging_;  // guards what follows
+  std::unordered_map<std::string, Metric, TextHash, std::equal_to<>> metrics_;
+  RecentPoints recent_;
+  std::vector<Metric*> touched_;  // by the points of a batch
+  std::vector<MetricWriter::Value> row_;
+  bool is_published_ = true;
+  bool is_finished_ = false;
+};
+
+}  // namespace headrace::mlflow

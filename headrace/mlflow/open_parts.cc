@@ -1,0 +1,71 @@
+#include "headrace/mlflow/open_parts.h"
+
+#include <algorithm>
+
+namespace headrace::mlflow {
+
+PartPointer OpenParts::find(const std::string& run) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = slots_.find(run);
+  if (found == slots_.end()) return nullptr;
+  found->second->used = ++clock_;
+  return found->second->part;
+}
+
+Result<PartPointer> OpenParts::open(const std::string& run,
+                                    const std::function<Result<PartPointer>()>& start) {
+  const std::shared_ptr<Slot> slot = slot_of(run);
+  const std::scoped_lock opening(slot->opening);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (slot->part != nullptr && !slot->part->is_finished()) return slot->part;
+  }
+  HEADRACE_TRY(PartPointer started, start());
+  const std::scoped_lock lock(mutex_);
+  slot->part = started;
+  return started;
+}
+
+std::shared_ptr<OpenParts::Slot> OpenParts::slot_of(const std::string& run) {
+  const std::scoped_lock lock(mutex_);
+  auto& slot = slots_[run];
+  if (slot == nullptr) slot = std::make_shared<Slot>();
+  slot->used = ++clock_;
+  return slot;
+}
+
+void OpenParts::add(PartPointer part) {
+  const std::shared_ptr<Slot> slot = slot_of(part->run());
+  const std::scoped_lock lock(mutex_);
+  slot->part = std::move(part);
+}
+
+void OpenParts::forget(const PartPointer& part) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = slots_.find(part->run());
+  if (found != slots_.end() && found->second->part == part) found->second->part = nullptr;
+}
+
+std::vector<PartPointer> OpenParts::surplus() const {
+  std::vector<std::pair<std::uint64_t, PartPointer>> parts;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [run, slot] : slots_) {
+    if (slot->part != nullptr) parts.emplace_back(slot->used, slot->part);
+  }
+  std::vector<PartPointer> out;
+  if (parts.size() <= kMost) return out;
+  std::ranges::sort(parts, {}, [](const auto& each) { return each.first; });
+  for (std::size_t i = 0; i + kMost < parts.size(); ++i) out.push_back(parts[i].second);
+  return out;
+}
+
+std::vector<PartPointer> OpenParts::all() const {
+  std::vector<PartPointer> out;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [run, slot] : slots_) {
+    if (slot->part != nullptr) out.push_back(slot->part);
+  }
+  return out;
+}
+
+}  // namespace headrace::mlflow

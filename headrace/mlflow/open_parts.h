@@ -1,0 +1,49 @@
+#pragma once
+
+/// \file The parts that this process writes, by run.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "headrace/mlflow/open_part.h"
+
+namespace headrace::mlflow {
+
+using PartPointer = std::shared_ptr<OpenPart>;
+
+/// Thread-safe.
+class OpenParts {
+ public:
+  static constexpr std::size_t kMost = 256;  // each has two open files
+
+  /// Null if there is none. Counts as a use.
+  PartPointer find(const std::string& run);
+  /// The part of this run; if there is none, or it is finished, the one that `start` makes. Several threads
+  /// that open one run wait for the first. A run's place is kept for good, so REQUIRES: the run is there
+  Result<PartPointer> open(const std::string& run, const std::function<Result<PartPointer>()>& start);
+  void add(PartPointer part);
+  /// Unless another part has taken its place.
+  void forget(const PartPointer& part);
+  /// The parts that were used longest ago, so many that kMost are left: they are to be ended.
+  std::vector<PartPointer> surplus() const;
+  std::vector<PartPointer> all() const;
+
+ private:
+  struct Slot {
+    std::mutex opening;
+    PartPointer part;  // guarded by OpenParts::mutex_
+    std::uint64_t used = 0;
+  };
+
+  std::shared_ptr<Slot> slot_of(const std::string& run);
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Slot>> slots_;
+  std::uint64_t clock_ = 0;
+};
+
+}  // namespace headrace::mlflow

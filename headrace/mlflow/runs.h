@@ -1,0 +1,90 @@
+#pragma once
+
+/// \file MLflow's runs: the calls of its API that concern them.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "headrace/mlflow/artifacts.h"
+#include "headrace/mlflow/experiments.h"
+#include "headrace/mlflow/logged_models.h"
+#include "headrace/mlflow/open_parts.h"
+#include "headrace/mlflow/run_view.h"
+
+namespace headrace::mlflow {
+
+/// Calls: fields in, JSON out. Thread-safe; other processes may change the same runs. Promises of
+/// an answer: docs/decisions/mlflow-server.md.
+class Runs {
+ public:
+  /// Borrows everything.
+  Runs(Location root, const PartSurroundings& parts, Experiments& experiments, LoggedModels& models,
+       ClockMs now_ms, std::function<void(const std::string&)> warn);
+
+  Result<Json> create(const RequestFields& fields, const CallOptions& call);
+  Result<Json> get(const RequestFields& fields, const CallOptions& call);
+  Result<Json> update(const RequestFields& fields, const CallOptions& call);
+  Result<Json> remove(const RequestFields& fields, const CallOptions& call);
+  Result<Json> restore(const RequestFields& fields, const CallOptions& call);
+  Result<Json> search(const RequestFields& fields, const CallOptions& call);
+
+  Result<Json> log_metric(const RequestFields& fields, const CallOptions& call);
+  /// REQUIRES: read_log_batch has checked it
+  Status log_batch(const LogBatch& batch, const CallOptions& call);
+  Result<Json> log_param(const RequestFields& fields, const CallOptions& call);
+  Result<Json> set_tag(const RequestFields& fields, const CallOptions& call);
+  Result<Json> delete_tag(const RequestFields& fields, const CallOptions& call);
+  Result<Json> log_inputs(const RequestFields& fields, const CallOptions& call);
+  Result<Json> log_outputs(const RequestFields& fields, const CallOptions& call);
+  Result<Json> log_model(const RequestFields& fields, const CallOptions& call);
+
+  /// The text of an answer.
+  Result<std::string> metric_history(const RequestFields& fields, const CallOptions& call);
+  Result<Json> list_artifacts(const RequestFields& fields, const CallOptions& call);
+
+  /// All points are in the store, and the parts of this process end as stopped; the runs go on in MLflow.
+  /// Returns what could not be done, one message each.
+  std::vector<std::string> end_parts();
+
+ private:
+  using Texts = std::vector<std::pair<std::string, std::string>>;
+
+  std::shared_ptr<StateLog> log_named(const std::string& run);
+  Result<std::shared_ptr<StateLog>> log_of(const std::string& run, const CallOptions& call);
+  Result<State> change(const std::string& run, const StateLog::Edit& edit, bool must_be_active,
+                       const CallOptions& call);
+  Result<RunView> view(const RecordPointer& record, State state, const ExperimentList& experiments,
+                       const CallOptions& call);
+  Result<RunView> view_of(const std::string& run, const CallOptions& call);
+  Status add_stored_points(const RunRecord& record, LastPoints& points, const CallOptions& call);
+  std::string artifact_folder(const std::string& run, const Json& state, const ExperimentList& experiments);
+
+  Status log_points(const std::string& run, std::span<const LoggedPoint> points, const CallOptions& call);
+  Status log_texts(const std::string& run, const Texts& params, const Texts& tags, const CallOptions& call);
+  Result<PartPointer> part_of(const std::string& run, const CallOptions& call);
+  Result<PartPointer> start_part(const std::string& run, const CallOptions& call);
+  Status end_part(const PartPointer& part, const std::string& status, const Json& state,
+                  const CallOptions& call);
+  Status end_unfinished(const PartPointer& part, const CallOptions& call);
+  void end_surplus(const CallOptions& call);
+  Status set_status(const std::string& run, const std::string& status, std::optional<std::int64_t> ended,
+                    const std::string& name, const CallOptions& call);
+  Result<std::vector<RunView>> wanted_runs(const RequestFields& fields, const CallOptions& call);
+
+  const Location root_;
+  const PartSurroundings& surroundings_;
+  Experiments& experiments_;
+  LoggedModels& models_;
+  const ClockMs now_ms_;
+  const std::function<void(const std::string&)> warn_;
+  Records records_;
+  OpenParts open_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<StateLog>> states_;  // of runs that are there
+};
+
+}  // namespace headrace::mlflow

@@ -1,0 +1,160 @@
+#include "headrace/mlflow/service.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/json.h"
+#include "headrace/base/text.h"
+#include "headrace/mlflow/open_parts.h"
+
+namespace headrace::mlflow {
+namespace {
+
+class TrackingServiceTest : public testing::Test {
+ protected:
+  TrackingServiceTest() { start(); }
+  ~TrackingServiceTest() override { std::filesystem::remove_all(journals_); }
+
+  // As a process that starts again, after a kill if the one before was not closed.
+  void start() {
+    service_.reset();
+    TrackingServiceOptions options{.root = *stores_.open(kRoot), .root_url = std::string(kRoot)};
+    options.stores = &stores_;
+    options.journals = journals_;
+    options.command_line = {"headrace", "serve-mlflow"};
+    options.version = "1";
+    options.now = [this] { return now_ += std::chrono::milliseconds(1); };
+    options.remark = [](const std::string&) {};
+    service_.emplace(std::move(options));
+    service_->recover({});
+  }
+
+  ApiAnswer ask(std::string_view method, std::string_view path, std::string body = {}) {
+    const std::size_t size = body.size();
+    body.append(kBodyPaddingBytes, '\0');
+    return service_->answer({.method = method,
+                             .target = concat("/api/2.0/", path),
+                             .body = std::string_view(body).substr(0, size)},
+                            {});
+  }
+  Json good(std::string_view method, std::string_view path, const std::string& body = {}) {
+    const ApiAnswer answer = ask(method, path, body);
+    EXPECT_EQ(answer.status, 200U) << path << ": " << answer.body;
+    return *parse_json(answer.body);
+  }
+  std::string code(std::string_view method, std::string_view path, const std::string& body = {}) {
+    const ApiAnswer answer = ask(method, path, body);
+    return concat(answer.status, " ", parse_json(answer.body)->get_or("error_code", ""));
+  }
+  std::string new_run() { return good("POST", "mlflow/runs/create", "{}")["run"]["info"]["run_id"].text(); }
+  static std::string point(const std::string& run, double value, int step) {
+    return Json({{"run_id", run}, {"key", "loss"}, {"value", value}, {"timestamp", 1000}, {"step", step}})
+        .dump();
+  }
+  std::vector<double> history(const std::string& run) {
+    std::vector<double> values;
+    const Json answer = good("GET", concat("mlflow/metrics/get-history?metric_key=loss&run_id=", run));
+    for (const Json& each : answer["metrics"].values()) values.push_back(each.get<double>("value"));
+    return values;
+  }
+
+  static constexpr std::string_view kRoot = "memory://runs";
+  const std::string journals_ =
+      std::filesystem::temp_directory_path() / ("headrace-" + hex64(random_name_bits()));
+  std::chrono::system_clock::time_point now_{std::chrono::seconds(1'795'000'000)};
+  StoreRegistry stores_{Environment{}};
+  std::optional<TrackingService> service_;
+};
+
+TEST_F(TrackingServiceTest, ARunIsLoggedAndEnds) {
+  const std::string run = new_run();
+  good("POST", "mlflow/runs/log-metric", point(run, 0.5, 1));
+  good("POST", "mlflow/runs/log-metric", point(run, 0.25, 0));
+  good("POST", "mlflow/runs/update", Json({{"run_id", run}, {"status", "FINISHED"}, {"end_time", 5}}).dump());
+  const Json found = good("GET", concat("mlflow/runs/get?run_id=", run))["run"];
+  EXPECT_EQ(found["info"]["status"], Json("FINISHED"));
+  EXPECT_EQ(found["info"]["end_time"], Json(5));
+  EXPECT_EQ(found["data"]["metrics"].at(0)["value"], Json(0.5));
+  EXPECT_EQ(history(run), (std::vector<double>{0.5, 0.25}));
+}
+
+TEST_F(TrackingServiceTest, PointsOfAServiceThatWasKilledAreThereOnce) {
+  const std::string run = new_run();
+  good("POST", "mlflow/runs/log-metric", point(run, 0.5, 1));
+  start();
+  good("POST", "mlflow/runs/log-metric", point(run, 0.5, 1));  // its answer was lost
+  good("POST", "mlflow/runs/log-metric", point(run, 0.25, 2));
+  EXPECT_EQ(history(run), (std::vector<double>{0.5, 0.25}));
+  start();
+  EXPECT_EQ(history(run), (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(good("GET", concat("mlflow/runs/get?run_id=", run))["run"]["info"]["status"], Json("RUNNING"));
+}
+
+TEST_F(TrackingServiceTest, AClosedServiceLeavesNothingOnTheMachine) {
+  const std::string run = new_run();
+  good("POST", "mlflow/runs/log-metric", point(run, 0.5, 1));
+  EXPECT_TRUE(service_->close().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(journals_));
+  start();
+  EXPECT_EQ(history(run), (std::vector<double>{0.5}));
+}
+
+TEST_F(TrackingServiceTest, ThreadsLogIntoRunsThatEndMeanwhile) {
+  const std::string run = new_run();
+  std::vector<std::thread> threads;
+  for (int who = 0; who < 3; ++who) {
+    threads.emplace_back([&, who] {
+      for (int i = 0; i < 30; ++i) good("POST", "mlflow/runs/log-metric", point(run, who, i));
+    });
+  }
+  for (int i = 0; i < 5; ++i)
+    good("POST", "mlflow/runs/update",
+         Json({{"run_id", run}, {"status", i % 2 == 0 ? "FAILED" : "RUNNING"}}).dump());
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(history(run).size(), 90U);
+}
+
+TEST_F(TrackingServiceTest, MoreRunsThanMayBeOpenAreLogged) {
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < OpenParts::kMost + 3; ++i) {
+    runs.push_back(new_run());
+    good("POST", "mlflow/runs/log-metric", point(runs.back(), 0.5, 1));
+  }
+  std::size_t open = 0;
+  for ([[maybe_unused]] const auto& folder : std::filesystem::directory_iterator(journals_)) ++open;
+  EXPECT_EQ(open, OpenParts::kMost);
+  good("POST", "mlflow/runs/log-metric", point(runs.front(), 0.25, 2));
+  EXPECT_EQ(history(runs.front()), (std::vector<double>{0.5, 0.25}));
+}
+
+TEST_F(TrackingServiceTest, ErrorsHaveMlflowsCodes) {
+  const std::string run = new_run();
+  EXPECT_EQ(code("GET", "mlflow/runs/get?run_id=none"), "404 RESOURCE_DOES_NOT_EXIST");
+  EXPECT_EQ(code("GET", "mlflow/runs/get?run_id=..%2F.."), "400 INVALID_PARAMETER_VALUE");
+  EXPECT_EQ(code("GET", "mlflow/runs/get"), "400 INVALID_PARAMETER_VALUE");
+  EXPECT_EQ(code("POST", "mlflow/runs/create", "[]"), "400 INVALID_PARAMETER_VALUE");
+  EXPECT_EQ(code("POST", "mlflow/runs/create", R"({"experiment_id": "9"})"), "404 RESOURCE_DOES_NOT_EXIST");
+  EXPECT_EQ(code("POST", "mlflow/runs/update", Json({{"run_id", run}, {"status", "x"}}).dump()),
+            "400 INVALID_PARAMETER_VALUE");
+  EXPECT_EQ(code("POST", "mlflow/experiments/create", R"({"name": "Default"})"),
+            "400 RESOURCE_ALREADY_EXISTS");
+  EXPECT_EQ(code("POST", "mlflow/registered-models/create", "{}"), "501 NOT_IMPLEMENTED");
+  EXPECT_EQ(code("GET", "mlflow/logged-models/m-1"), "404 RESOURCE_DOES_NOT_EXIST");
+  EXPECT_EQ(code("DELETE", "mlflow/logged-models/m-1/tags/a%2Fb"), "404 RESOURCE_DOES_NOT_EXIST");
+  EXPECT_EQ(code("GET", "mlflow-artifacts/artifacts/0/x/artifacts/%2e%2e"), "400 INVALID_PARAMETER_VALUE");
+}
+
+TEST_F(TrackingServiceTest, RequestsHaveKinds) {
+  EXPECT_EQ(kind_of("POST", "/api/2.0/mlflow/runs/log-batch"), RequestKind::kLogging);
+  EXPECT_EQ(kind_of("GET", "/ajax-api/2.0/mlflow/runs/get?run_id=x"), RequestKind::kOther);
+  EXPECT_EQ(kind_of("PUT", "/api/2.0/mlflow-artifacts/artifacts/a"), RequestKind::kArtifact);
+  EXPECT_EQ(kind_of("GET", "/api/2.0/mlflow-artifacts/artifacts?path=a"), RequestKind::kOther);
+  EXPECT_EQ(kind_of("GET", "/health"), RequestKind::kImmediate);
+}
+
+}  // namespace
+}  // namespace headrace::mlflow

@@ -1,0 +1,167 @@
+#include "headrace/mlflow/state_log.h"
+
+#include <algorithm>
+#include <map>
+
+#include "headrace/base/environment.h"
+#include "headrace/base/text.h"
+#include "headrace/mlflow/state_text.h"
+#include "headrace/os/parallel.h"
+#include "headrace/store/numbered.h"
+
+namespace headrace::mlflow {
+namespace {
+
+constexpr int kMostAttempts = 200;
+constexpr int kStateReaders = 8;
+constexpr std::string_view kChange = "change";
+
+std::string prefix_of(const Location& folder) { return concat(folder.key, '/'); }
+
+// An exception of a malformed state is an error of it.
+Status edited(const StateLog::Edit& edit, Json& state, const Location& folder) {
+  return read_document(state, concat(folder.describe(), " has a malformed state"),
+                       [&](const Json&) -> Status { return edit(state); });
+}
+
+}  // namespace
+
+State StateLog::known() const {
+  const std::scoped_lock lock(mutex_);
+  return state_;
+}
+
+bool StateLog::is_behind(std::uint64_t number) const {
+  const std::scoped_lock lock(mutex_);
+  return number > number_;
+}
+
+void StateLog::take(std::uint64_t number, Json state) {
+  const std::scoped_lock lock(mutex_);
+  if (number <= number_) return;
+  number_ = number;
+  state_ = std::make_shared<const Json>(std::move(state));
+}
+
+Status StateLog::accept(std::uint64_t number, std::optional<std::string_view> content,
+                        const CallOptions& call) {
+  if (!is_behind(number)) return {};
+  const std::string key = numbered_key(prefix_of(folder_), number);
+  ReadObject object;
+  if (!content) {
+    HEADRACE_TRY(object, read_object(*folder_.store, key, kStateBytesMax, call));
+    content = as_text(object.data);
+  }
+  HEADRACE_TRY(Json state, parse_state(*content, kind_, folder_.store->describe(key)));
+  take(number, std::move(state));
+  return {};
+}
+
+Status StateLog::load_latest(const CallOptions& call) {
+  HEADRACE_TRY(const auto latest, latest_number(*folder_.store, prefix_of(folder_), call));
+  return latest ? accept(*latest, std::nullopt, call) : Status{};
+}
+
+Result<State> StateLog::load(const CallOptions& call) {
+  const std::scoped_lock changing(changing_);
+  HEADRACE_CHECK(load_latest(call));
+  return known();
+}
+
+Result<State> StateLog::change(const Edit& edit, const CallOptions& call) {
+  const std::scoped_lock changing(changing_);
+  bool is_latest = false;  // if not, creating its successor fails
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt, is_latest = true) {
+    const State before = known();
+    Json state = before->is_null() ? Json::object() : *before;
+    const Status made = edited(edit, state, folder_);
+    if (!made && is_latest) return made.error();
+    const bool is_changed = made && state != (before->is_null() ? Json::object() : *before);
+    if (is_changed) {
+      HEADRACE_TRY(const bool is_appended, append(std::move(state), call));
+      if (is_appended) return known();
+    } else if (is_latest) {
+      return before;
+    } else {  // refused, or nothing to do: is it so in the latest state?
+      HEADRACE_CHECK(load_latest(call));
+    }
+  }
+  return Error{Code::kAborted,
+               concat(folder_.describe(), " was changed by others again and again; try again")};
+}
+
+// False: somebody else has that number.
+Result<bool> StateLog::append(Json state, const CallOptions& call) {
+  const std::string change = concat(hex64(random_name_bits()), hex64(random_name_bits()));
+  state[kChange] = change;
+  const std::string content = serialize_state(state, kind_);
+  if (content.size() > kStateBytesMax) {
+    return Error{Code::kResourceExhausted,
+                 concat(folder_.describe(), " would have a state of ", content.size(), " bytes; at most ",
+                        kStateBytesMax, ". Log large texts as artifacts")};
+  }
+  std::uint64_t number = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    number = number_ + 1;
+  }
+  const auto created = create_numbered(*folder_.store, prefix_of(folder_), number, as_bytes(content), call);
+  if (!created && created.error().code != Code::kAlreadyExists) return created.error();
+  if (created) {
+    take(number, std::move(state));
+    return true;
+  }
+  HEADRACE_CHECK(load_latest(call));
+  return (*known())[kChange] == Json(change);  // ours, if the answer to an attempt was lost
+}
+
+namespace {
+
+struct LatestState {
+  std::uint64_t number = 0;
+  std::uint64_t size_bytes = 0;
+};
+
+Result<std::map<std::string, LatestState>> list_latest(const Location& folder, const CallOptions& call) {
+  std::map<std::string, LatestState> latest;
+  const std::string prefix = prefix_of(folder);
+  HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string_view rest = std::string_view(object.key).substr(prefix.size());
+    const std::size_t slash = rest.find('/');
+    if (slash == rest.npos) return true;
+    if (const auto number = number_of_digits(rest.substr(slash + 1)))
+      latest[std::string(rest.substr(0, slash))] = {*number, object.size_bytes};  // ascending
+    return true;
+  }));
+  return latest;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> load_latest_states(
+    const Location& folder, const std::function<std::shared_ptr<StateLog>(const std::string&)>& log_of,
+    const std::function<void(const std::string&)>& warn, const CallOptions& call) {
+  HEADRACE_TRY(const auto latest, list_latest(folder, call));
+  std::vector<std::string> names;
+  std::vector<std::pair<std::shared_ptr<StateLog>, std::uint64_t>> behind;
+  for (const auto& [name, state] : latest) {
+    const auto log = log_of(name);
+    if (log == nullptr) continue;  // a name that no run has
+    names.push_back(name);
+    if (log->is_behind(state.number)) behind.emplace_back(log, state.number);
+  }
+  std::vector<Status> accepted(behind.size());
+  HEADRACE_CHECK(parallel_for(kStateReaders, behind.size(), [&](std::size_t i) -> Status {
+    accepted[i] = behind[i].first->accept(behind[i].second, std::nullopt, call);
+    if (accepted[i] || accepted[i].error().code == Code::kDataLoss ||
+        accepted[i].error().code == Code::kUnimplemented)
+      return {};
+    return accepted[i];
+  }));
+  for (const Status& each : accepted) {
+    if (!each) warn(each.error().message);
+  }
+  return names;
+}
+
+}  // namespace headrace::mlflow
