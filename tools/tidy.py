@@ -27,7 +27,7 @@ LAYERS = [
     {"coordinate", "model", "page", "events"},
     {"stream", "track", "metrics"},
     {"artifact", "history", "prepare", "train", "evaluate", "statistics", "serve"},
-    {"predict"},
+    {"predict", "run_import"},
     {"study"},
     {"engine_process"},
     {"cli"},

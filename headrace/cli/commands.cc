@@ -41,6 +41,7 @@ extern const Command kRunsMetricsCommand;
 extern const Command kRunsTailCommand;
 extern const Command kRunsCompareCommand;
 extern const Command kRunsExportCommand;
+extern const Command kRunsImportCommand;
 extern const Command kRunsRecoverCommand;
 extern const Command kLineageCommand;
 extern const Command kTensorflowEnableCommand;
@@ -77,6 +78,7 @@ std::span<const Command* const> all_commands() {
       &kRunsTailCommand,
       &kRunsCompareCommand,
       &kRunsExportCommand,
+      &kRunsImportCommand,
       &kRunsRecoverCommand,
       &kRunsRepairCommand,
       &kLineageCommand,

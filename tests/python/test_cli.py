@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("journals")
 
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "repair"]
 COMMANDS += ["runs ls", "runs show", "runs metrics", "runs tail", "runs compare", "runs export"]
-COMMANDS += ["runs repair", "lineage", "learning-curve"]
+COMMANDS += ["runs import", "runs repair", "lineage", "learning-curve"]
 
 
 def crc32c(data: bytes) -> int:
