@@ -41,6 +41,7 @@ extern const Command kRunsMetricsCommand;
 extern const Command kRunsTailCommand;
 extern const Command kRunsCompareCommand;
 extern const Command kRunsExportCommand;
+extern const Command kRunsConsoleCommand;
 extern const Command kRunsImportCommand;
 extern const Command kRunsRecoverCommand;
 extern const Command kLineageCommand;
@@ -76,6 +77,7 @@ std::span<const Command* const> all_commands() {
       &kRunsShowCommand,
       &kRunsMetricsCommand,
       &kRunsTailCommand,
+      &kRunsConsoleCommand,
       &kRunsCompareCommand,
       &kRunsExportCommand,
       &kRunsImportCommand,
