@@ -144,9 +144,9 @@ class Run:
 
     def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
         """Logs numbers: floats, ints, bools and all that `float` takes, such as arrays of one element; and
-        `Image`, `Histogram` and `Text`. Names are texts; those of nested mappings are joined with '/'.
-        Numbers are kept as float64, also NaN and infinities. Media go into event files, which TensorBoard
-        shows; a kill may lose those of the last ten seconds.
+        `Image`, `Histogram`, `Text`, `Audio` and `Table`. Names are texts; those of nested mappings are
+        joined with '/'. Numbers are kept as float64, also NaN and infinities. The others, media, go into
+        event files, which TensorBoard shows, but for tables; a kill may lose those of the last ten seconds.
 
         Args:
             step: None: one more than the step before, from 0 on. Steps may repeat and go back.
