@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <thread>
 
 #include "headrace/base/text.h"
@@ -19,10 +20,12 @@ class AwayStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    ++writes;
     if (is_away) return Error{Code::kUnavailable, "away"};
     return ForwardingStore::write(key, data, options);
   }
   bool is_away = false;
+  std::atomic<int> writes = 0;
 };
 
 class ConsoleLogTest : public testing::Test {
@@ -105,6 +108,20 @@ TEST_F(ConsoleLogTest, APieceIsWrittenWhileTheRunGoesOn) {
   log->add(ConsoleStream::kOutput, "two\n");
   ASSERT_TRUE(log->close());
   EXPECT_THAT(texts(), ElementsAre("one", "two"));
+}
+
+// docs/reference/run-requests.md
+TEST_F(ConsoleLogTest, PiecesComeEverMoreSeldom) {
+  constexpr std::chrono::milliseconds kMost{16};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto log = open({.first_interval = std::chrono::milliseconds(1), .most_interval = kMost});
+  for (int pieces = 0; pieces < 7; pieces = store_->writes) {
+    log->add(ConsoleStream::kOutput, "line\n");
+    std::this_thread::yield();
+  }
+  ASSERT_TRUE(log->close());
+  const auto intervals = (std::chrono::steady_clock::now() - begin) / kMost;
+  EXPECT_LE(store_->writes, intervals + 4 + 2) << "four before the longest interval";
 }
 
 TEST_F(ConsoleLogTest, LinesWaitForAStoreThatIsAway) {

@@ -237,6 +237,22 @@ def test_no_bytes_crash_the_reader_of_weights_and_biases(tmp_path):
         assert isinstance(wandb_log.fields_of(message), dict)
 
 
+def test_numbers_and_texts_that_no_record_has_do_not_stop_an_import(headrace, file_url, mlflow_database):
+    database = sqlite3.connect(mlflow_database)
+    database.execute("UPDATE runs SET start_time = -7, end_time = 1 << 62 WHERE name = 'first'")
+    database.execute("UPDATE runs SET name = CAST(x'ff' AS TEXT) WHERE name LIKE 'second%'")
+    database.execute("UPDATE tags SET key = '' WHERE key = 'team'")
+    database.execute("UPDATE metrics SET step = 1e30 WHERE key LIKE 'acc%'")
+    database.commit()
+    database.close()
+    done = headrace("runs", "import", mlflow_database, file_url, check=False)
+    assert done.returncode == 1 and "imported 1 runs" in done.stdout
+    assert "acc/top 1" in done.stderr
+    first = shown(headrace, file_url)["first"]
+    assert first["start"]["started"] == "1970-01-01T00:00:00.000Z"
+    assert first["end"]["ended"] == "2199-12-31T23:59:59.000Z"
+
+
 @pytest.mark.slow
 def test_an_export_of_neptune_becomes_records(headrace, all_packages, file_url, tmp_path):
     import pyarrow as pa

@@ -15,7 +15,8 @@ from headrace._src.imports.source_run import Point, Problem, SourceRun, is_metri
 _RUNS = """
     SELECT run_uuid, runs.name, status, start_time, end_time, artifact_uri, experiments.name
     FROM runs JOIN experiments USING (experiment_id)
-    WHERE runs.lifecycle_stage = 'active' ORDER BY start_time, run_uuid"""
+    WHERE runs.lifecycle_stage = 'active' AND experiments.lifecycle_stage = 'active'
+    ORDER BY start_time, run_uuid"""
 _METRICS = "SELECT key, step, timestamp, value, is_nan FROM metrics WHERE run_uuid = ? ORDER BY key, rowid"
 _MODELS = """
     SELECT model_id, artifact_location FROM logged_models
@@ -31,8 +32,11 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
             database.execute("SELECT 1 FROM sqlite_master WHERE name = 'logged_models'").fetchone()
         )
         for row in database.execute(_RUNS).fetchall():
-            yield _run(database, pathlib.Path(path), row, has_models)
-    except sqlite3.Error as error:
+            try:
+                yield _run(database, pathlib.Path(path), row, has_models)
+            except (ValueError, TypeError) as error:
+                yield Problem(f"{path}, run {row[0]}: {error!r}")
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise Problem(
             f"{path}: {error}. Is it MLflow's database? `mlflow db upgrade` brings an old one up to date"
         ) from None
@@ -56,8 +60,8 @@ def _run(database: sqlite3.Connection, path: pathlib.Path, row: tuple, has_model
         parameters=_pairs(database, "params", run_id),
         tags=_pairs(database, "tags", run_id),
         status=STATUSES.get(status, "unfinished"),
-        started_ms=started_ms or 0,
-        ended_ms=ended_ms,
+        started_ms=int(started_ms or 0),
+        ended_ms=None if ended_ms is None else int(ended_ms),
         files=files,
     )
 
@@ -75,6 +79,9 @@ def _pairs(database: sqlite3.Connection, table: str, run_id: str) -> dict[str, s
 
 
 def _points(database: sqlite3.Connection, run_id: str) -> Iterator[Point]:
-    for key, step, time_ms, value, is_nan in database.execute(_METRICS, (run_id,)):
-        if is_metric_name(key):
-            yield Point(key, step, time_ms * 1000, math.nan if is_nan else value)
+    try:
+        for key, step, time_ms, value, is_nan in database.execute(_METRICS, (run_id,)):
+            if is_metric_name(key):
+                yield Point(key, int(step), int(time_ms) * 1000, math.nan if is_nan else float(value))
+    except sqlite3.Error as error:
+        raise Problem(f"the metrics of the run {run_id}: {error}") from None

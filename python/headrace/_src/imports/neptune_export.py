@@ -44,8 +44,10 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
         for batch in dataset.to_batches(columns=["project_id", "run_id"]):
             ids.update(dict.fromkeys(zip(*(column.to_pylist() for column in batch.columns), strict=True)))
         for project, run_id in ids:
+            if project is None or run_id is None:
+                continue
             chosen = (ds.field("project_id") == project) & (ds.field("run_id") == run_id)
-            yield _run(functools.partial(_rows, dataset, chosen), folder, str(project), str(run_id))
+            yield _run(functools.partial(_rows, dataset, chosen), folder, project, run_id)
     except (pa.ArrowException, OSError) as error:
         raise Problem(f"{path}: {error}. Is it what neptune-exporter has written?") from None
 

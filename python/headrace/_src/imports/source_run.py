@@ -11,6 +11,7 @@ Messages, each an object of one member (channel.py):
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 from headrace._src.channel import Channel
 
 MOST_TEXT_BYTES = 1 << 20  # of a param, a tag or a description in a file
+_MOST_MESSAGE_BYTES = 12 << 20
 _MOST_POINTS = 10_000  # of a message
 _MOST_NAME_BYTES = 1024
 
@@ -70,24 +72,38 @@ class SourceRun:
     remarks: list[str] = dataclasses.field(default_factory=list)
 
     def facts(self) -> dict[str, Any]:
+        """As JSON can hold them: valid texts and finite numbers.
+
+        Raises:
+            Problem: they are too many for a message.
+        """
         facts = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         del facts["points"]
         facts["metrics"] = {name: _number(value) for name, value in self.metrics.items()}
-        return facts
+        facts["started_ms"] = _within(self.started_ms)
+        facts["ended_ms"] = None if self.ended_ms is None else _within(self.ended_ms)
+        valid = _valid(facts)
+        if len(json.dumps(valid)) > _MOST_MESSAGE_BYTES:
+            raise Problem(
+                f"{self.place}: params, tags and files of the run have more than {_MOST_MESSAGE_BYTES} bytes"
+            )
+        return valid
 
 
 def tell(channel: Channel, runs: Iterator[SourceRun | Problem]) -> None:
     """Tells the command of each run, and of the points of those that it takes."""
     for run in runs:
         if isinstance(run, Problem):
-            channel.say(problem=str(run))
-        elif channel.ask(run=run.facts()).strip() == "take":
-            try:
+            channel.say(problem=_valid(str(run)))
+            continue
+        try:
+            if channel.ask(run=run.facts()).strip() == "take":
                 _tell_points(channel, run)
-            except Problem as problem:
-                channel.say(problem=str(problem))
-            else:
                 channel.say(end=True)
+        except Problem as problem:
+            channel.say(problem=_valid(str(problem)))
+        except (OSError, ValueError, TypeError, OverflowError, RecursionError) as error:
+            channel.say(problem=_valid(f"{run.place}: {error!r}"))
 
 
 def is_metric_name(name: str) -> bool:
@@ -108,14 +124,30 @@ def _tell_points(channel: Channel, run: SourceRun) -> None:
 
 def _tell_held(channel: Channel, held: list[Point]) -> None:
     _, steps, times_us, values = zip(*held, strict=True)
+    if not all(-(1 << 63) <= number < 1 << 63 for number in (*steps, *times_us)):
+        raise Problem(f"a step or a time of {held[0].metric} has more than 64 bits")
     channel.say(
         points={
-            "metric": held[0].metric,
+            "metric": _valid(held[0].metric),
             "steps": steps,
             "times_us": times_us,
             "values": [_number(value) for value in values],
         }
     )
+
+
+def _within(time_ms: int) -> int:
+    """The command takes what no record can have to the nearest time."""
+    return min(max(time_ms, 0), 1 << 60)
+
+
+def _valid(value: Any) -> Any:
+    """The same with texts that UTF-8 can hold: a file's name, or an escape in JSON, may be none."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_valid(name): _valid(each) for name, each in value.items()}
+    return [_valid(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _number(value: float) -> float | str:

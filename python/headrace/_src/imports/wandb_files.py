@@ -30,8 +30,8 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
             yield _run(log)
         except Problem as problem:
             yield problem
-        except (OSError, ValueError) as error:
-            yield Problem(f"{log}: {error}")
+        except (OSError, ValueError, OverflowError, RecursionError) as error:
+            yield Problem(f"{log}: {error!r}")
 
 
 @dataclasses.dataclass
