@@ -3,6 +3,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/metric_writer.h"
 #include "headrace/metrics/recover.h"
+#include "headrace/track/console_log.h"
 #include "headrace/track/recorder.h"
 #include "headrace/track/run_keys.h"
 
@@ -103,6 +105,7 @@ struct OpenRun {
   std::set<std::string> published;
   bool is_finished = false;
   Background background{3};
+  std::shared_ptr<ConsoleLog> console;   // none: what the program prints is not kept
   std::shared_ptr<MetricWriter> writer;  // first to go
 };
 
@@ -305,6 +308,27 @@ class PythonRun {
     }));
   }
 
+  /// From now on, `print` is kept.
+  void keep_console() {
+    OpenRun& open = *open_.here();
+    check(run_interruptibly([&](const std::stop_token&) -> Status {
+      const std::scoped_lock lock(open.recording);
+      HEADRACE_CHECK(open.require_unfinished());
+      const RunRecorder& recorder = open.recorder;
+      const Location folder =
+          recorder.root().at(concat(kConsolePrefix, recorder.run_id(), "/", recorder.part()));
+      HEADRACE_CHECK(open.recorder.add_series(
+          {.name = "console", .url = recorded_url(folder), .kind = std::string(kConsoleKind)}));
+      open.console = ConsoleLog::open(folder, recorder.run_id(), {}, open.background);
+      return {};
+    }));
+  }
+
+  /// REQUIRES: keep_console was called. Does not wait.
+  void print(bool is_error_stream, std::string_view text) {
+    open_.here()->console->add(is_error_stream ? ConsoleStream::kError : ConsoleStream::kOutput, text);
+  }
+
   /// Writes the rest of the metrics, and the end of the record. `error`: why it failed or was stopped; empty:
   /// it has finished. If metrics are left in the journal, the record's end is written nonetheless, and their
   /// error is raised. `parameters`: those that are new, or have changed.
@@ -313,7 +337,11 @@ class PythonRun {
     OpenRun& open = *open_.here();
     const auto within = std::chrono::milliseconds(static_cast<std::int64_t>(within_s * 1000));
     check(run_interruptibly([&](const std::stop_token&) -> Status {
-      const Status closed = open.writer->close(within);
+      Status closed = open.writer->close(within);
+      if (open.console) {
+        Status kept = open.console->close();
+        if (closed && !kept) closed = std::move(kept).error().in("keeping the last lines of the console");
+      }
       Status outcome;
       if (!error.empty()) outcome = Error{is_stopped ? Code::kCancelled : Code::kUnknown, error};
       const std::scoped_lock lock(open.recording);
@@ -386,6 +414,8 @@ void bind_run(nb::module_& module) {
       .def("use_artifact", &PythonRun::use_artifact, nb::arg("reference"), nb::arg("name"))
       .def("add_media", &PythonRun::add_media)
       .def("add_event_files", &PythonRun::add_event_files, nb::arg("name"), nb::arg("url"))
+      .def("keep_console", &PythonRun::keep_console)
+      .def("print", &PythonRun::print, nb::arg("is_error_stream"), nb::arg("text"))
       .def("finish", &PythonRun::finish, nb::arg("error"), nb::arg("is_stopped"), nb::arg("metrics"),
            nb::arg("parameters"), nb::arg("within_s"));
 }

@@ -75,6 +75,18 @@ class PythonEventWriter {
     add([&](EventEncoder& encoder, Bytes& out) { encoder.text(out, {time_s, step}, tag, markdown); });
   }
 
+  void audio(std::string_view tag, const std::vector<nb::bytes>& clips, std::int64_t step) {
+    std::vector<BytesView> views;
+    for (const nb::bytes& one : clips) views.push_back(as_bytes({one.c_str(), one.size()}));
+    const double time_s = now_s();
+    add([&](EventEncoder& encoder, Bytes& out) { encoder.audio(out, {time_s, step}, tag, views); });
+  }
+
+  void table(std::string_view tag, std::string_view json, std::int64_t step) {
+    const double time_s = now_s();
+    add([&](EventEncoder& encoder, Bytes& out) { encoder.table(out, {time_s, step}, tag, json); });
+  }
+
   void graph(const nb::bytes& graph_def) {
     const double time_s = now_s();
     add([&](EventEncoder& encoder, Bytes& out) {
@@ -145,6 +157,8 @@ void bind_summary(nb::module_& module) {
       .def("images", &PythonEventWriter::images, nb::arg("tag"), nb::arg("encoded"), nb::arg("width"),
            nb::arg("height"), nb::arg("step"))
       .def("text", &PythonEventWriter::text, nb::arg("tag"), nb::arg("markdown"), nb::arg("step"))
+      .def("audio", &PythonEventWriter::audio, nb::arg("tag"), nb::arg("clips"), nb::arg("step"))
+      .def("table", &PythonEventWriter::table, nb::arg("tag"), nb::arg("json"), nb::arg("step"))
       .def("graph", &PythonEventWriter::graph, nb::arg("graph_def"))
       .def("trial", &PythonEventWriter::trial, nb::arg("name"), nb::arg("values"))
       .def("end_trial", &PythonEventWriter::end_trial, nb::arg("has_succeeded"))

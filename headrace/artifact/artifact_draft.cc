@@ -22,7 +22,7 @@ constexpr std::size_t kMostTypeBytes = 128;
 // Records of runs: they grow while the folder that holds them stays the same.
 bool is_record(std::string_view name) {
   for (const std::string_view folder :
-       {kRunsPrefix, kMediaPrefix, std::string_view("_headrace/metrics/"),
+       {kRunsPrefix, kMediaPrefix, kConsolePrefix, std::string_view("_headrace/metrics/"),
         std::string_view("_headrace/artifacts/"), std::string_view("_headrace/mlflow/")}) {
     if (name.starts_with(folder) || name.find(concat("/", folder)) != std::string_view::npos) return true;
   }

@@ -43,6 +43,8 @@ extern const Command kRunsTailCommand;
 extern const Command kRunsCompareCommand;
 extern const Command kRunsCurveCommand;
 extern const Command kRunsExportCommand;
+extern const Command kRunsConsoleCommand;
+extern const Command kRunsImportCommand;
 extern const Command kRunsRecoverCommand;
 extern const Command kLineageCommand;
 extern const Command kTensorflowEnableCommand;
@@ -78,9 +80,11 @@ std::span<const Command* const> all_commands() {
       &kRunsShowCommand,
       &kRunsMetricsCommand,
       &kRunsTailCommand,
+      &kRunsConsoleCommand,
       &kRunsCompareCommand,
       &kRunsCurveCommand,
       &kRunsExportCommand,
+      &kRunsImportCommand,
       &kRunsRecoverCommand,
       &kRunsRepairCommand,
       &kLineageCommand,

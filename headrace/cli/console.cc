@@ -98,8 +98,14 @@ struct Console::State {
     return {Code::kUnknown, concat("writing to standard output: ", std::strerror(output_error))};
   }
 
+  // REQUIRES: mutex is held.
+  void hand_on(bool is_error_stream, std::string_view prefix, std::string_view line) const {
+    if (copy) copy(is_error_stream, concat(prefix, line, "\n"));
+  }
+
   ConsoleOptions options;
   std::mutex mutex;
+  Copy copy;
   std::optional<Stage> stage;
   bool line_drawn = false;
   bool has_printed = false;
@@ -121,6 +127,7 @@ void Console::begin_stream() { state_->is_stream = true; }
 
 void Console::result(std::string_view line) {
   const std::lock_guard lock(state_->mutex);
+  state_->hand_on(false, "", line);
   // A failure is kept, and reported by `flush`.
   (void)state_->print(as_bytes(concat(printable_text(line), "\n")));
 }
@@ -131,18 +138,20 @@ Status Console::result_bytes(BytesView bytes) {
 }
 
 void Console::note(std::string_view line) {
-  if (state_->options.quiet) return;
   const std::lock_guard lock(state_->mutex);
-  state_->print_error_line("", line);
+  state_->hand_on(true, "", line);
+  if (!state_->options.quiet) state_->print_error_line("", line);
 }
 
 void Console::warn(std::string_view line) {
   const std::lock_guard lock(state_->mutex);
+  state_->hand_on(true, "headrace: warning: ", line);
   state_->print_error_line("headrace: warning: ", line);
 }
 
 void Console::error(const Error& error) {
   const std::lock_guard lock(state_->mutex);
+  state_->hand_on(true, "headrace: ", error.message);
   const bool has_document = json() && (!state_->has_printed || state_->is_stream);
   if (!has_document || !state_->options.tells_errors_once)
     state_->print_error_line("headrace: ", error.message);
@@ -185,6 +194,11 @@ bool Console::confirm(std::string_view question) {
   char answer[16] = "";
   if (std::fgets(answer, sizeof answer, stdin) == nullptr) return false;
   return answer[0] == 'y' || answer[0] == 'Y';
+}
+
+void Console::copy_lines_to(Copy copy) {
+  const std::lock_guard lock(state_->mutex);
+  state_->copy = std::move(copy);
 }
 
 Status Console::flush() {

@@ -4,6 +4,7 @@
 /// standard error. The only place in Headrace that prints.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -71,6 +72,11 @@ class Console {
 
   /// Asks a person to answer y or n. REQUIRES: can_ask()
   bool confirm(std::string_view question);
+
+  /// From now on, lines of results, remarks, warnings and errors also go to `copy`, whether they are shown or
+  /// not; progress does not. Empty: to nobody. `copy` may not call this console.
+  using Copy = std::function<void(bool is_error_stream, std::string_view line)>;
+  void copy_lines_to(Copy copy);
 
   /// Ends the progress line and hands everything to the system.
   /// \error as `result_bytes`, of anything printed

@@ -1,4 +1,4 @@
-// `runs export`: all points of metrics as one table, in CSV or Parquet.
+// `runs export`: all points of metrics, or logged tables, as one table in CSV or Parquet.
 
 #include <algorithm>
 #include <fstream>
@@ -11,6 +11,7 @@
 #include "headrace/cli/find_runs.h"
 #include "headrace/cli/parquet.h"
 #include "headrace/cli/run_metrics.h"
+#include "headrace/cli/run_table.h"
 #include "headrace/store/staging.h"
 
 namespace headrace {
@@ -25,16 +26,9 @@ constexpr Positional kExportPositionals[] = {
      .repeated = true},
 };
 
-// As RFC 4180 has it.
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string field = "\"";
-  for (const char c : text) {
-    if (c == '"') field += '"';
-    field += c;
-  }
-  return field + '"';
-}
+constexpr Option kExportOptions[] = {
+    {.name = "table", .unit = "NAME", .sentence = "Write the tables (hr.Table) of this name, of all steps."},
+};
 
 // One metric of one rank at a time is in memory.
 Result<std::uint64_t> write_points(const RunRecord& run, const RunMetrics& metrics, std::ofstream& file) {
@@ -99,8 +93,25 @@ Result<Written> write_table(CommandContext& context, const std::vector<RunRecord
   return written;
 }
 
-Status export_metrics(CommandContext& context, const std::vector<std::string>& arguments,
-                      const OptionValues&) {
+Result<std::string> write_metrics(CommandContext& context, const std::vector<RunRecord>& runs,
+                                  const Location& location, const std::string& path) {
+  HEADRACE_TRY(const Written written, write_table(context, runs, path));
+  if (written.points == 0)
+    return Error{Code::kNotFound, concat("no run at ", location.describe(), " has logged metrics")};
+  return concat(written.points, " points of ", written.runs, " runs");
+}
+
+Result<std::string> write_named_tables(CommandContext& context, const std::vector<RunRecord>& runs,
+                                       const Location& location, const std::string& name,
+                                       const std::string& path) {
+  HEADRACE_TRY(const std::uint64_t tables, write_tables(context, runs, name, path));
+  if (tables == 0)
+    return Error{Code::kNotFound, concat("no run at ", location.describe(), " has logged a table ", name)};
+  return concat(tables, " tables ", name);
+}
+
+Status export_table(CommandContext& context, const std::vector<std::string>& arguments,
+                    const OptionValues& options) {
   const std::string& target = arguments[1];
   const bool is_parquet = target.ends_with(".parquet");
   if (!is_parquet && !target.ends_with(".csv"))
@@ -109,17 +120,19 @@ Status export_metrics(CommandContext& context, const std::vector<std::string>& a
   HEADRACE_TRY(const Location to, context.stores.open(target));
   HEADRACE_TRY(const std::vector<RunRecord> runs, chosen(context, location, arguments));
   HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder(context.environment)));
-  std::string table = concat(staged.path(), "/metrics.csv");
-  HEADRACE_TRY(const Written written, write_table(context, runs, table));
-  if (written.points == 0)
-    return Error{Code::kNotFound, concat("no run at ", location.describe(), " has logged metrics")};
+  std::string table = concat(staged.path(), "/table.csv");
+  const bool has_name = options.given("table");
+  HEADRACE_TRY(const std::string written,
+               has_name ? write_named_tables(context, runs, location, options.text("table"), table)
+                        : write_metrics(context, runs, location, table));
   if (is_parquet) {
-    const std::string parquet = concat(staged.path(), "/metrics.parquet");
-    HEADRACE_CHECK(run_parquet_program(context, "metrics_parquet.py", {table, parquet}));
+    const std::string parquet = concat(staged.path(), "/table.parquet");
+    const std::string program = has_name ? "table_parquet.py" : "metrics_parquet.py";
+    HEADRACE_CHECK(run_parquet_program(context, program, {table, parquet}));
     table = parquet;
   }
   HEADRACE_CHECK(upload_file(context, table, to));
-  context.console.note(concat(to.describe(), " has ", written.points, " points of ", written.runs, " runs"));
+  context.console.note(concat(to.describe(), " has ", written));
   return {};
 }
 
@@ -128,7 +141,7 @@ Status export_metrics(CommandContext& context, const std::vector<std::string>& a
 extern const Command kRunsExportCommand;
 const Command kRunsExportCommand = {
     .name = "runs export",
-    .summary = "Write all points of metrics as a table in CSV or Parquet",
+    .summary = "Write all points of metrics, or logged tables, in CSV or Parquet",
     .details =
         "The columns are run, rank, metric, step, time_us (since 1970) and value. Parquet needs pyarrow in "
         "the\n"
@@ -138,11 +151,13 @@ const Command kRunsExportCommand = {
         "have\n"
         "in one folder, since one continued the other, are in the table once, with the latest of these "
         "runs.\n"
+        "--table writes the tables of that name instead: the columns run, rank, step, and those of the "
+        "table.\n"
         "\n"
         "  headrace runs export s3://datasets/runs metrics.parquet\n"
         "  headrace runs export s3://datasets/runs s3://datasets/tables/cnn.csv cnn-1 cnn-2",
     .positionals = kExportPositionals,
-    .options = {},
-    .run = export_metrics};
+    .options = kExportOptions,
+    .run = export_table};
 
 }  // namespace headrace

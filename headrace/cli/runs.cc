@@ -1,7 +1,10 @@
+#include <optional>
+
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/find_runs.h"
+#include "headrace/cli/run_table.h"
 #include "headrace/cli/run_views.h"
 #include "headrace/track/recorder.h"
 
@@ -31,6 +34,13 @@ constexpr Positional kShowPositionals[] = {
      .required = false},
 };
 
+constexpr Option kShowOptions[] = {
+    {.name = "table", .unit = "NAME", .sentence = "Show this table (hr.Table) that the run has logged."},
+    {.name = "step",
+     .type = OptionType::kInteger,
+     .sentence = "Show the table of this step. Default: the last one."},
+};
+
 constexpr Positional kRepairPositionals[] = {
     {.name = "URL", .sentence = "The folder with _headrace/runs/, or anything below it."}};
 
@@ -48,9 +58,14 @@ Status list(CommandContext& context, const std::vector<std::string>& arguments, 
   return {};
 }
 
-Status show(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues&) {
+Status show(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   HEADRACE_TRY(const RunRecord run, run_at(context, location, arguments.size() > 1 ? arguments[1] : ""));
+  if (options.given("table")) {
+    std::optional<std::int64_t> step;
+    if (options.given("step")) step = options.integer("step");
+    return show_table(context, run, options.text("table"), step);
+  }
   context.console.result(context.console.json() ? run_to_json(run).dump() : run_page(run));
   return {};
 }
@@ -88,9 +103,10 @@ const Command kRunsShowCommand = {
     .summary = "Show the record of a run",
     .details =
         "  headrace runs show s3://datasets/runs/imdb-1            the newest run that wrote there\n"
-        "  headrace runs show s3://datasets 20261121-032600",
+        "  headrace runs show s3://datasets 20261121-032600\n"
+        "  headrace runs show s3://datasets/runs cnn-1 --table errors",
     .positionals = kShowPositionals,
-    .options = {},
+    .options = kShowOptions,
     .run = show};
 
 extern const Command kRunsRepairCommand;

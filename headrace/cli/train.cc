@@ -3,6 +3,7 @@
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
+#include "headrace/cli/keep_console.h"
 #include "headrace/cli/model_options.h"
 #include "headrace/cli/record_run.h"
 #include "headrace/cli/tensorflow_engine.h"
@@ -261,7 +262,8 @@ Status run_train(CommandContext& context, const std::vector<std::string>& argume
     return Error{Code::kInvalidArgument,
                  concat(arguments[1], " is the root of a store; name a folder in it")};
   return record_run(context, "train", output, values, [&](RunRecorder& recorder, RunEnd& end) {
-    return train_recorded(context, data, output, values, recorder, end);
+    return keep_console(context, recorder,
+                        [&] { return train_recorded(context, data, output, values, recorder, end); });
   });
 }
 

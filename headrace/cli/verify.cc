@@ -67,7 +67,7 @@ void show_verdict(Console& console, const PublishedVersions& verdict, const Veri
         concat("all ", verdict.parts, " parts (", format_size(verdict.bytes), ") are as published"));
   if (record.bad.empty() && record.objects > 0)
     console.result(
-        concat("all ", record.objects, " objects of records, metrics and artifacts are as written"));
+        concat("all ", record.objects, " recorded objects are as written"));
 }
 
 Error bad_parts(const PublishedVersions& verdict, const Location& location, const std::string& url) {
@@ -120,7 +120,8 @@ const Command kVerifyCommand = {
         "or was altered, and each manifest or entry of ownership that cannot be read; the exit code is then "
         "1.\n"
         "\n"
-        "In the folder that runs are recorded in, every object of the records, of their metrics and of "
+        "In the folder that runs are recorded in, every object of the records, metrics, consoles, "
+        "states of MLflow's client, and "
         "artifacts "
         "is\n"
         "read as well. headrace artifacts verify tells which references of artifacts have changed.\n"

@@ -5,6 +5,8 @@
 #include "headrace/artifact/artifact.h"
 #include "headrace/artifact/verify_artifact.h"
 #include "headrace/metrics/verify_metrics.h"
+#include "headrace/track/console_piece.h"
+#include "headrace/track/mlflow_states.h"
 
 namespace headrace {
 namespace {
@@ -33,6 +35,8 @@ Status verify_kept_artifacts(CommandContext& context, const Location& root, Veri
 
 Result<VerifiedObjects> verify_record(CommandContext& context, const Location& root) {
   HEADRACE_TRY(VerifiedObjects found, verify_runs(root, context.call()));
+  HEADRACE_CHECK(verify_console(root, found, context.call()));
+  HEADRACE_CHECK(verify_mlflow_states(root, found, context.call()));
   HEADRACE_CHECK(verify_all_metrics(root, context.call(), found));
   HEADRACE_CHECK(verify_kept_artifacts(context, root, found));
   return found;

@@ -46,6 +46,15 @@ class Gathered {
   std::vector<MetricPoint> points_;
 };
 
+// One request: the listing has told its size.
+Result<Bytes> read_segment(const Location& log, const StoredSegment& segment, const CallOptions& call) {
+  Bytes data(segment.size_bytes);
+  ReadOptions options{.is_whole = true};
+  options.call = call;
+  HEADRACE_CHECK(read_exactly(*log.store, segment.key, data, options));
+  return data;
+}
+
 Result<Bytes> compacted_segment(const Location& log, std::span<const SegmentWithFooter> group,
                                 const CallOptions& call) {
   SegmentHead head = group.front().footer.head;
@@ -54,12 +63,11 @@ Result<Bytes> compacted_segment(const Location& log, std::span<const SegmentWith
   head.points_digest.clear();
   Gathered gathered;
   for (const SegmentWithFooter& segment : group) {
-    HEADRACE_TRY(const ReadObject object,
-                 read_object(*log.store, segment.stored.key, kSegmentLimitBytes, call));
-    if (Status added = gathered.add(object.data, segment.footer); !added)
+    HEADRACE_TRY(const Bytes data, read_segment(log, segment.stored, call));
+    if (Status added = gathered.add(data, segment.footer); !added)
       return std::move(added).error().in(log.store->describe(segment.stored.key));
     const Bytes& last = segment.footer.head.last_digest;
-    head.last_digest = last.empty() ? sha256(object.data) : last;
+    head.last_digest = last.empty() ? sha256(data) : last;
   }
   return gathered.encode(head);
 }

@@ -13,6 +13,7 @@
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/metric_writer.h"
 #include "headrace/store/layers/forwarding.h"
+#include "headrace/store/layers/metered.h"
 #include "headrace/store/memory/memory_store.h"
 
 namespace headrace {
@@ -37,6 +38,13 @@ class OvertakenStore : public ForwardingStore {
   Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
     if (const auto other = std::exchange(overtakes, nullptr)) other();
     return ForwardingStore::stat(key, options);
+  }
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    if (options.is_whole) {
+      if (const auto other = std::exchange(overtakes, nullptr)) other();
+    }
+    return ForwardingStore::read_into(key, target, options);
   }
   std::function<void()> overtakes{};
 };
@@ -143,6 +151,18 @@ TEST_F(CompactTest, SeveralAtOnceAndReadersMeanwhile) {
   }
   threads.clear();
   EXPECT_EQ(read("loss").steps.size(), 60U);
+}
+
+// docs/reference/run-requests.md
+TEST_F(CompactTest, CostsTwoReadsForEachSegment) {
+  write_segments(0, 40);
+  const auto metrics = std::make_shared<StoreMetrics>();
+  ASSERT_EQ(compact_log(make_metered(log, metrics), {})->written, 1U);
+  EXPECT_EQ(metrics->of(StoreOperation::kRead).calls, 80U);
+  EXPECT_EQ(metrics->of(StoreOperation::kList).calls, 1U);
+  EXPECT_EQ(metrics->of(StoreOperation::kWrite).calls, 1U);
+  EXPECT_EQ(metrics->of(StoreOperation::kRemove).calls, 1U);
+  EXPECT_EQ(metrics->of(StoreOperation::kStat).calls, 0U);
 }
 
 TEST_F(CompactTest, OneThatMissesASegmentBeginsAgain) {

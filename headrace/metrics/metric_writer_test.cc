@@ -14,6 +14,7 @@
 #include "headrace/metrics/recover.h"
 #include "headrace/metrics/run_metrics.h"
 #include "headrace/store/layers/forwarding.h"
+#include "headrace/store/layers/metered.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/scratch_folder_test.h"
 
@@ -389,6 +390,30 @@ TEST_F(MetricWriterTest, ManySegmentsAreOneInTheEnd) {
   ASSERT_TRUE(writer->close(seconds(10)));
   EXPECT_EQ(values("a", "loss").size(), 12U);
   EXPECT_EQ(MetricLog::open(log("a"), {})->segments().size(), 1U);
+}
+
+// docs/reference/run-requests.md
+TEST_F(MetricWriterTest, ARunCostsOneRequestEachIntervalAndOneAtItsEnd) {
+  constexpr milliseconds kInterval{20};
+  const auto metrics = std::make_shared<StoreMetrics>();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto writer = *MetricWriter::open(make_metered(log("a"), metrics),
+                                          {.journal_folder = concat(state(), "/a"),
+                                           .journal_interval = milliseconds(1),
+                                           .segment_interval = kInterval},
+                                          background);
+  const std::uint32_t loss = *writer->metric("loss");
+  for (int step = 0; writer->counts().segments < 5; ++step) {
+    writer->log(loss, step, step);
+    std::this_thread::yield();
+  }
+  ASSERT_TRUE(writer->close(seconds(10)));
+  const auto intervals = (std::chrono::steady_clock::now() - begin) / kInterval;
+  const std::uint64_t writes = metrics->of(StoreOperation::kWrite).calls;
+  EXPECT_EQ(writes, writer->counts().segments);
+  EXPECT_LE(writes, static_cast<std::uint64_t>(intervals) + 1);
+  for (const StoreOperation other : {StoreOperation::kRead, StoreOperation::kList, StoreOperation::kStat})
+    EXPECT_EQ(metrics->of(other).calls, 0U);
 }
 
 TEST_F(MetricWriterTest, ManyThreadsLogAtOnce) {

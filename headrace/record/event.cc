@@ -15,16 +15,21 @@ constexpr std::string_view kFileVersion = "brain.Event:2";
 struct ValueKind {
   std::string_view plugin;
   DataClass data_class;
+  std::string_view content{};
 };
 constexpr ValueKind kScalars{"scalars", DataClass::kScalar};
 constexpr ValueKind kHistograms{"histograms", DataClass::kTensor};
 constexpr ValueKind kText{"text", DataClass::kTensor};
 constexpr ValueKind kImages{"images", DataClass::kBlobSequence};
+constexpr ValueKind kAudio{"audio", DataClass::kBlobSequence, "\x10\x0b"};  // encoding: WAV
+constexpr ValueKind kTable{kTablePlugin, DataClass::kBlobSequence};
 
 void write_metadata(WireWriter& value, const ValueKind& kind, const SeriesLabel& label) {
   value.message(value_field::kMetadata, [&](WireWriter& metadata) {
-    metadata.message(metadata_field::kPluginData,
-                     [&](WireWriter& data) { data.text(metadata_field::kPluginName, kind.plugin); });
+    metadata.message(metadata_field::kPluginData, [&](WireWriter& data) {
+      data.text(metadata_field::kPluginName, kind.plugin);
+      if (!kind.content.empty()) data.text(metadata_field::kPluginContent, kind.content);
+    });
     if (!label.display_name.empty()) metadata.text(metadata_field::kDisplayName, label.display_name);
     if (!label.description.empty()) metadata.text(metadata_field::kDescription, label.description);
     metadata.varint(metadata_field::kDataClass, static_cast<std::uint64_t>(kind.data_class));
@@ -160,6 +165,24 @@ void EventEncoder::images(Bytes& out, const EventStamp& stamp, std::string_view 
     tensor.text(tensor_field::kStringVal, concat(images.width));
     tensor.text(tensor_field::kStringVal, concat(images.height));
     for (const BytesView image : images.encoded) tensor.bytes(tensor_field::kStringVal, image);
+  });
+}
+
+void EventEncoder::audio(Bytes& out, const EventStamp& stamp, std::string_view tag,
+                         std::span<const BytesView> clips, const SeriesLabel& label) {
+  append_value(out, stamp, tag, is_first(tag), kAudio, label, [&](WireWriter& tensor) {
+    tensor.varint(tensor_field::kDtype, dtype::kString);
+    write_shape(tensor, {clips.size()});
+    for (const BytesView clip : clips) tensor.bytes(tensor_field::kStringVal, clip);
+  });
+}
+
+void EventEncoder::table(Bytes& out, const EventStamp& stamp, std::string_view tag, std::string_view json,
+                         const SeriesLabel& label) {
+  append_value(out, stamp, tag, is_first(tag), kTable, label, [&](WireWriter& tensor) {
+    tensor.varint(tensor_field::kDtype, dtype::kString);
+    write_shape(tensor, {1});
+    tensor.text(tensor_field::kStringVal, json);
   });
 }
 

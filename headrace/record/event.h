@@ -41,6 +41,8 @@ struct HistogramBucket {
 };
 
 inline constexpr int kDefaultHistogramBuckets = 30;
+/// The name by which tables are found.
+inline constexpr std::string_view kTablePlugin = "headrace_table";
 
 /// Equal parts of the range of `values`, as TensorBoard's own summaries cut it: where all values are equal,
 /// the edges are too, and the last bucket holds all. Values that are not finite are left out; no values, no
@@ -112,6 +114,12 @@ class EventEncoder {
   /// The bytes are written as they are.
   void images(Bytes& out, const EventStamp& stamp, std::string_view tag, const ImageList& images,
               const SeriesLabel& label = {});
+  /// Each a whole WAV file; written as they are.
+  void audio(Bytes& out, const EventStamp& stamp, std::string_view tag, std::span<const BytesView> clips,
+             const SeriesLabel& label = {});
+  /// `json`: a table as docs/formats/event-file.md has it, "Tables". TensorBoard shows none.
+  void table(Bytes& out, const EventStamp& stamp, std::string_view tag, std::string_view json,
+             const SeriesLabel& label = {});
   /// A serialized tensorflow.GraphDef; shown once a file.
   void graph(Bytes& out, const EventStamp& stamp, BytesView graph_def);
 

@@ -140,6 +140,25 @@ TEST(Event, ImagesAreOneTensorOfStrings) {
   EXPECT_THAT(events_in(file)[0], HasSubstr("images\x20\3"));
 }
 
+TEST(Event, ClipsAreOneTensorOfStringsAndSayTheirEncoding) {
+  Bytes file;
+  EventEncoder encoder;
+  const std::vector<BytesView> clips = {as_bytes("first"), as_bytes("second")};
+  encoder.audio(file, {2.0, 7}, "a", clips);
+  EXPECT_THAT(events_in(file)[0], HasSubstr("\x08\7\x12\4\x12\2\x08\2\x42\5"
+                                            "first\x42\6"
+                                            "second"));
+  EXPECT_THAT(events_in(file)[0], HasSubstr("audio\x12\2\x10\x0b\x20\3"));
+}
+
+TEST(Event, ATableIsABlobOfItsOwnPlugin) {
+  Bytes file;
+  EventEncoder encoder;
+  encoder.table(file, {2.0, 7}, "t", "{}");
+  EXPECT_THAT(events_in(file)[0], HasSubstr("\x08\7\x12\4\x12\2\x08\1\x42\2{}"));
+  EXPECT_THAT(events_in(file)[0], HasSubstr("headrace_table\x20\3"));
+}
+
 TEST(Event, LabelsStandInTheMetadata) {
   Bytes file;
   EventEncoder encoder;

@@ -15,6 +15,9 @@ namespace headrace {
 /// Below a tracking root: event files with the media of a part are in <run id>/<part>/.
 inline constexpr std::string_view kMediaPrefix = "_headrace/media/";
 
+/// Below a tracking root: what a part has printed is in <run id>/<part>/.
+inline constexpr std::string_view kConsolePrefix = "_headrace/console/";
+
 /// Where runs lie below a tracking root. Runs of version 1 lie directly in it.
 inline constexpr std::string_view kRunsPrefix = "_headrace/runs/";
 /// Where parts of runs of version 2 lie.

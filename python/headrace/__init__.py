@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from headrace._src.dataset import open as open
     from headrace._src.images import brightness, contrast, crop, flip, image
     from headrace._src.loader import Loader, Place, ShuffleQuality
-    from headrace._src.media import Histogram, Image, Text
+    from headrace._src.media import Audio, Histogram, Image, Table, Text
     from headrace._src.model import Answers, Model, load
     from headrace._src.prepare import Prepared, prepare
     from headrace._src.row_batches import Query, query
@@ -76,7 +76,9 @@ _HOMES = {
     "flip": "_src.images",
     "image": "_src.images",
     "Histogram": "_src.media",
+    "Audio": "_src.media",
     "Image": "_src.media",
+    "Table": "_src.media",
     "Text": "_src.media",
     "Loader": "_src.loader",
     "Place": "_src.loader",
@@ -119,6 +121,7 @@ __all__ = [
     "Artifact",
     "ArtifactEntry",
     "ArtifactVersion",
+    "Audio",
     "Capabilities",
     "Column",
     "Dataset",
@@ -138,6 +141,7 @@ __all__ = [
     "Stats",
     "Store",
     "Strings",
+    "Table",
     "Text",
     "Upload",
     "brightness",

@@ -18,13 +18,14 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headrace import _headrace
+from headrace._src import audio, table
 from headrace._src.version import __version__
 from headrace.errors import InvalidArgumentError
 
@@ -96,6 +97,31 @@ class Writer:
     def text(self, tag: str, markdown: str, step: int) -> None:
         """Adds a text, which TensorBoard renders as Markdown."""
         self._native.text(tag, markdown, step)
+
+    def audio(self, tag: str, samples: Any, step: int, *, rate: int = 44_100) -> None:
+        """Adds a clip of sound, of at most 32 MiB.
+
+        Args:
+            samples: an array [frames] or [frames, channels], of int16 or of floats, which are cut off at -1
+                and 1; or the bytes of a WAV file.
+            rate: frames a second. Has no meaning for bytes.
+
+        Raises:
+            InvalidArgumentError: it is none of these, or too large.
+        """
+        self._native.audio(tag, [audio.encoded(samples, rate)], step)
+
+    def table(self, tag: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], step: int) -> None:
+        """Adds a table, which TensorBoard does not show. A reader finds 1,000 tables of one tag.
+
+        Args:
+            columns: names, each once.
+            rows: sequences with a cell for each column: numbers, texts, bools and None.
+
+        Raises:
+            InvalidArgumentError: it is no such table, or has more than 1,000 columns or 8 MiB.
+        """
+        self._native.table(tag, table.encoded(columns, rows), step)
 
     def graph(self, graph_def: bytes) -> None:
         """Adds a graph: a serialized tensorflow.GraphDef, for example from

@@ -18,10 +18,12 @@ from typing import Any
 from headrace._src import wandb as _wandb
 from headrace._src.wandb import (
     Artifact,
+    Audio,
     Config,
     Histogram,
     Image,
     Run,
+    Table,
     WandbCallback,
     WandbMetricsLogger,
     finish,
@@ -34,10 +36,12 @@ from headrace._src.wandb import (
 
 __all__ = [
     "Artifact",
+    "Audio",
     "Config",
     "Histogram",
     "Image",
     "Run",
+    "Table",
     "WandbCallback",
     "WandbMetricsLogger",
     "finish",

@@ -232,7 +232,7 @@ def test_verify_finds_a_flipped_bit_in_each_object_of_the_record(headrace, file_
         run.log({"loss": 0.5})
         run.log_artifact(cats(files=files), aliases=["reviewed"])
     done = headrace("verify", file_url)
-    assert "objects of records, metrics and artifacts are as written" in done.stdout
+    assert "recorded objects are as written" in done.stdout
     store = hr.store(file_url)
     keys = [each.key for each in store.list("_headrace/") if each.size_bytes]
     for part in ("/start", "/end", "/inputs/", "/outputs/", "/series/", "metrics/", "version-", "aliases-"):

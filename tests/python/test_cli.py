@@ -20,8 +20,9 @@ import pytest
 pytestmark = pytest.mark.usefixtures("journals")
 
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "repair"]
-COMMANDS += ["runs ls", "runs show", "runs metrics", "runs tail", "runs compare", "runs export"]
-COMMANDS += ["runs repair", "runs curve", "lineage", "learning-curve", "serve-mlflow"]
+COMMANDS += ["runs ls", "runs show", "runs metrics", "runs tail", "runs console", "runs compare"]
+COMMANDS += ["runs export", "runs import", "runs repair", "runs curve", "lineage", "learning-curve"]
+COMMANDS += ["serve-mlflow"]
 
 
 def crc32c(data: bytes) -> int:
@@ -193,7 +194,7 @@ def test_a_wrong_command_line_is_explained_with_exit_code_2(headrace, words, sug
 
 
 def test_a_failure_is_explained_with_exit_code_1(headrace, tmp_path):
-    takes_two = ("cp", "sync", "runs export")
+    takes_two = ("cp", "sync", "runs export", "runs import")
     takes_option = {"learning-curve": "--from "}
     commands = [
         f"{command} {takes_option.get(command, '')}nothing" + " copy" * (command in takes_two)

@@ -31,6 +31,6 @@ def test_ownership_costs_few_requests(requests, s3_url, tmp_path):
     assert requests("prepare", archive, f"{s3_url}/data", *words) <= 58
     train = ["train", f"{s3_url}/data", "--batch-size", "32", "--seed", "7"]
     one = requests(*train, f"{s3_url}/one", "--epochs", "1")
-    assert one <= 90
+    assert one <= 92, "two of them for the lines that it prints"
     three = requests(*train, f"{s3_url}/three", "--epochs", "3")
     assert three - one <= 2 * 8, "a checkpoint takes no more than without ownership"

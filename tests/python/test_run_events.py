@@ -121,6 +121,10 @@ def test_a_training_has_the_metrics_that_tensorboard_reads(headrace, data, loop,
     table = headrace("runs", "metrics", url, "two").stdout.splitlines()
     assert [line.split()[0] for line in table[1:]] == sorted(expected)
 
+    console = headrace("runs", "console", url, "two").stdout.splitlines()
+    assert [line.split()[1] for line in console if line.startswith("epoch ")] == ["1/3", "2/3", "3/3"]
+    assert any(line.endswith("export") for line in console)
+
     client = MlflowClient(f"headrace+{url}")
     history = client.get_metric_history("two", "train/epoch_loss")
     assert [(each.step, each.value) for each in history] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,4 +51,38 @@ class Text:
         writer.text(name, self.markdown, step)
 
 
-MEDIA = (Image, Histogram, Text)
+@dataclasses.dataclass(frozen=True)
+class Audio:
+    """A clip of sound, of at most 32 MiB.
+
+    Attributes:
+        samples: an array [frames] or [frames, channels], of int16 or of floats from -1 to 1; or the bytes of
+            a WAV file.
+        rate: frames a second. Has no meaning for bytes.
+    """
+
+    samples: Any
+    rate: int = 44_100
+
+    def write(self, writer: Writer, name: str, step: int) -> None:
+        writer.audio(name, self.samples, step, rate=self.rate)
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table, for `headrace runs show --table` and `headrace runs export --table`; TensorBoard shows none.
+
+    Attributes:
+        columns: names, each once; 1,000 at most.
+        rows: sequences with a cell for each column: numbers, texts, bools and None. 8 MiB at most as JSON:
+            larger ones are artifacts. Rows of a data frame: `frame.itertuples(index=False)`.
+    """
+
+    columns: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+
+    def write(self, writer: Writer, name: str, step: int) -> None:
+        writer.table(name, self.columns, self.rows, step)
+
+
+MEDIA = (Image, Histogram, Text, Audio, Table)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace import _headrace
 from headrace._src.artifacts import Artifact, ArtifactVersion, names_an_artifact
+from headrace._src.console import ConsoleCopy
 from headrace._src.media import MEDIA
 from headrace._src.system_metrics import SystemMetrics
 from headrace._src.version import __version__
@@ -46,6 +47,7 @@ def init(
     world_size: int = 1,
     from_step: int | None = None,
     system_metrics_each: float | None = 15.0,
+    console: bool = False,
 ) -> Run:
     """Starts the record of a run in the folder `root` of a store. Needs no server and no account.
 
@@ -61,6 +63,8 @@ def init(
         system_metrics_each: seconds between samples of how busy this process and the machine are: processors,
             memory, disk, network, and NVIDIA's GPUs where `nvidia-smi` answers. Their names begin with
             "system/", and their steps are seconds since the start. None: no samples.
+        console: keep what Python code prints from now on, for `headrace runs console`: at most 8 MiB, without
+            secrets. Lines that libraries in C print are not kept. A kill loses the lines of the last minutes.
 
     Returns:
         The run. Use it with `with`, or call `finish`; else it ends with the program.
@@ -78,6 +82,7 @@ def init(
         world_size,
         from_step,
         system_metrics_each,
+        console,
     )
 
 
@@ -107,6 +112,7 @@ class Run:
         world_size: int,
         from_step: int | None,
         system_metrics_each: float | None,
+        console: bool,
     ):
         if system_metrics_each is not None and not system_metrics_each > 0:
             raise InvalidArgumentError(
@@ -129,14 +135,18 @@ class Run:
         for remark in self._native.remarks:
             warnings.warn(remark, stacklevel=3)
         self._system = SystemMetrics(self._native.log, system_metrics_each) if system_metrics_each else None
+        self._console: ConsoleCopy | None = None
+        if console:
+            self._native.keep_console()
+            self._console = ConsoleCopy(self._native.print)
         _open.add(self)
         _watch_the_end()
 
     def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
         """Logs numbers: floats, ints, bools and all that `float` takes, such as arrays of one element; and
-        `Image`, `Histogram` and `Text`. Names are texts; those of nested mappings are joined with '/'.
-        Numbers are kept as float64, also NaN and infinities. Media go into event files, which TensorBoard
-        shows; a kill may lose those of the last ten seconds.
+        `Image`, `Histogram`, `Text`, `Audio` and `Table`. Names are texts; those of nested mappings are
+        joined with '/'. Numbers are kept as float64, also NaN and infinities. The others, media, go into
+        event files, which TensorBoard shows, but for tables; a kill may lose those of the last ten seconds.
 
         Args:
             step: None: one more than the step before, from 0 on. Steps may repeat and go back.
@@ -274,6 +284,8 @@ class Run:
                 return
             self._is_finished = True
         _open.discard(self)
+        if self._console is not None:
+            self._console.stop()
         values = self._native.last_values()
         if self._system is not None:
             self._system.stop()

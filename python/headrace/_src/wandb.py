@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from headrace._src import artifacts, media, tracking
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
@@ -97,6 +97,47 @@ class Histogram(media.Histogram):
         super().__init__(sequence, num_bins)
 
 
+class Audio(media.Audio):
+    """As `headrace.Audio`, also of a WAV file by its path. `caption` is not logged."""
+
+    def __init__(self, data_or_path: Any, sample_rate: int | None = None, caption: str | None = None):
+        del caption
+        if isinstance(data_or_path, str | os.PathLike):
+            with open(data_or_path, "rb") as file:
+                data_or_path = file.read()
+        elif sample_rate is None:
+            raise InvalidArgumentError("an array of samples needs its sample_rate")
+        super().__init__(data_or_path, sample_rate or 0)
+
+
+class Table(media.Table):
+    """As `headrace.Table`, to which rows can be added until it is logged; also of a data frame."""
+
+    def __init__(
+        self,
+        columns: Sequence[Any] | None = None,
+        data: Iterable[Sequence[Any]] | None = None,
+        rows: Iterable[Sequence[Any]] | None = None,
+        dataframe: Any = None,
+    ):
+        given = data if data is not None else rows
+        if dataframe is not None:
+            columns, given = list(dataframe.columns), dataframe.itertuples(index=False)
+        names = ["Input", "Output", "Expected"] if columns is None else columns
+        super().__init__([str(name) for name in names], [list(row) for row in given or ()])
+
+    @property
+    def data(self) -> list[Sequence[Any]]:
+        """The rows."""
+        return cast(list[Sequence[Any]], self.rows)
+
+    def add_data(self, *cells: Any) -> None:
+        """Adds a row."""
+        if len(cells) != len(self.columns):
+            raise InvalidArgumentError(f"a row has {len(self.columns)} cells, not {len(cells)}")
+        self.data.append(list(cells))
+
+
 class Run:
     """A run that is being recorded; `init` makes one.
 
@@ -118,8 +159,8 @@ class Run:
         self._refused: set[str] = set()
 
     def log(self, data: Mapping[str, Any], step: int | None = None, commit: bool | None = None) -> None:
-        """Logs numbers, images and histograms of a step; nested names are joined with '/'. Other values are
-        left out, with a warning.
+        """Logs numbers, images, histograms, audio and tables of a step; nested names are joined with '/'.
+        Other values are left out, with a warning.
 
         Args:
             step: None: the next one.

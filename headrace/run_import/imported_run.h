@@ -1,0 +1,53 @@
+#pragma once
+
+/// \file A run as another tracker has recorded it: docs/formats/run-record.md, "Imported runs".
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headrace/base/json.h"
+#include "headrace/track/run_record.h"
+
+namespace headrace {
+
+/// A record has no more of them.
+inline constexpr std::size_t kMostFinalMetrics = 1000;
+
+struct ImportedRun {
+  std::string identity;  // the same each time the run is read; the format says what it is for each source
+  std::string source;    // "mlflow", "tensorboard", "wandb", "neptune"
+  std::string id;        // that it has there
+  std::string name{};
+  std::string group{};  // experiment or project
+  std::string place{};  // URL, as records have it
+  std::map<std::string, std::string> parameters{};
+  std::map<std::string, std::string> tags{};
+  RunStatus status = RunStatus::kFinished;
+  std::string error{};  // why it failed
+  /// Since 1970. None of `ended`: the source knows no end.
+  std::chrono::milliseconds started{};
+  std::optional<std::chrono::milliseconds> ended{};
+  /// Final values that count in place of the last points.
+  std::map<std::string, double> metrics{};
+  std::vector<std::string> remarks{};
+};
+
+/// "mlflow-5d41402abc4b2a76".
+std::string imported_run_id(const ImportedRun& run);
+/// The name of its only part.
+std::string imported_part_name(const ImportedRun& run);
+
+/// Params, and what else is kept as a parameter: name, tags, where the run comes from.
+std::map<std::string, std::string> imported_parameters(const ImportedRun& run);
+
+/// A time that records can have: from 1970 to 2200; others become the nearest.
+std::chrono::system_clock::time_point recordable_time(std::chrono::milliseconds since_1970);
+
+/// Reads the object that python/headrace/_src/imports/source_run.py writes, but for its `place`.
+/// \throws JsonError  a member is missing, or of another type
+ImportedRun imported_run_from_json(const Json& from);
+
+}  // namespace headrace
