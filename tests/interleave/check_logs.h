@@ -20,7 +20,8 @@ void check_metric_logs(const World& world, std::vector<std::string>& damage);
 void check_request_logs(const World& world, std::vector<std::string>& damage);
 
 /// Adds what `headrace artifacts verify` finds: versions whose entries cannot be read, or are not what was
-/// logged, and aliases of versions that are not there; unless something was removed that `gc` had not given up.
+/// logged, and aliases of versions that are not there; unless something was removed that `gc` had not given
+/// up.
 void check_artifacts(const World& world, std::vector<std::string>& damage);
 
 }  // namespace headrace::interleave

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The commands that write and read logs and artifacts below memory://out/x: metrics of runs, requests of
-/// servers, versions of artifacts.
+/// \file The commands that write and read logs and artifacts below memory://out/x: metrics of runs, requests
+/// of servers, versions of artifacts.
 
 #include <chrono>
 #include <vector>
