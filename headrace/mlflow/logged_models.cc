@@ -9,6 +9,7 @@
 #include "headrace/mlflow/names.h"
 #include "headrace/mlflow/search_filter.h"
 #include "headrace/mlflow/state_text.h"
+#include "headrace/track/json_number.h"
 
 namespace headrace::mlflow {
 namespace {
@@ -98,7 +99,7 @@ std::string point_identity(const std::string& run, const LoggedPoint& point) {
 }
 
 bool is_later_point(const LoggedPoint& given, const Json& known) {
-  const double value = number_from_json(known["value"]).value_or(0);
+  const double value = read_number(known["value"]).value_or(0);
   return std::tuple(given.step, given.time_ms, given.value) >
          std::tuple(known.get<std::int64_t>("step"), known.get<std::int64_t>("time"), value);
 }
@@ -119,7 +120,7 @@ ColumnValue model_metric(const Json& points, const std::string& key, const Datas
   if (!points.is_object()) return {};
   for (const auto& [identity, point] : points.members()) {
     if (point["key"] != Json(key) || !is_on_datasets(point, datasets)) continue;
-    if (const auto value = number_from_json(point["value"])) return *value;
+    if (const auto value = read_number(point["value"])) return *value;
   }
   return {};
 }

@@ -86,7 +86,7 @@ Result<double> RequestFields::required_number(std::string_view name) const {
   const Json& field = object_[name];
   if (field.is_null())
     return Error{Code::kInvalidArgument, concat("Missing value for required parameter '", name, "'.")};
-  if (const auto value = number_from_json(field)) return *value;
+  if (const auto value = read_number(field)) return *value;
   return field_error(name, "a number");
 }
 

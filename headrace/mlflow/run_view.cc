@@ -2,6 +2,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/mlflow/state_text.h"
+#include "headrace/track/json_number.h"
 
 namespace headrace::mlflow {
 namespace {
@@ -198,7 +199,7 @@ LastPoints last_points_from_json(const Json& points) {
   for (const auto& [key, point] : points.members()) {
     if (!point.is_array() || point.values().size() != 3) continue;
     const auto step = integer_of(point.at(0)), time_ms = integer_of(point.at(1));
-    const auto value = number_from_json(point.at(2));
+    const auto value = read_number(point.at(2));
     if (step && time_ms && value) out[key] = {*step, *time_ms, *value};
   }
   return out;

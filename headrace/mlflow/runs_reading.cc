@@ -8,6 +8,7 @@
 #include "headrace/mlflow/runs.h"
 #include "headrace/mlflow/state_text.h"
 #include "headrace/os/parallel.h"
+#include "headrace/track/json_number.h"
 
 namespace headrace::mlflow {
 namespace {

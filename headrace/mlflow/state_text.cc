@@ -2,11 +2,12 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "headrace/base/bytes.h"
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
+#include "headrace/track/json_number.h"
+#include "headrace/track/mlflow_states.h"
 
 namespace headrace::mlflow {
 namespace {
@@ -123,42 +124,20 @@ std::string serialize_state(const Json& state, std::string_view kind) {
 Result<Json> parse_state(std::string_view text, std::string_view kind, std::string_view place) {
   if (text.size() > kStateBytesMax)
     return Error{Code::kDataLoss, concat(place, " has more than ", kStateBytesMax, " bytes: it is no state")};
-  return read_json(text, concat(place, " is no state of the kind ", kind), [&](Json whole) -> Result<Json> {
-    const bool is_of_kind = whole.get<std::string>("format") == kind;
-    const auto version = whole.get<std::int64_t>("version");
-    if (is_of_kind && version > kVersion)
-      return Error{Code::kUnimplemented, concat(place, " has version ", version, "; this Headrace knows ",
-                                                kVersion, ". Update Headrace")};
-    const auto digest = whole.get<std::string>("zz_sha256");
-    auto& members = whole.members();
-    members.erase("zz_sha256");
-    // The bytes as they lie there, so that another writer's way of writing numbers does not matter.
-    const std::string end = concat(digest_member(digest), "\n");
-    const std::string signed_text =
-        text.ends_with(end) ? concat(text.substr(0, text.size() - end.size()), '}') : canonical_json(whole);
-    if (!is_of_kind || digest != sha256_hex(as_bytes(signed_text)))
-      return Error{Code::kDataLoss,
-                   concat(place, " is damaged: its checksum is another one. Restore it from a copy")};
-    members.erase("format");
-    members.erase("version");
+  if (const Status checked = check_mlflow_state(as_bytes(text), kind); !checked)
+    return Error{checked.error().code, concat(place, ": ", checked.error().message)};
+  return read_json(text, concat(place, " is no state of the kind ", kind), [](Json whole) -> Result<Json> {
+    for (const char* name : {"format", "version", "zz_sha256"}) whole.members().erase(name);
     return whole;
   });
 }
 
-Json number_to_json(double value) {
-  if (std::isfinite(value)) return value;
-  if (std::isnan(value)) return "NaN";
-  return value > 0 ? "Infinity" : "-Infinity";
-}
-
-std::optional<double> number_from_json(const Json& value) {
+std::optional<double> read_number(const Json& value) {
   if (value.is_number()) return value.as<double>();
   if (!value.is_string()) return std::nullopt;
-  const std::string& text = value.text();
-  if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
-  if (text == "Infinity") return std::numeric_limits<double>::infinity();
-  if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
-  return std::nullopt;
+  const double number = number_from_json(value);
+  if (std::isnan(number) && value.text() != "NaN") return std::nullopt;
+  return number;
 }
 
 }  // namespace headrace::mlflow

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "headrace/base/json.h"
+#include "headrace/track/json_number.h"
 
 namespace headrace::mlflow {
 
@@ -25,9 +26,7 @@ std::string serialize_state(const Json& state, std::string_view kind);
 /// \error kUnimplemented  a newer version
 Result<Json> parse_state(std::string_view text, std::string_view kind, std::string_view place);
 
-/// A number as states and answers have it: NaN and the infinities are texts.
-Json number_to_json(double value);
-/// A number, or one of those texts; none for anything else.
-std::optional<double> number_from_json(const Json& value);
+/// A number as `number_to_json` writes it; none for anything else.
+std::optional<double> read_number(const Json& value);
 
 }  // namespace headrace::mlflow

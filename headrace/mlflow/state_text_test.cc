@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "headrace/base/text.h"
+#include "headrace/track/json_number.h"
 
 namespace headrace::mlflow {
 namespace {
@@ -58,10 +59,10 @@ TEST(StateText, TextsAreAsciiWithEscapes) {
 
 TEST(StateText, NumbersOutsideJsonAreTexts) {
   EXPECT_EQ(number_to_json(-std::numeric_limits<double>::infinity()), Json("-Infinity"));
-  EXPECT_EQ(number_from_json("Infinity"), std::numeric_limits<double>::infinity());
-  EXPECT_TRUE(std::isnan(*number_from_json(number_to_json(std::nan("")))));
-  EXPECT_FALSE(number_from_json("1.5"));
-  EXPECT_FALSE(number_from_json(true));
+  EXPECT_EQ(read_number("Infinity"), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(*read_number(number_to_json(std::nan("")))));
+  EXPECT_FALSE(read_number("1.5"));
+  EXPECT_FALSE(read_number(true));
 }
 
 TEST(StateText, DamageIsTold) {
