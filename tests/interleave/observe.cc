@@ -96,17 +96,20 @@ std::string evaluations(const Location& root) {
   return join(found, "");
 }
 
-// Versions of an artifact, without their runs and times.
+// Versions of an artifact, without their runs and times, in the order of their numbers: a stalled writer goes
+// on with its number although `rm` has removed the ones before.
 void see_artifacts(const Location& root, Seen& seen) {
   const auto numbers = artifact_numbers(root, "cats");
   if (!numbers) return;
+  std::map<std::uint64_t, std::string> names;
   for (const std::uint64_t number : *numbers) {
     const auto version = read_artifact_version(root, "cats", number);
-    seen[concat("artifact cats:v", number)] = version ? version->entries : version.error().message;
+    names[number] = concat("version ", names.size() + 1, " of cats");
+    seen[names[number]] = version ? version->entries : version.error().message;
   }
   const auto aliases = artifact_aliases(root, "cats");
   if (!aliases) return;
-  for (const auto& [alias, number] : *aliases) seen[concat("artifact cats:", alias)] = concat("v", number);
+  for (const auto& [alias, number] : *aliases) seen[concat("cats:", alias)] = names[number];
 }
 
 // The alias log of a named model: "latest" only advances, each version that an alias names is published, and
