@@ -78,15 +78,20 @@ constexpr Option kLearningCurveOptions[] = {
     kRunIdOption,
 };
 
+Result<std::vector<MeasuredError>> read_curve_file(CommandContext& context, const Location& file,
+                                                   const OptionValues& values) {
+  const auto read = read_object(*file.store, file.key, kCurveFileBytes, {.stop = context.stop});
+  if (!read) return read.error();
+  auto runs = parse_curve_csv(as_text(read->data), curve_metric(values));
+  if (!runs) return Error(runs.error()).in(file.describe());
+  return runs;
+}
+
 Result<CurveStudy> study_file(CommandContext& context, const std::string& url, const OptionValues& values,
                               const CurveQuestions& questions) {
   HEADRACE_TRY(const Location file, context.stores.open(url));
-  const auto study = [&]() -> Result<CurveStudy> {
-    HEADRACE_TRY(const ReadObject read,
-                 read_object(*file.store, file.key, kCurveFileBytes, {.stop = context.stop}));
-    HEADRACE_TRY(const auto runs, parse_curve_csv(as_text(read.data), curve_metric(values)));
-    return study_curve(runs, questions);
-  }();
+  HEADRACE_TRY(const std::vector<MeasuredError> runs, read_curve_file(context, file, values));
+  auto study = study_curve(runs, questions);
   if (!study) return Error(study.error()).in(file.describe());
   return study;
 }
@@ -171,6 +176,10 @@ Status answer_by_training(CommandContext& context, const std::string& dataset, c
                           const CurveQuestions& questions) {
   HEADRACE_TRY(Location data, context.stores.open(dataset));
   data = make_stoppable(std::move(data), context.stop);
+  if (values.has("compare")) {  // a wrong file is told before anything is trained
+    HEADRACE_TRY(const Location file, context.stores.open(values.text("compare")));
+    HEADRACE_CHECK(read_curve_file(context, file, values));
+  }
   const bool has_folder = values.has("to");
   const std::string cache = cache_folder(context.environment).value_or("./.cache/headrace");
   HEADRACE_TRY(const Location folder,

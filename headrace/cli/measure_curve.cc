@@ -44,8 +44,8 @@ Result<MeasuredCurve> curve_of_scores(const std::vector<Score>& scores, const st
     if (!(error >= kLeastMeasuredError))
       return Error{Code::kInvalidArgument,
                    concat("with ", score.records, " records and seed ", score.seed, " the error is ", error,
-                          ", which no curve above 0 describes; the scores are kept: give --metric loss, and "
-                          "nothing is trained again")};
+                          ", which no curve above 0 describes; the scores are kept: give --metric ",
+                          metric == "loss" ? "error" : "loss", ", and nothing is trained again")};
     out.runs.push_back({static_cast<double>(score.records), error, score.seconds});
     out.csv += concat(score.records, ",", metric == "error" ? error : value, ",", score.seed, ",",
                       score.seconds, "\n");

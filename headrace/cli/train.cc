@@ -244,6 +244,12 @@ Status check_train(const OptionValues& values) {
         Code::kInvalidArgument,
         "--curve is of the native loop: leave it out, or --loop keras; headrace learning-curve measures "
         "a curve by training"};
+  for (const char* option : {"balance", "init-from"}) {
+    if (values.flag("curve") && values.has(option))
+      return Error{Code::kInvalidArgument,
+                   concat("--curve scores records that the model has not learnt from, and with --", option,
+                          " it may have: leave one of the two out")};
+  }
   HEADRACE_CHECK(check_shared_train_options(values));
   return values.has("name") ? check_model_name(values.text("name")) : Status{};
 }

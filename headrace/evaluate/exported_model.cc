@@ -31,7 +31,7 @@ Result<PublishedFolder> find_export(const Location& run) {
 }  // namespace
 
 Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,
-                                          const std::string& temporary_folder) {
+                                          const std::string& temporary_folder, int intra_op_threads) {
   HEADRACE_TRY(const PublishedFolder published, find_export(run));
   auto contract = parse_contract(published.manifest.attributes_json);
   if (!contract) {
@@ -41,7 +41,8 @@ Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,
   HEADRACE_TRY(StagedFolder files, StagedFolder::create(temporary_folder));
   HEADRACE_CHECK(
       download_published(published, folder_of_part(published.manifest, kSavedModelFile), files.path()));
-  auto model = engine.load(files.path(), {.name = published.folder.describe()});
+  auto model =
+      engine.load(files.path(), {.name = published.folder.describe(), .intra_op_threads = intra_op_threads});
   if (!model) return std::move(model).error().in(concat("loading ", published.folder.describe()));
   return ExportedModel{published.folder, published.digest, *std::move(contract), std::move(files),
                        *std::move(model)};

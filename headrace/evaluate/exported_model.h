@@ -27,13 +27,14 @@ struct ExportedModel {
   bool is_foreign() const { return !signature.empty(); }
 };
 
-/// Opens RUN/export, or `run` itself if that is an export, such as a version of a named model. Every file is
-/// compared with its checksum. Cost: a copy of the export in `temporary_folder`.
+/// Opens RUN/export, or `run` itself if that is an export, such as a version of a named model. Every file
+/// is compared with its checksum. `intra_op_threads`: as in ModelOptions. Cost: a copy of the export in
+/// `temporary_folder`.
 /// \error kFailedPrecondition  the run has not finished training
 /// \error kNotFound            there is no run
 /// \error kDataLoss            a file of the export is missing or altered
 Result<ExportedModel> open_exported_model(const Location& run, Engine& engine,
-                                          const std::string& temporary_folder);
+                                          const std::string& temporary_folder, int intra_op_threads = 1);
 
 /// Checks that `dataset` has what the model takes, and, if `with_labels`, what its outputs are compared with.
 /// Data without a manifest pass; the first record shows what is wrong with them.

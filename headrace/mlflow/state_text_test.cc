@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/track/json_number.h"
 
@@ -72,7 +73,10 @@ TEST(StateText, DamageIsTold) {
   EXPECT_EQ(parse_state(kExample, "headrace.mlflow.run", "x").error().code, Code::kDataLoss);
   for (const std::string_view text : {"", "[]", "{}", "null", "{\"format\":1}"})
     EXPECT_EQ(parse_state(text, kKind, "x").error().code, Code::kDataLoss) << text;
-  const auto newer = parse_state(R"({"format":"headrace.mlflow.experiments","version":2})", kKind, "x");
+  std::string next = R"({"format":"headrace.mlflow.experiments","version":2})";
+  const std::string digest = sha256_hex(as_bytes(next));
+  next.pop_back();
+  const auto newer = parse_state(concat(next, R"(,"zz_sha256":")", digest, "\"}\n"), kKind, "x");
   EXPECT_EQ(newer.error().code, Code::kUnimplemented);
 }
 

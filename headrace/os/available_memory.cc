@@ -25,9 +25,18 @@ std::optional<std::uint64_t> machine_memory_bytes(const std::string& root) {
   return std::nullopt;
 }
 
+// The cgroup of this process below /sys/fs/cgroup ("/job.slice/step"), by version 2; empty: it is the root.
+std::string own_cgroup(const std::string& root) {
+  constexpr std::string_view kVersion2 = "0::";
+  std::ifstream file(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kVersion2)) return line == "0::/" ? "" : line.substr(kVersion2.size());
+  }
+  return "";
+}
+
 // Cached files that can be dropped do not count as used.
-std::optional<std::uint64_t> cgroup_memory_bytes(const std::string& root) {
-  const std::string folder = root + "/sys/fs/cgroup/";
+std::optional<std::uint64_t> memory_of_cgroup(const std::string& folder) {
   const auto most = number_in_file(folder + "memory.max");
   const auto used = number_in_file(folder + "memory.current");
   if (!most || !used) return std::nullopt;
@@ -39,6 +48,16 @@ std::optional<std::uint64_t> cgroup_memory_bytes(const std::string& root) {
   }
   const std::uint64_t taken = *used - std::min(*used, files);
   return *most - std::min(*most, taken);
+}
+
+// Each cgroup above limits its children as well.
+std::optional<std::uint64_t> cgroup_memory_bytes(const std::string& root) {
+  std::optional<std::uint64_t> least;
+  for (std::string group = own_cgroup(root);; group.resize(group.rfind('/'))) {
+    const auto available = memory_of_cgroup(concat(root, "/sys/fs/cgroup", group, "/"));
+    if (available) least = least ? std::min(*least, *available) : *available;
+    if (group.empty() || group.front() != '/') return least;
+  }
 }
 
 }  // namespace

@@ -37,6 +37,16 @@ TEST_F(AvailableMemory, IsThatOfTheMachineOrOfTheCgroupIfThatIsLess) {
   EXPECT_EQ(available_memory_bytes(root), 1'024'000U);
 }
 
+TEST_F(AvailableMemory, CountsTheCgroupOfTheProcessAndThoseAboveIt) {
+  write("/proc/self/cgroup", "1:memory:/other\n0::/job/step\n");
+  write("/sys/fs/cgroup/job/step/memory.max", "900000\n");
+  write("/sys/fs/cgroup/job/step/memory.current", "100000\n");
+  EXPECT_EQ(available_memory_bytes(root), 800'000U);
+  write("/sys/fs/cgroup/job/memory.max", "500000\n");
+  write("/sys/fs/cgroup/job/memory.current", "200000\n");
+  EXPECT_EQ(available_memory_bytes(root), 300'000U);
+}
+
 TEST_F(AvailableMemory, IsNothingBeyondTheLimit) {
   write("/sys/fs/cgroup/memory.max", "100\n");
   write("/sys/fs/cgroup/memory.current", "300\n");

@@ -13,8 +13,11 @@ namespace {
 // Models that nobody uses, the one that was used last in front. Thread-safe.
 class IdleModels {
  public:
-  explicit IdleModels(std::size_t most) : most_(most) {}
-
+  void keep(std::size_t most) {
+    const std::scoped_lock lock(mutex_);
+    most_ = most;
+    while (models_.size() > most_) models_.pop_back();
+  }
   void put(const std::string& graph, std::unique_ptr<Model> model) {
     const std::scoped_lock lock(mutex_);
     models_.emplace_front(graph, std::move(model));
@@ -33,8 +36,8 @@ class IdleModels {
   }
 
  private:
-  const std::size_t most_;
   std::mutex mutex_;
+  std::size_t most_ = 0;
   std::list<std::pair<std::string, std::unique_ptr<Model>>> models_;
 };
 
@@ -68,11 +71,11 @@ class ReusedModel final : public Model {
   const std::shared_ptr<IdleModels> idle_;
 };
 
-class ReusingEngine final : public Engine {
+class ViewOfEngine final : public ReusingEngine {
  public:
-  ReusingEngine(Engine& engine, std::size_t most_idle)
-      : engine_(engine), idle_(std::make_shared<IdleModels>(most_idle)) {}
+  explicit ViewOfEngine(Engine& engine) : engine_(engine), idle_(std::make_shared<IdleModels>()) {}
 
+  void keep_idle(std::size_t most) override { idle_->keep(most); }
   std::string version() const override { return engine_.version(); }
 
   Result<std::unique_ptr<Model>> load(const std::string& folder, const ModelOptions& options) override {
@@ -102,8 +105,6 @@ class ReusingEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_reusing(Engine& engine, std::size_t most_idle) {
-  return std::make_unique<ReusingEngine>(engine, most_idle);
-}
+std::unique_ptr<ReusingEngine> make_reusing(Engine& engine) { return std::make_unique<ViewOfEngine>(engine); }
 
 }  // namespace headrace

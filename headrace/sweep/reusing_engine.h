@@ -9,10 +9,18 @@
 
 namespace headrace {
 
-/// A view of `engine` that keeps up to `most_idle` models when they are destroyed. A later load of the same
-/// graph, with as many threads, takes one of them and restores the variables of the folder that was asked
-/// for. So it is as if it had been loaded anew. Thread-safe. Borrows `engine`.
+/// A view of an engine that keeps models when they are destroyed. A later load of the same graph, with as
+/// many threads, takes one of them and restores the variables of the folder that was asked for. So it is as
+/// if it had been loaded anew, but for generators of random numbers within the graph that are no variables:
+/// those go on. Thread-safe.
 /// REQUIRES: no call is run after its model was destroyed; once a call has failed, nothing is loaded any more
-std::unique_ptr<Engine> make_reusing(Engine& engine, std::size_t most_idle);
+class ReusingEngine : public Engine {
+ public:
+  /// So many models are kept; none before this is called.
+  virtual void keep_idle(std::size_t most) = 0;
+};
+
+/// Borrows `engine`.
+std::unique_ptr<ReusingEngine> make_reusing(Engine& engine);
 
 }  // namespace headrace

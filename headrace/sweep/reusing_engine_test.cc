@@ -81,7 +81,8 @@ class ReusingEngineTest : public testing::Test {
 };
 
 TEST_F(ReusingEngineTest, AGraphIsLoadedOnceAndHasTheVariablesOfItsFolderEachTime) {
-  const auto reusing = make_reusing(engine, 2);
+  const auto reusing = make_reusing(engine);
+  reusing->keep_idle(2);
   {
     const auto model = *reusing->load(folder("first", "graph", 10), {});
     (void)model->prepare("train", {}, {});
@@ -97,7 +98,8 @@ TEST_F(ReusingEngineTest, AGraphIsLoadedOnceAndHasTheVariablesOfItsFolderEachTim
 }
 
 TEST_F(ReusingEngineTest, AnotherGraphOrOtherThreadsAreLoaded) {
-  const auto reusing = make_reusing(engine, 2);
+  const auto reusing = make_reusing(engine);
+  reusing->keep_idle(2);
   (void)reusing->load(folder("a", "graph", 1), {});
   (void)reusing->load(folder("b", "another graph", 1), {});
   EXPECT_EQ(engine.loads, 2);
@@ -107,7 +109,8 @@ TEST_F(ReusingEngineTest, AnotherGraphOrOtherThreadsAreLoaded) {
 
 TEST_F(ReusingEngineTest, KeepsAtMostSoMany) {
   {
-    const auto reusing = make_reusing(engine, 2);
+    const auto reusing = make_reusing(engine);
+    reusing->keep_idle(2);
     for (const char* graph : {"a", "b", "c", "d"}) (void)reusing->load(folder(graph, graph, 1), {});
     EXPECT_EQ(engine.alive, 2);
     (void)reusing->load(folder("d", "d", 1), {});
@@ -117,7 +120,8 @@ TEST_F(ReusingEngineTest, KeepsAtMostSoMany) {
 }
 
 TEST_F(ReusingEngineTest, SaysWhatTheEngineSays) {
-  const auto reusing = make_reusing(engine, 2);
+  const auto reusing = make_reusing(engine);
+  reusing->keep_idle(2);
   EXPECT_EQ(reusing->version(), "counting 1");
   EXPECT_EQ(reusing->load(root + "/nothing", {}).error().code, Code::kNotFound);
   { const auto model = *reusing->load(folder("a", "graph", 1), {}); }

@@ -29,6 +29,7 @@ struct SweepRun {
   TrainOptions training;
   Configuration configuration{};
   std::optional<Score> score{};
+  int intra_op_threads = 1;
   std::uint64_t records_done = 0;
 
   std::uint64_t total_records() const { return training.subset->count * training.epochs; }
@@ -72,7 +73,7 @@ class Sweep {
       : data_(data),
         folder_(folder),
         options_(options),
-        engine_(make_reusing(environment.engine, options.seeds)),
+        engine_(make_reusing(environment.engine)),
         traces_([&environment](const TraceRequest& request) {
           if (environment.tracer) return environment.tracer(request);
           return trace_model(request, environment.trace, environment.environment);
@@ -153,10 +154,12 @@ class Sweep {
         runs_.push_back({.training = std::move(training)});
       }
     }
+    engine_->keep_idle(most_idle(first));
     choose_at_once(first);
     return for_each_open(at_once_, [&](SweepRun& run) -> Status {
       HEADRACE_TRY(const TrainPlan plan, plan_training(data_, run.training, environment_, stop_.get_token()));
       HEADRACE_TRY(const std::string digest, trace_digest(plan.model));
+      run.intra_op_threads = plan.intra_op_threads;
       run.configuration = plan.configuration;
       run.configuration.erase("data");  // its manifest's digest says what it is, wherever it lies
       run.configuration["traced model"] = digest;
@@ -165,12 +168,19 @@ class Sweep {
     });
   }
 
+  // Models that nobody uses take half of the free memory at most.
+  std::size_t most_idle(const TrainPlan& plan) const {
+    const std::uint64_t model_bytes = std::max<std::uint64_t>(1, plan.model.parameters * kParameterBytes);
+    const auto available = available_memory_bytes();
+    return available ? std::min<std::size_t>(options_.seeds, *available / 2 / model_bytes) : options_.seeds;
+  }
+
   void choose_at_once(const TrainPlan& plan) {
     at_once_ = options_.at_once;
     if (at_once_ != 0) return;
     const std::uint64_t bytes =
         options_.training.memory_budget_bytes + kSessionBytes + plan.model.parameters * kParameterBytes;
-    const std::uint64_t idle_bytes = options_.seeds * plan.model.parameters * kParameterBytes;
+    const std::uint64_t idle_bytes = most_idle(plan) * plan.model.parameters * kParameterBytes;
     const std::uint64_t available = available_memory_bytes().value_or(bytes);
     const std::uint64_t fitting = (available - std::min(available, idle_bytes)) / bytes;
     at_once_ = std::max(1, available_cores() / plan.intra_op_threads);
@@ -235,24 +245,43 @@ class Sweep {
     // Somebody may have trained it since it was looked for.
     HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
     if (run.score) return {};
-    HEADRACE_TRY(const Score score, train_and_evaluate(run));
-    HEADRACE_TRY(run.score, create_score(folder_, score, call()));
+    HEADRACE_TRY(TrainedScore trained, train_and_evaluate(run));
+    // Damaged data may be repaired, and the score would stay.
+    if (trained.corrupt_records == 0) {
+      HEADRACE_TRY(run.score, create_score(folder_, trained.score, call()));
+    } else {
+      run.score = trained.score;
+      trained.remarks.push_back(concat("the score with ", run.score->records, " records and seed ",
+                                       run.score->seed, " is not kept: ", trained.corrupt_records,
+                                       " damaged records were left out"));
+    }
     const std::scoped_lock lock(mutex_);
+    for (std::string& remark : trained.remarks) {
+      if (std::ranges::find(result_.remarks, remark) == result_.remarks.end())
+        result_.remarks.push_back(std::move(remark));
+    }
     ++result_.trained;
     return {};
   }
 
-  Result<Score> train_and_evaluate(SweepRun& run) {
+  struct TrainedScore {
+    Score score;
+    std::uint64_t corrupt_records = 0;  // of training and evaluation
+    std::vector<std::string> remarks{};
+  };
+
+  Result<TrainedScore> train_and_evaluate(SweepRun& run) {
     HEADRACE_TRY(const Scratch scratch, make_scratch(environment_.temporary_folder));
     const Location& output = scratch.output;
     const auto on_step = [&](const TrainProgress& at) {
       counter_.advance(run, at.step * run.training.batch_size);
     };
-    HEADRACE_TRY(const TrainResult trained, train(
-                                                data_, output, run.training, environment_, actor_, on_step,
-                                                [](const EpochMetrics&) {}, stop_.get_token()));
+    HEADRACE_TRY(TrainResult trained, train(
+                                          data_, output, run.training, environment_, actor_, on_step,
+                                          [](const EpochMetrics&) {}, stop_.get_token()));
     HEADRACE_TRY(const ExportedModel model,
-                 open_exported_model(output, environment_.engine, environment_.temporary_folder));
+                 open_exported_model(output, environment_.engine, environment_.temporary_folder,
+                                     run.intra_op_threads));
     const EvaluateOptions options{.split = options_.test_split,
                                   .data_version = run.training.data_version,
                                   .on_corrupt = run.training.on_corrupt,
@@ -260,13 +289,15 @@ class Sweep {
     HEADRACE_TRY(const Evaluation evaluation,
                  evaluate(
                      model, data_, options, [](std::uint64_t, std::uint64_t) {}, stop_.get_token()));
-    return Score{.configuration = run.configuration,
-                 .records = run.training.subset->count,
-                 .seed = run.training.seed,
-                 .metrics = recorded_metrics(evaluation),
-                 .seconds = trained.training_seconds,
-                 .epochs = trained.history.size(),
-                 .best_epoch = best_epoch(trained.history)};
+    return TrainedScore{.score = {.configuration = run.configuration,
+                                  .records = run.training.subset->count,
+                                  .seed = run.training.seed,
+                                  .metrics = recorded_metrics(evaluation),
+                                  .seconds = trained.training_seconds,
+                                  .epochs = trained.history.size(),
+                                  .best_epoch = best_epoch(trained.history)},
+                        .corrupt_records = trained.corrupt_records + evaluation.corrupt_records,
+                        .remarks = std::move(trained.remarks)};
   }
 
   // Subsets that more epochs would have trained better.
@@ -291,14 +322,14 @@ class Sweep {
   const Location& data_;
   const Location& folder_;
   const SweepOptions& options_;
-  const std::unique_ptr<Engine> engine_;
+  const std::unique_ptr<ReusingEngine> engine_;
   TraceCache traces_;
   const TrainEnvironment environment_;
   const Actor& actor_;
   SweepCounter counter_;
   const std::unique_ptr<TaskClaims> claims_;
   std::stop_source stop_;
-  std::mutex mutex_;  // of result_.trained
+  std::mutex mutex_;  // of result_, while runs train
   SweepResult result_;
   std::vector<SweepRun> runs_;  // by size, largest first, and by seed
   int at_once_ = 1;

@@ -87,8 +87,8 @@ class SweepTest : public testing::Test {
   const Environment environment{};
   std::atomic<int> traces = 0;
 
- private:
-  void publish_data() {
+  // `damaged`: a record of the test split that is no example.
+  void publish_data(std::optional<std::size_t> damaged = {}) {
     Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
     DatasetAttributes with{.compression = "gzip", .labels = {"common", "rare"}};
     with.vocabularies = {{"label", {"common", "rare"}}};
@@ -96,12 +96,14 @@ class SweepTest : public testing::Test {
                      {"label", {"int64", std::vector<std::int64_t>{2}}},
                      {"id", {"bytes", std::vector<std::int64_t>{}}}};
     add_shard("train", kTrainRecords, manifest, with);
-    add_shard("test", 40, manifest, with);
+    add_shard("test", 40, manifest, with, damaged);
     manifest.attributes_json = dataset_attributes_to_json(with);
     ASSERT_TRUE(write_text(*store, "data/_headrace/manifest-00000001", serialize_manifest(manifest)));
   }
 
-  void add_shard(const std::string& split, std::size_t count, Manifest& manifest, DatasetAttributes& with) {
+ private:
+  void add_shard(const std::string& split, std::size_t count, Manifest& manifest, DatasetAttributes& with,
+                 std::optional<std::size_t> damaged = {}) {
     ShardIndexBuilder builder(ShardEncoding::kGzip);
     Bytes framed;
     for (std::size_t i = 0; i < count; ++i) {
@@ -116,6 +118,7 @@ class SweepTest : public testing::Test {
       example.add_bytes("id", as_bytes(id));
       Bytes bytes;
       example.append_to(bytes);
+      if (i == damaged) bytes[0] = std::byte{0xff};
       builder.add_record(bytes.size());
       append_record(framed, bytes);
     }
@@ -286,6 +289,17 @@ TEST_F(SweepTest, RefusesWhatGivesNoCurve) {
   absent.test_split = "holdout";
   EXPECT_THAT(measure(absent).error().message, testing::HasSubstr("holdout"));
   EXPECT_THAT(objects("curve/"), testing::IsEmpty());
+}
+
+TEST_F(SweepTest, AScoreOfDamagedDataIsNotKept) {
+  publish_data(7);
+  SweepOptions lenient = options(1, 1);
+  lenient.training.on_corrupt = CorruptionPolicy::kSkipRecord;
+  const auto result = measure(lenient);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->scores.size(), 1U);
+  EXPECT_THAT(result->remarks, testing::Contains(testing::HasSubstr("is not kept")));
+  EXPECT_THAT(objects("curve/scores/"), testing::IsEmpty());
 }
 
 TEST_F(SweepTest, RefusesADamagedScore) {

@@ -109,7 +109,9 @@ void see_artifacts(const Location& root, Seen& seen) {
   }
   const auto aliases = artifact_aliases(root, "cats");
   if (!aliases) return;
-  for (const auto& [alias, number] : *aliases) seen[concat("cats:", alias)] = names[number];
+  for (const auto& [alias, number] : *aliases) {
+    if (names.contains(number)) seen[concat("cats:", alias)] = names[number];
+  }
 }
 
 // The alias log of a named model: "latest" only advances, each version that an alias names is published, and

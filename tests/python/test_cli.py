@@ -195,7 +195,7 @@ def test_a_wrong_command_line_is_explained_with_exit_code_2(headrace, words, sug
 
 def test_a_failure_is_explained_with_exit_code_1(headrace, tmp_path):
     takes_two = ("cp", "sync", "runs export", "runs import")
-    takes_option = {"learning-curve": "--from "}
+    takes_option = {"learning-curve": "--from ", "serve-mlflow": "ftp://host/"}
     commands = [
         f"{command} {takes_option.get(command, '')}nothing" + " copy" * (command in takes_two)
         for command in COMMANDS
