@@ -15,6 +15,7 @@
 #include "headrace/events/log_layout.h"
 #include "headrace/os/child_process.h"
 #include "headrace/os/python_program.h"
+#include "headrace/run_import/allowed_files.h"
 #include "headrace/run_import/event_folders.h"
 #include "headrace/run_import/imported_record.h"
 #include "headrace/track/json_number.h"
@@ -33,6 +34,10 @@ constexpr Positional kImportPositionals[] = {
 };
 
 constexpr Option kImportOptions[] = {
+    {.name = "artifacts-from",
+     .type = OptionType::kTextList,
+     .unit = "URL",
+     .sentence = "Copy files of runs from this folder, too. Default: only what lies in SOURCE."},
     {.name = "from",
      .sentence = "Format of SOURCE. Default: found out by the names in it.",
      .choices = "mlflow-files|mlflow-database|tensorboard|wandb|neptune"},
@@ -119,7 +124,8 @@ Status import_event_runs(CommandContext& context, const Location& source, RunsIm
 // Follows the program python/headrace/_src/imports, whose source_run.py describes the messages.
 class ProgramImport {
  public:
-  ProgramImport(CommandContext& context, RunsImport& import) : context_(context), import_(import) {}
+  ProgramImport(CommandContext& context, AllowedFiles allowed, RunsImport& import)
+      : context_(context), allowed_(std::move(allowed)), import_(import) {}
 
   Status run(const std::string& format, const std::string& path) {
     HEADRACE_TRY(const std::string interpreter, find_interpreter(context_.environment, ""));
@@ -173,30 +179,55 @@ class ProgramImport {
 
   Result<std::string> begin(const Json& value) {
     ImportedRun run = imported_run_from_json(value);
-    HEADRACE_TRY(const Location place, context_.stores.open(value.get<std::string>("place")));
-    run.place = recorded_url(place);
-    files_.clear();
-    for (const Json& file : value.at("files").values())
-      files_.push_back({file.at(std::size_t{0}).text(), file.at(1).text()});
-    leave_out_foreign_files(run);
     const std::string name = run.name;
-    const Result<bool> is_new = import_.begin(std::move(run));
+    const Result<bool> is_new = begin(value, std::move(run));
     if (!is_new) HEADRACE_CHECK(import_.give_up(name, is_new.error()));
     return std::string(is_new && *is_new ? "take\n" : "skip\n");
   }
 
+  Result<bool> begin(const Json& value, ImportedRun run) {
+    HEADRACE_TRY(const Location place, context_.stores.open(value.get<std::string>("place")));
+    run.place = recorded_url(place);
+    const std::size_t known_remarks = run.remarks.size();
+    files_.clear();
+    for (const Json& file : value.at("files").values())
+      find_files(file.at(std::size_t{0}).text(), file.at(1).text(), run);
+    const std::vector<std::string> remarks(run.remarks.begin() + static_cast<std::ptrdiff_t>(known_remarks),
+                                           run.remarks.end());
+    HEADRACE_TRY(const bool is_new, import_.begin(std::move(run)));
+    if (is_new) {
+      for (const std::string& remark : remarks) context_.console.warn(remark);
+    }
+    return is_new;
+  }
+
   struct File {
-    std::string place;  // of an object or a folder
-    std::string path;   // within the artifact
+    Location place;    // of an object or a folder
+    std::string path;  // within the artifact
   };
 
-  // Those that lie in stores which Headrace does not know.
-  void leave_out_foreign_files(ImportedRun& run) {
-    std::erase_if(files_, [&](const File& file) {
-      if (context_.stores.open(file.place)) return false;
-      run.remarks.push_back(concat("the files at ", file.place, " were not imported: no store of Headrace"));
-      return true;
-    });
+  // Takes the files at a URL that may be copied. A remark tells of the others.
+  void find_files(const std::string& url, const std::string& path, ImportedRun& run) {
+    const auto place = context_.stores.open(url);
+    if (!place) {
+      run.remarks.push_back(concat("the files at ", url, " were not imported: no store of Headrace"));
+      return;
+    }
+    const std::string recorded = recorded_url(*place);
+    if (!allowed_.contains(*place)) {
+      run.remarks.push_back(concat("the files at ", recorded, " were not imported, because they lie outside ",
+                                   "the source: --artifacts-from ", recorded, " includes them"));
+      return;
+    }
+    const auto folder = allowed_.list_local(*place, context_.call());
+    if (!folder || folder->links_out == 0) {  // an object; or add_files tells why it cannot be listed
+      files_.push_back({*place, path});
+      return;
+    }
+    for (const std::string& name : folder->names) files_.push_back({place->at(name), join_key(path, name)});
+    run.remarks.push_back(concat(folder->links_out, " files in ", recorded, " were not imported, because ",
+                                 "they are symbolic links that lead out of the source: --artifacts-from URL ",
+                                 "includes those that lead to that folder"));
   }
 
   static Status add_points(ImportedRecord& record, const Json& value) {
@@ -212,7 +243,7 @@ class ProgramImport {
   Status add_files(ImportedRecord& record) const {
     HEADRACE_TRY(ArtifactDraft draft, record.draft());
     for (const File& file : files_) {
-      HEADRACE_TRY(const Location place, context_.stores.open(file.place));
+      const Location& place = file.place;
       const auto object = place.key.empty() ? Result<ObjectInfo>(Error{Code::kNotFound, ""})
                                             : place.store->stat(place.key, context_.call());
       const Status added = object ? draft.add_file(place, file.path, context_.call())
@@ -223,6 +254,7 @@ class ProgramImport {
   }
 
   CommandContext& context_;
+  AllowedFiles allowed_;
   RunsImport& import_;
   std::vector<File> files_;  // of the open run
 };
@@ -257,6 +289,33 @@ Result<std::string> format_of(const Location& source, const CallOptions& call) {
   return Error{Code::kNotFound, concat(source.describe(),
                                        " holds no runs of MLflow, TensorBoard, Weights & "
                                        "Biases or Neptune; is it the right folder?")};
+}
+
+// The folders of the source. A file has its artifacts beside it, in the folders where its tracker puts them.
+std::vector<Location> places_in(const Location& source, std::string_view format) {
+  Location beside = source;
+  beside.key = beside.url.path = parent_key(source.key);
+  std::vector<Location> places;
+  if (format == "mlflow-database") {
+    places = {beside.at("mlruns"), beside.at("mlartifacts")};
+  } else {
+    places = {source};
+    if (format == "wandb" && source.key.ends_with(".wandb")) places.push_back(beside.at("files"));
+  }
+  const AllowedFiles near({beside});  // a symbolic link may be the source's own
+  std::erase_if(places,
+                [&](const Location& place) { return place.key != source.key && !near.contains(place); });
+  return places;
+}
+
+Result<AllowedFiles> allowed_files(CommandContext& context, const Location& source, std::string_view format,
+                                   const OptionValues& options) {
+  std::vector<Location> places = places_in(source, format);
+  for (const std::string& url : options.list("artifacts-from")) {
+    HEADRACE_TRY(Location place, context.stores.open(url));
+    places.push_back(std::move(place));
+  }
+  return AllowedFiles(std::move(places));
 }
 
 Status show(CommandContext& context, const Counts& counts) {
@@ -297,7 +356,8 @@ Status import_runs(CommandContext& context, const std::vector<std::string>& argu
                                                 " is read on this machine: copy it with "
                                                 "headrace cp -r first")};
   } else {
-    HEADRACE_CHECK(ProgramImport(context, import).run(format, concat("/", source.key)));
+    HEADRACE_TRY(AllowedFiles allowed, allowed_files(context, source, format, options));
+    HEADRACE_CHECK(ProgramImport(context, std::move(allowed), import).run(format, concat("/", source.key)));
   }
   return show(context, import.counts());
 }

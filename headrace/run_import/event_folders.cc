@@ -9,6 +9,7 @@
 #include "headrace/events/log_layout.h"
 #include "headrace/metrics/event_metrics.h"
 #include "headrace/record/event_stream.h"
+#include "headrace/run_import/allowed_files.h"
 #include "headrace/track/created_once.h"
 #include "headrace/track/recorder.h"
 
@@ -59,14 +60,21 @@ Status copy_file(const Location& folder, const ObjectInfo& file, const Location&
 
 Result<EventFolderRuns> event_folder_runs(const Location& folder, const CallOptions& call) {
   const std::string prefix = folder_prefix(folder.key);
+  const AllowedFiles allowed({folder});
+  EventFolderRuns found;
   std::vector<ObjectInfo> objects;
   HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
-    const std::string path = concat("/", std::string_view(object.key).substr(prefix.size()));
-    const bool is_own = path.find(kOwnFolder) != std::string::npos;
-    if (!is_own && object.size_bytes > 0 && is_event_file(object.key)) objects.push_back(object);
+    const std::string name = object.key.substr(prefix.size());
+    const bool is_own = concat("/", name).find(kOwnFolder) != std::string::npos;
+    if (is_own || object.size_bytes == 0 || !is_event_file(object.key)) return true;
+    if (allowed.leads_out(folder.at(name))) {
+      found.problems.push_back(concat(folder.store->describe(object.key),
+                                      " was left out: it is a symbolic link that leads out of the source"));
+    } else {
+      objects.push_back(object);
+    }
     return true;
   }));
-  EventFolderRuns found;
   for (const auto& [name, logs] : lay_out_logs(prefix, objects)) {
     EventFolderRun each{.run = {}, .folder = name == kTopFolder ? folder : folder.at(name), .files = {}};
     for (const auto& [log, segments] : logs)
@@ -83,6 +91,8 @@ Result<EventFolderRuns> event_folder_runs(const Location& folder, const CallOpti
     each.run.name = name == kTopFolder ? std::string(last_segment(folder.key)) : name;
     each.run.place = recorded_url(each.folder);
     each.run.started = milliseconds_of(first->wall_time_s);
+    for (const ObjectInfo& file : each.files)
+      each.run.state += concat(last_segment(file.key), " ", file.size_bytes, "\n");
     found.runs.push_back(std::move(each));
   }
   return found;

@@ -61,6 +61,28 @@ TEST(EventFolders, ARunKeepsItsIdentityWhereverItLiesAndHoweverItGrows) {
   EXPECT_EQ(identity("logs/train"), before);
 }
 
+TEST(EventFolders, AnImportThatWasCutShortGoesOnWhenTheFilesHaveGrown) {
+  const Logs logs;
+  const Location root = place(logs.store, "runs");
+  const auto begin = [&](EventFolderRun& from) {
+    from = value_of(event_folder_runs(place(logs.store, "logs/train"))).runs.at(0);
+    return value_of(ImportedRecord::begin(root, from.run, {}));
+  };
+  EventFolderRun from;
+  auto cut_short = begin(from);
+  ASSERT_TRUE(import_event_folder(from, *cut_short));
+  Bytes grown = event_file(3000, 0.125F);
+  EventEncoder().scalar(grown, {5000, 4}, "loss", 0.0625F);
+  ASSERT_TRUE(logs.store->write("logs/train/events.out.tfevents.2", grown, {}));
+  auto next = begin(from);
+  ASSERT_TRUE(import_event_folder(from, *next));
+  ASSERT_TRUE(next->finish());
+  const RunRecord run = value_of(read_run(root, imported_run_id(from.run)));
+  ASSERT_TRUE(run.end);
+  EXPECT_EQ(run.end->metrics.at("events/loss"), 0.0625);
+  EXPECT_FALSE(begin(from));
+}
+
 TEST(EventFolders, AFileWithoutEventsIsToldAndHidesNoOtherFolder) {
   const Logs logs;
   ASSERT_TRUE(logs.store->write("logs/bad/events.out.tfevents.1", as_bytes("no event at all"), {}));

@@ -1,6 +1,8 @@
 #include "headrace/run_import/imported_record.h"
 
 #include <bit>
+#include <limits>
+#include <set>
 
 #include "headrace/artifact/artifact.h"
 #include "headrace/base/digest.h"
@@ -19,14 +21,21 @@ namespace {
 constexpr std::string_view kCommand = "import";
 constexpr std::string_view kArtifactType = "imported";
 
-Result<bool> is_imported(const Location& root, const std::string& id, const CallOptions& call) {
-  bool found = false;
-  HEADRACE_CHECK(root.store->list(root.at(concat(kRunPartsPrefix, id, "/")).key, {.call = call},
-                                  [&](const ObjectInfo& object) {
-                                    found = object.key.ends_with("/end");
-                                    return !found;
-                                  }));
-  return found;
+struct KnownParts {
+  bool is_imported = false;       // one has ended
+  std::set<std::string> names{};  // all, if none has ended
+};
+
+Result<KnownParts> known_parts(const Location& root, const std::string& id, const CallOptions& call) {
+  const std::string prefix = folder_prefix(root.at(concat(kRunPartsPrefix, id)).key);
+  KnownParts known;
+  HEADRACE_CHECK(root.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string name = object.key.substr(prefix.size());
+    known.names.insert(name.substr(0, name.find('/')));
+    known.is_imported = name.ends_with("/end");
+    return !known.is_imported;
+  }));
+  return known;
 }
 
 void add_little_endian(Sha256& digest, std::uint64_t number) {
@@ -50,17 +59,17 @@ Bytes points_digest(const JournalFile& file) {
 }  // namespace
 
 ImportedRecord::ImportedRecord(const Location& root, ImportedRun run, ImportOptions options)
-    : root_(root),
-      run_(std::move(run)),
-      options_(std::move(options)),
-      id_(imported_run_id(run_)),
-      part_(imported_part_name(run_)) {}
+    : root_(root), run_(std::move(run)), options_(std::move(options)), id_(imported_run_id(run_)) {}
 
 Result<std::optional<ImportedRecord>> ImportedRecord::begin(const Location& root, ImportedRun run,
                                                             ImportOptions options) {
   ImportedRecord record(root, std::move(run), std::move(options));
-  HEADRACE_TRY(const bool is_there, is_imported(root, record.id_, record.options_.call));
-  if (is_there) return std::optional<ImportedRecord>();
+  HEADRACE_TRY(const KnownParts known, known_parts(root, record.id_, record.options_.call));
+  if (known.is_imported) return std::optional<ImportedRecord>();
+  record.part_ = imported_part_name(record.run_, known.names);
+  // The points of earlier attempts, which sort after this one, are all here again.
+  if (!known.names.empty() && *known.names.rbegin() > record.part_)
+    record.held_.head.from_step = std::numeric_limits<std::int64_t>::min();
   const ImportedRun& imported = record.run_;
   RunStart start{.command = std::string(kCommand),
                  .command_line = record.options_.command_line,

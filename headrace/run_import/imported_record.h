@@ -32,7 +32,8 @@ struct ImportOptions {
 };
 
 /// Everything that is written is a function of the run, and is created only if it is absent: an import that
-/// was cut short goes on, and two at once write the same. Movable, not thread-safe. Holds up to
+/// was cut short goes on, and two at once write the same. If the source has changed since an import was cut
+/// short, the next one writes a part of its own, a later attempt. Movable, not thread-safe. Holds up to
 /// kMostSegmentPoints points in memory.
 class ImportedRecord {
  public:
@@ -49,7 +50,7 @@ class ImportedRecord {
   /// Points of a metric, in the order in which they were logged. The same order of calls is needed each time.
   /// REQUIRES: the three have one size
   /// \error kInvalidArgument     the name is empty, longer than kMetricNameBytes, or no UTF-8
-  /// \error kFailedPrecondition  other points are there: the source has changed
+  /// \error kFailedPrecondition  other points are there: the source has changed, but not ImportedRun::state
   Status add_points(std::string_view metric, std::span<const std::int64_t> steps,
                     std::span<const std::int64_t> times_us, std::span<const double> values);
   /// Records that the run has event files. Returns the folder for their copies.

@@ -66,10 +66,12 @@ struct Source {
   Source() { EXPECT_TRUE(write_text(*files, "art/notes.txt", "hello")); }
   std::shared_ptr<Store> files = make_memory_store("files");
   std::vector<double> values = {0.5, 0.25, 0.125};
+  std::string state{};
 
   ImportedRun run() const {
     ImportedRun out{.identity = "mlflow/1", .source = "mlflow", .id = "1", .name = "cnn"};
     out.place = "file:///mlruns/0/1";
+    out.state = state;
     out.parameters = {{"lr", "0.1"}};
     out.started = std::chrono::milliseconds(1'700'000'000'000);
     out.ended = std::chrono::milliseconds(1'700'000'002'500);
@@ -81,8 +83,10 @@ struct Source {
 Result<bool> import_once(const Location& root, const Source& source) {
   HEADRACE_TRY(auto record, ImportedRecord::begin(root, source.run(), {.command_line = {"headrace"}}));
   if (!record) return false;
-  const std::vector<std::int64_t> steps = {0, 1, 1};
-  const std::vector<std::int64_t> times_us = {1'700'000'000'000'001, 1'700'000'000'000'002, 7};
+  std::vector<std::int64_t> steps = {0, 1, 1, 2};
+  std::vector<std::int64_t> times_us = {1'700'000'000'000'001, 1'700'000'000'000'002, 7, 8};
+  steps.resize(source.values.size());
+  times_us.resize(source.values.size());
   HEADRACE_CHECK(record->add_points("loss", steps, times_us, source.values));
   HEADRACE_TRY(ArtifactDraft draft, record->draft());
   HEADRACE_CHECK(draft.add_folder(at(source.files, "art")));
@@ -100,6 +104,13 @@ std::map<std::string, std::string> objects_of(Store& store) {
   return all;
 }
 
+MetricSeries loss_of(const std::shared_ptr<Store>& store, const RunRecord& run) {
+  const HistorySource history{.open = [&](const std::string& url) -> Result<Location> {
+    return at(store, url.substr(std::string_view("memory://b/").size()));
+  }};
+  return value_of(value_of(metrics_of(run, history, {.verifies = true})).read("loss", 0));
+}
+
 TEST(ImportedRecord, IsARunWithMetricsAndFiles) {
   const std::shared_ptr<Store> store = make_memory_store("b");
   const Location root = at(store, "runs");
@@ -114,10 +125,7 @@ TEST(ImportedRecord, IsARunWithMetricsAndFiles) {
   EXPECT_EQ(run.end->ended, "2023-11-14T22:13:22.500Z");
   EXPECT_EQ(run.end->seconds, 2.5);
   EXPECT_EQ(run.end->metrics.at("loss"), 0.125);
-  const HistorySource history{.open = [&](const std::string& url) -> Result<Location> {
-    return at(store, url.substr(std::string_view("memory://b/").size()));
-  }};
-  const MetricSeries loss = value_of(value_of(metrics_of(run, history, {.verifies = true})).read("loss", 0));
+  const MetricSeries loss = loss_of(store, run);
   EXPECT_THAT(loss.steps, ElementsAre(0, 1, 1));
   EXPECT_THAT(loss.times_us, ElementsAre(1'700'000'000'000'001, 1'700'000'000'000'002, 7));
   EXPECT_THAT(loss.values, ElementsAre(0.5, 0.25, 0.125));
@@ -166,7 +174,7 @@ TEST(ImportedRecord, AnImportThatIsStalledAtAnyCallAndAnotherOneWriteOneRun) {
   }
 }
 
-TEST(ImportedRecord, ASourceThatHasChangedSinceAKillIsToldAndNothingIsReplaced) {
+TEST(ImportedRecord, ASourceThatHasChangedUnseenSinceAKillIsToldAndNothingIsReplaced) {
   const std::shared_ptr<Store> store = make_memory_store("b");
   const Location root = at(store, "runs");
   Source source;
@@ -182,6 +190,25 @@ TEST(ImportedRecord, ASourceThatHasChangedSinceAKillIsToldAndNothingIsReplaced) 
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, Code::kFailedPrecondition);
   EXPECT_EQ(objects_of(*store), before);
+}
+
+TEST(ImportedRecord, GoesOnAfterAKillAtAnyCallAlsoIfTheSourceHasGrown) {
+  Source source;
+  source.state = "3 points";
+  Source grown = source;
+  grown.values.push_back(0.0625);
+  grown.state = "4 points";
+  for (int call = 0;; ++call) {
+    const std::shared_ptr<Store> store = make_memory_store("b");
+    const Location root = at(store, "runs");
+    const auto killed = std::make_shared<DisturbedStore>(store, call, nullptr);
+    if (import_once(at(killed, "runs"), source)) break;
+    const auto next = import_once(root, grown);
+    ASSERT_TRUE(next) << call << ": " << next.error().message;
+    const RunRecord run = value_of(read_run(root, imported_run_id(source.run())));
+    EXPECT_EQ(run.status(), RunStatus::kFinished) << call;
+    EXPECT_THAT(loss_of(store, run).values, *next ? grown.values : source.values) << call;
+  }
 }
 
 TEST(ImportedRecord, ARunThatHasNotEndedIsStopped) {

@@ -17,6 +17,29 @@ constexpr std::int64_t kMostMilliseconds = 7'258'118'399'000;  // the last secon
 
 std::string digest_of(const ImportedRun& run) { return sha256_hex(as_bytes(run.identity)); }
 
+void add_text(Sha256& digest, const std::string& text) {
+  digest.update(as_bytes(std::string_view(text.c_str(), text.size() + 1)));
+}
+
+// Neither the place nor the remarks, which name places: the source may be moved.
+std::string state_digest_of(const ImportedRun& run) {
+  Sha256 digest;
+  add_text(digest, run.identity);
+  add_text(digest, run.state);
+  for (const auto& [name, value] : imported_parameters(run)) {
+    add_text(digest, name);
+    add_text(digest, value);
+  }
+  for (const auto& [name, value] : run.metrics) {
+    add_text(digest, name);
+    add_text(digest, number_to_json(value).dump());
+  }
+  add_text(digest, std::string(run_status_name(run.status)));
+  add_text(digest, run.error);
+  add_text(digest, run.ended ? std::to_string(run.ended->count()) : "");
+  return hex(digest.finish());
+}
+
 RunStatus status_named(std::string_view name) {
   for (const RunStatus status : {RunStatus::kFinished, RunStatus::kFailed, RunStatus::kStopped}) {
     if (name == run_status_name(status)) return status;
@@ -30,11 +53,18 @@ std::string imported_run_id(const ImportedRun& run) {
   return concat(run.source, "-", digest_of(run).substr(0, kIdDigits));
 }
 
-std::string imported_part_name(const ImportedRun& run) {
-  const std::string digits = digest_of(run).substr(kIdDigits, kPartDigits);
+std::string imported_part_name(const ImportedRun& run, const std::set<std::string>& known) {
+  const std::string digits = state_digest_of(run).substr(0, kPartDigits);
+  auto started = recordable_time(run.started);
+  for (const std::string& part : known) {
+    if (part.ends_with(concat("-", digits))) return part;
+    const auto name = parse_part_name(part);
+    if (!name) continue;
+    started = std::max(started, recordable_time(std::chrono::milliseconds(name->started_ms + 1)));
+  }
   std::uint32_t number = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  return make_part_name(0, recordable_time(run.started), number);
+  return make_part_name(0, started, number);
 }
 
 std::map<std::string, std::string> imported_parameters(const ImportedRun& run) {
@@ -66,6 +96,7 @@ ImportedRun imported_run_from_json(const Json& from) {
   from.get_to("tags", run.tags);
   from.get_to("error", run.error);
   from.get_to("remarks", run.remarks);
+  from.get_to("state", run.state);
   run.status = status_named(from.get<std::string>("status"));
   run.started = std::chrono::milliseconds(from.get<std::int64_t>("started_ms"));
   if (const Json& ended = from.at("ended_ms"); !ended.is_null())

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,17 @@ struct ImportedRun {
   /// Final values that count in place of the last points.
   std::map<std::string, double> metrics{};
   std::vector<std::string> remarks{};
+  /// How much the source has of what is not here, such as points: another text as soon as it has more.
+  std::string state{};
 };
 
 /// "mlflow-5d41402abc4b2a76".
 std::string imported_run_id(const ImportedRun& run);
-/// The name of its only part.
-std::string imported_part_name(const ImportedRun& run);
+/// The name of the part to write, which is one of `known` if an import goes on. `known`: the parts that are
+/// there. None of them has ended, so each is of an import that was cut short, or that is at work. From its
+/// first object to its last, a part has one state of the source. If the source has changed, the part is a
+/// later attempt.
+std::string imported_part_name(const ImportedRun& run, const std::set<std::string>& known = {});
 
 /// Params, and what else is kept as a parameter: name, tags, where the run comes from.
 std::map<std::string, std::string> imported_parameters(const ImportedRun& run);

@@ -32,6 +32,23 @@ TEST(ImportedRun, ItsNamesAreAFunctionOfItsIdentityAndItsStart) {
   EXPECT_EQ(part->started_ms, 1'700'000'000'123U);
 }
 
+TEST(ImportedRun, HasALaterPartWhereTheSourceHasChanged) {
+  ImportedRun run = run_of("mlflow/4f0a");
+  run.started = std::chrono::milliseconds(1'700'000'000'123);
+  run.state = "7 bytes";
+  const std::string first = imported_part_name(run);
+  run.place = "file:///elsewhere";
+  run.remarks = {"one"};
+  EXPECT_EQ(imported_part_name(run, {first}), first);
+  run.state = "8 bytes";
+  const std::string second = imported_part_name(run, {first});
+  EXPECT_LT(second, first);  // readers take it for the later attempt
+  EXPECT_EQ(parse_part_name(second)->started_ms, 1'700'000'000'124U);
+  EXPECT_EQ(imported_part_name(run, {first, second}), second);
+  run.parameters["lr"] = "0.1";
+  EXPECT_LT(imported_part_name(run, {first, second}), second);
+}
+
 TEST(ImportedRun, AParamGivesWayToTheFactsOfTheImport) {
   ImportedRun run = run_of("mlflow/4f0a");
   run.name = "cnn-1";
@@ -54,7 +71,7 @@ TEST(ImportedRun, TimesThatNoRecordCanHaveBecomeTheNearest) {
 TEST(ImportedRun, IsReadFromTheMessageOfAProgram) {
   const auto message = parse_json(R"({"identity":"wandb/a","source":"wandb","id":"a","name":"n","group":"g",
     "parameters":{"lr":"1"},"tags":{},"status":"failed","error":"exit code 1","started_ms":1000,
-    "ended_ms":null,"metrics":{"loss":"NaN","best":0.5},"remarks":["one"]})");
+    "ended_ms":null,"metrics":{"loss":"NaN","best":0.5},"remarks":["one"],"state":"7 bytes"})");
   ASSERT_TRUE(message);
   const ImportedRun run = imported_run_from_json(*message);
   EXPECT_EQ(run.status, RunStatus::kFailed);
@@ -63,6 +80,7 @@ TEST(ImportedRun, IsReadFromTheMessageOfAProgram) {
   EXPECT_EQ(run.metrics.at("best"), 0.5);
   EXPECT_NE(run.metrics.at("loss"), run.metrics.at("loss"));
   EXPECT_THAT(run.remarks, ElementsAre("one"));
+  EXPECT_EQ(run.state, "7 bytes");
   EXPECT_THROW(imported_run_from_json(Json::object()), JsonError);
 }
 

@@ -9,12 +9,15 @@ import pathlib
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import time
+import zlib
 
 import pytest
-from headrace._src.imports import wandb_files, wandb_log
-from headrace._src.imports.source_run import Problem
+from headrace._src.imports import mlflow_database as mlflow_database_reader
+from headrace._src.imports import mlflow_files, wandb_files, wandb_log
+from headrace._src.imports.source_run import Problem, SourceRun
 
 import headrace as hr
 
@@ -113,7 +116,8 @@ def check_mlflow_runs(headrace, root, tmp_path, infinity) -> None:
 
 
 def test_a_database_of_mlflow_becomes_records(headrace, s3_url, mlflow_database, tmp_path):
-    assert counts(headrace("runs", "import", mlflow_database, s3_url, "--json")) == (2, 0, 1)
+    artifacts = ("--artifacts-from", mlflow_database.parent / "artifacts")
+    assert counts(headrace("runs", "import", mlflow_database, s3_url, *artifacts, "--json")) == (2, 0, 1)
     check_mlflow_runs(headrace, s3_url, tmp_path, -1.7976931348623157e308)
     before = objects(headrace, s3_url)
     again = headrace("runs", "import", mlflow_database, s3_url)
@@ -287,6 +291,7 @@ def test_an_export_of_neptune_becomes_records(headrace, all_packages, file_url, 
             )
             for step in (1, 2)
         ),
+        row("CATS-0", "sys/creation_time", "string", string_value="no time"),
         row("CATS-2", "sys/failed", "bool", bool_value=True),
         row("CATS-2", "x", "float_series", step=decimal.Decimal("0.5"), timestamp=started, float_value=2.0),
     ]
@@ -300,7 +305,8 @@ def test_an_export_of_neptune_becomes_records(headrace, all_packages, file_url, 
     (tmp_path / "exports/files/us_cats/CATS-1").mkdir(parents=True)
     (tmp_path / "exports/files/us_cats/CATS-1/labels").write_text("a,b")
     parquet.write_table(pa.Table.from_pylist(rows, schema), tmp_path / "exports/data/us_cats/part_0.parquet")
-    assert counts(headrace("runs", "import", tmp_path / "exports", file_url, "--json")) == (2, 0, 0)
+    done = headrace("runs", "import", tmp_path / "exports", file_url, "--json", check=False)
+    assert done.returncode == 1 and counts(done) == (2, 0, 0) and "run CATS-0 of us/cats" in done.stderr
     runs = shown(headrace, file_url)
     first = runs["cnn-1"]
     assert first["start"]["parameters"]["config/lr"] == "0.1"
@@ -341,6 +347,178 @@ def test_a_killed_import_goes_on_and_two_at_once_write_one(
     runs = shown(headrace, file_url)
     assert len(runs) == 2 and runs["first"]["status"] == "finished"
     assert len(points(headrace, file_url, runs["first"]["id"], "many")) == 60_000
+    headrace("verify", file_url)
+
+
+def remarks_of(headrace, root, name) -> str:
+    return "\n".join(shown(headrace, root)[name]["start"].get("remarks", []))
+
+
+def test_files_outside_the_source_are_copied_only_where_an_option_allows_it(
+    headrace, file_url, mlflow_database, tmp_path
+):
+    done = headrace("runs", "import", mlflow_database, f"{file_url}/none", "--json")
+    assert counts(done) == (2, 0, 1) and "--artifacts-from file://" in done.stderr
+    first = shown(headrace, f"{file_url}/none")["first"]
+    assert first["end"].get("outputs", []) == []
+    told = remarks_of(headrace, f"{file_url}/none", "first")
+    artifacts = mlflow_database.parent / "artifacts"
+    assert f"--artifacts-from file://{artifacts}/" in told and "lie outside the source" in told
+    headrace("runs", "import", mlflow_database, f"{file_url}/one", "--artifacts-from", artifacts)
+    run = shown(headrace, f"{file_url}/one")["first"]["id"]
+    assert "notes/a.txt" in files_of(headrace, f"{file_url}/one", run, tmp_path / "got")
+
+
+def test_files_beside_mlflows_database_are_copied(headrace, file_url, mlflow_database, tmp_path):
+    database = sqlite3.connect(mlflow_database)
+    database.execute("UPDATE runs SET artifact_uri = 'mlruns/' || run_uuid")
+    (run,) = database.execute("SELECT run_uuid FROM runs WHERE name = 'first'").fetchone()
+    database.commit()
+    database.close()
+    folder = mlflow_database.parent / "mlruns" / run
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("a")
+    headrace("runs", "import", mlflow_database, file_url)
+    run = shown(headrace, file_url)["first"]["id"]
+    assert files_of(headrace, file_url, run, tmp_path / "got") == {"a.txt": "a"}
+    shutil.move(mlflow_database.parent / "mlruns", tmp_path / "away")
+    (mlflow_database.parent / "mlruns").symlink_to(tmp_path / "away")
+    headrace("runs", "import", mlflow_database, f"{file_url}/linked")
+    assert "lie outside the source" in remarks_of(headrace, f"{file_url}/linked", "first")
+
+
+def test_links_that_lead_out_of_the_source_are_left_out(headrace, file_url, tmp_path):
+    (tmp_path / "secret").write_text("s")
+    source = tmp_path / "wandb"
+    shutil.copytree(RECORDED / "offline-run-recorded", source / "offline-run-recorded")
+    (source / "offline-run-recorded/files/secret").symlink_to(tmp_path / "secret")
+    (source / "offline-run-recorded/files/within").symlink_to("labels.csv")
+    assert counts(headrace("runs", "import", source, file_url, "--json")) == (1, 0, 0)
+    run = shown(headrace, file_url)["cnn-1"]["id"]
+    assert files_of(headrace, file_url, run, tmp_path / "files") == {
+        "labels.csv": "a,b\n",
+        "within": "a,b\n",
+    }
+    assert "1 files in file://" in remarks_of(headrace, file_url, "cnn-1")
+
+
+def test_event_files_outside_the_source_are_left_out(headrace, file_url, tmp_path):
+    with hr.summary.Writer(tmp_path / "away") as writer:
+        writer.scalar("loss", 1, 0)
+    (away,) = (tmp_path / "away").iterdir()
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / away.name).symlink_to(away)
+    done = headrace("runs", "import", tmp_path / "logs", file_url, "--from", "tensorboard", check=False)
+    assert done.returncode == 1 and "leads out of the source" in done.stderr
+    assert "imported 0 runs" in done.stdout
+
+
+def write_mlruns(folder, **metas) -> None:
+    """run id → its meta.yaml"""
+    (folder / "0").mkdir(parents=True)
+    (folder / "0/meta.yaml").write_text("name: cats\n")
+    for run_id, meta in metas.items():
+        (folder / "0" / run_id).mkdir()
+        (folder / "0" / run_id / "meta.yaml").write_text(meta)
+
+
+def read_all(runs) -> tuple[list[str], str]:
+    """the ids of the runs, and the problems"""
+    found = list(runs)
+    ids = [run.id for run in found if not isinstance(run, Problem)]
+    return ids, "\n".join(str(each) for each in found if isinstance(each, Problem))
+
+
+def test_a_bad_run_or_model_of_mlflows_files_hides_no_other(tmp_path):
+    write_mlruns(tmp_path, bad="run_id: bad\nend_time: .inf\n", good="run_id: good\n")
+    for name, meta in (("m-1", "source_run_id: [1]\n"), ("m-2", "source_run_id: good\n")):
+        (tmp_path / "0/models" / name / "artifacts").mkdir(parents=True)
+        (tmp_path / "0/models" / name / "meta.yaml").write_text(meta)
+    ids, problems = read_all(mlflow_files.runs(str(tmp_path)))
+    assert ids == ["good"] and "OverflowError" in problems and "source_run_id is a list" in problems
+    (good,) = (run for run in mlflow_files.runs(str(tmp_path)) if not isinstance(run, Problem))
+    assert [path for _, path in good.files] == ["models/m-2"]
+
+
+def test_a_bad_run_of_mlflows_database_hides_no_other(mlflow_database):
+    database = sqlite3.connect(mlflow_database)
+    database.execute("UPDATE runs SET end_time = 9e999 WHERE name = 'first'")
+    database.commit()
+    database.close()
+    ids, problems = read_all(mlflow_database_reader.runs(str(mlflow_database)))
+    assert len(ids) == 2 and "OverflowError" in problems
+
+
+def test_a_bad_run_of_weights_and_biases_hides_no_other(tmp_path):
+    def field(number, content):
+        tag = number << 3 | 2
+        return (
+            (bytes([tag]) if tag < 128 else bytes([tag & 127 | 128, tag >> 7]))
+            + bytes([len(content)])
+            + content
+        )
+
+    record = field(17, field(1, b"bad") + field(17, field(2, b"no number")))
+    header = struct.pack("<IHB", zlib.crc32(b"\x01" + record), len(record), 1)
+    (tmp_path / "run-bad.wandb").write_bytes(b":W&B\xe1\xbe\x00" + header + record)
+    shutil.copy(RECORDED / "offline-run-recorded/run-abcd1234.wandb", tmp_path)
+    ids, problems = read_all(wandb_files.runs(str(tmp_path)))
+    assert ids == ["abcd1234"] and "TypeError" in problems
+
+
+def test_facts_that_are_no_texts_are_a_problem_of_the_run():
+    run = SourceRun("mlflow/1", "mlflow", "1", "/mlruns", points=list, parameters={"lr": 7})
+    with pytest.raises(Problem, match="int instead of a text"):
+        run.facts()
+
+
+def test_no_alias_in_a_small_file_becomes_a_large_text(tmp_path):
+    def bomb(first, line):
+        return f"a0: &a0 {first}\n" + "".join(
+            f"a{i}: &a{i} " + line.format(", ".join([f"*a{i - 1}"] * 9)) + "\n" for i in range(1, 12)
+        )
+
+    lists = bomb("[lol]", "[{}]") + "run_id: bad\nrun_name: *a11\n"
+    merges = bomb("{x: y}", "{{<<: [{}]}}") + "run_id: bad\n"
+    write_mlruns(tmp_path, lists=lists, merges=merges, good="run_id: good\nrun_name: 7\n")
+    ids, problems = read_all(mlflow_files.runs(str(tmp_path)))
+    assert ids == ["good"]
+    assert "run_name is a list" in problems and "merge keys (<<) are not read" in problems
+
+
+def test_params_of_mlflow_are_not_read_through_links_out_of_the_source(tmp_path):
+    (tmp_path / "secret").write_text("s")
+    write_mlruns(tmp_path / "mlruns", one="run_id: one\n")
+    (tmp_path / "mlruns/0/one/params").mkdir()
+    (tmp_path / "mlruns/0/one/params/lr").write_text("0.1")
+    (tmp_path / "mlruns/0/one/params/key").symlink_to(tmp_path / "secret")
+    (run,) = mlflow_files.runs(str(tmp_path / "mlruns"))
+    assert run.parameters == {"lr": "0.1"}
+    assert run.remarks == [
+        "params were left out, because they are symbolic links that lead out of the source: 1"
+    ]
+
+
+def test_an_import_that_was_killed_before_its_end_goes_on_after_its_source_has_grown(
+    headrace, file_url, mlflow_database
+):
+    importing = ("runs", "import", mlflow_database, file_url, "--json")
+    headrace(*importing)
+    first = shown(headrace, file_url)["first"]["id"]
+    records = pathlib.Path(file_url.removeprefix("file://"), "_headrace/runs/v2", first)
+    (end,) = records.rglob("end")
+    end.unlink()
+    database = sqlite3.connect(mlflow_database)
+    (run,) = database.execute("SELECT run_uuid FROM runs WHERE name = 'first'").fetchone()
+    database.execute("INSERT INTO metrics VALUES ('loss', 7.0, 1700000000007, ?, 5, 0)", (run,))
+    database.execute("INSERT INTO params VALUES ('late', 'x', ?)", (run,))
+    database.commit()
+    database.close()
+    assert counts(headrace(*importing)) == (1, 1, 1)
+    record = shown(headrace, file_url)["first"]
+    assert record["status"] == "finished" and record["start"]["parameters"]["late"] == "x"
+    assert [step for step, _, _ in points(headrace, file_url, first, "loss")] == [0, 1, 2, 3, 4, 5]
+    assert counts(headrace(*importing)) == (0, 2, 1)
     headrace("verify", file_url)
 
 

@@ -10,7 +10,7 @@ import urllib.parse
 from collections.abc import Iterator
 
 from headrace._src.imports.mlflow_files import STATUSES, artifact_files
-from headrace._src.imports.source_run import Point, Problem, SourceRun, is_metric_name
+from headrace._src.imports.source_run import UNREADABLE, Point, Problem, SourceRun, is_metric_name
 
 _RUNS = """
     SELECT run_uuid, runs.name, status, start_time, end_time, artifact_uri, experiments.name
@@ -18,6 +18,7 @@ _RUNS = """
     WHERE runs.lifecycle_stage = 'active' AND experiments.lifecycle_stage = 'active'
     ORDER BY start_time, run_uuid"""
 _METRICS = "SELECT key, step, timestamp, value, is_nan FROM metrics WHERE run_uuid = ? ORDER BY key, rowid"
+_POINTS = "SELECT count(*) FROM metrics WHERE run_uuid = ?"
 _MODELS = """
     SELECT model_id, artifact_location FROM logged_models
     WHERE source_run_id = ? AND lifecycle_stage = 'active' ORDER BY model_id"""
@@ -34,7 +35,7 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
         for row in database.execute(_RUNS).fetchall():
             try:
                 yield _run(database, pathlib.Path(path), row, has_models)
-            except (ValueError, TypeError) as error:
+            except UNREADABLE as error:
                 yield Problem(f"{path}, run {row[0]}: {error!r}")
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise Problem(
@@ -49,6 +50,7 @@ def _run(database: sqlite3.Connection, path: pathlib.Path, row: tuple, has_model
     files = artifact_files(None, _absolute(path, uri), "")
     for model_id, location in database.execute(_MODELS, (run_id,)) if has_models else ():
         files += artifact_files(None, _absolute(path, location), f"models/{model_id}")
+    (points,) = database.execute(_POINTS, (run_id,)).fetchone()
     return SourceRun(
         identity=f"mlflow/{run_id}",
         source="mlflow",
@@ -63,6 +65,7 @@ def _run(database: sqlite3.Connection, path: pathlib.Path, row: tuple, has_model
         started_ms=int(started_ms or 0),
         ended_ms=None if ended_ms is None else int(ended_ms),
         files=files,
+        state=f"{points} points",
     )
 
 

@@ -11,10 +11,12 @@ from typing import Any
 
 from headrace._src.imports.source_run import (
     MOST_TEXT_BYTES,
+    UNREADABLE,
     Point,
     Problem,
     SourceRun,
     is_metric_name,
+    leads_out,
 )
 
 STATUSES = {"FINISHED": "finished", "FAILED": "failed", "KILLED": "stopped"}
@@ -25,49 +27,80 @@ _META = "meta.yaml"
 
 def runs(path: str) -> Iterator[SourceRun | Problem]:
     """The runs of all experiments, but for those that were deleted."""
-    for meta in sorted(pathlib.Path(path).glob(f"*/{_META}")):
+    source = pathlib.Path(path)
+    for meta in sorted(source.glob(f"*/{_META}")):
         if meta.parent.name.startswith("."):  # .trash
             continue
         try:
-            experiment = _read_yaml(meta)
-            models = _logged_models(meta.parent)
+            experiment = _scalar(_read_yaml(meta, source), "name")
         except Problem as problem:
             yield problem
             continue
+        models, problems = _logged_models(meta.parent, source)
+        yield from problems
         for run_meta in sorted(meta.parent.glob(f"*/{_META}")):
             try:
-                run = _read_yaml(run_meta)
+                run = _read_yaml(run_meta, source)
                 if ("run_id" in run or "run_uuid" in run) and run.get("lifecycle_stage") != _DELETED:
-                    yield _run(run, run_meta.parent, str(experiment.get("name", "")), models)
+                    yield _run(run, run_meta.parent, source, experiment, models)
             except Problem as problem:
                 yield problem
-            except (OSError, ValueError, TypeError) as error:
-                yield Problem(f"{run_meta.parent}: {error}")
+            except UNREADABLE as error:
+                yield Problem(f"{run_meta.parent}: {error!r}")
 
 
-def _run(meta: dict[str, Any], folder: pathlib.Path, experiment: str, models: dict[str, list]) -> SourceRun:
-    run_id = str(meta.get("run_id") or meta["run_uuid"])
+def _run(
+    meta: dict[str, Any],
+    folder: pathlib.Path,
+    source: pathlib.Path,
+    experiment: str,
+    models: dict[str, list],
+) -> SourceRun:
+    run_id = _scalar(meta, "run_id") or _scalar(meta, "run_uuid")
+    if not run_id:
+        raise Problem(f"{folder}: the run has no id")
     status = meta.get("status")
-    tags = _texts(folder / "tags")
+    tags = _texts(folder / "tags", source)
     ended = meta.get("end_time")
     return SourceRun(
         identity=f"mlflow/{run_id}",
         source="mlflow",
         id=run_id,
         place=str(folder),
-        points=functools.partial(_points, folder / "metrics"),
-        name=str(meta.get("run_name") or tags.get("mlflow.runName", "")),
+        points=functools.partial(_points, folder / "metrics", source),
+        name=_scalar(meta, "run_name") or tags.get("mlflow.runName", ""),
         group=experiment,
-        parameters=_texts(folder / "params"),
+        parameters=_texts(folder / "params", source),
         tags=tags,
-        status=STATUSES.get(_STATUS_OF_NUMBER.get(status, str(status)), "unfinished"),
+        status=STATUSES.get(_STATUS_OF_NUMBER.get(status, status), "unfinished"),
         started_ms=int(meta.get("start_time") or 0),
         ended_ms=int(ended) if ended else None,
         files=[
-            *artifact_files(folder / "artifacts", str(meta.get("artifact_uri", "")), ""),
+            *artifact_files(folder / "artifacts", _scalar(meta, "artifact_uri"), ""),
             *models.get(run_id, []),
         ],
+        remarks=_remarks(folder, source),
+        state=f"{sum(path.stat().st_size for _, path in _files_within(folder / 'metrics', source))} bytes",
     )
+
+
+def _remarks(folder: pathlib.Path, source: pathlib.Path) -> list[str]:
+    counts = {kind: _count_links_out(folder / kind, source) for kind in ("params", "tags", "metrics")}
+    return [
+        f"{kind} were left out, because they are symbolic links that lead out of the source: {count}"
+        for kind, count in counts.items()
+        if count
+    ]
+
+
+def _scalar(meta: dict[str, Any], name: str) -> str:
+    """A field as a text. A list is none: with aliases, a small file can describe gigabytes of text."""
+    value = meta.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str | int | float | bool):
+        raise Problem(f"{name} is a {type(value).__name__} instead of a text")
+    return str(value)
 
 
 def artifact_files(beside: pathlib.Path | None, uri: str, path: str) -> list[tuple[str, str]]:
@@ -86,27 +119,43 @@ def artifact_files(beside: pathlib.Path | None, uri: str, path: str) -> list[tup
     return [(os.path.abspath(local), path)] if local and os.path.isdir(local) else []
 
 
-def _logged_models(experiment: pathlib.Path) -> dict[str, list[tuple[str, str]]]:
-    """The files of models, by the run that logged them."""
+def _logged_models(
+    experiment: pathlib.Path, source: pathlib.Path
+) -> tuple[dict[str, list[tuple[str, str]]], list[Problem]]:
+    """The files of models, by the run that logged them; and why models cannot be read."""
     found: dict[str, list[tuple[str, str]]] = {}
+    problems: list[Problem] = []
     for meta in sorted(experiment.glob(f"models/*/{_META}")):
-        model = _read_yaml(meta)
-        if model.get("lifecycle_stage") != _DELETED:
-            uri = str(model.get("artifact_location", ""))
-            files = artifact_files(meta.parent / "artifacts", uri, f"models/{meta.parent.name}")
-            found.setdefault(str(model.get("source_run_id")), []).extend(files)
-    return found
+        try:
+            model = _read_yaml(meta, source)
+            if model.get("lifecycle_stage") != _DELETED:
+                uri = _scalar(model, "artifact_location")
+                files = artifact_files(meta.parent / "artifacts", uri, f"models/{meta.parent.name}")
+                found.setdefault(_scalar(model, "source_run_id"), []).extend(files)
+        except Problem as problem:
+            problems.append(problem)
+        except UNREADABLE as error:
+            problems.append(Problem(f"{meta.parent}: {error!r}"))
+    return found, problems
 
 
-def _read_yaml(path: pathlib.Path) -> dict[str, Any]:
+def _read_yaml(path: pathlib.Path, source: pathlib.Path) -> dict[str, Any]:
     try:
         import yaml
     except ImportError:
         raise ImportError("reading mlruns needs PyYAML, which is not there: pip install pyyaml") from None
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        def flatten_mapping(self, node: Any) -> None:
+            """Merged keys of aliases can become gigabytes; MLflow writes none."""
+            if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
+                raise yaml.YAMLError("merge keys (<<) are not read")
+
+    if leads_out(path, source):
+        raise Problem(f"{path} is a symbolic link that leads out of {source}: import the place it leads to")
     try:
-        read = yaml.load(_text(path), Loader=loader)  # noqa: S506  a safe one
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        read = yaml.load(_text(path), Loader=Loader)  # noqa: S506  a safe one
+    except (yaml.YAMLError, *UNREADABLE) as error:
         raise Problem(f"{path} is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(read, dict):
         raise Problem(f"{path} describes nothing")
@@ -131,17 +180,26 @@ def _files(folder: pathlib.Path) -> Iterator[tuple[str, pathlib.Path]]:
             yield path.relative_to(folder).as_posix(), path
 
 
-def _texts(folder: pathlib.Path) -> dict[str, str]:
-    return {_name(name): _text(path) for name, path in _files(folder)}
+def _files_within(folder: pathlib.Path, source: pathlib.Path) -> Iterator[tuple[str, pathlib.Path]]:
+    """Those to which no symbolic link leads out of the source: the file of a secret is no param."""
+    return ((name, path) for name, path in _files(folder) if not leads_out(path, source))
+
+
+def _count_links_out(folder: pathlib.Path, source: pathlib.Path) -> int:
+    return sum(leads_out(path, source) for _, path in _files(folder))
+
+
+def _texts(folder: pathlib.Path, source: pathlib.Path) -> dict[str, str]:
+    return {_name(name): _text(path) for name, path in _files_within(folder, source)}
 
 
 def _name(name: str) -> str:
     return os.fsencode(name).decode(errors="replace")
 
 
-def _points(folder: pathlib.Path) -> Iterator[Point]:
+def _points(folder: pathlib.Path, source: pathlib.Path) -> Iterator[Point]:
     """A line for each point: time in milliseconds, value, step; later versions add a dataset."""
-    for name, path in _files(folder):
+    for name, path in _files_within(folder, source):
         if not is_metric_name(_name(name)):
             continue
         with path.open(encoding="utf-8", errors="replace") as file:

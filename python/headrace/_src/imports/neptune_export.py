@@ -14,7 +14,7 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from headrace._src.imports.source_run import Point, Problem, SourceRun, is_metric_name
+from headrace._src.imports.source_run import UNREADABLE, Point, Problem, SourceRun, is_metric_name, leads_out
 
 _VALUES = {
     "float": "float_value",
@@ -37,7 +37,12 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
     except ImportError:
         raise ImportError("Parquet is read by pyarrow, which is not there: pip install pyarrow") from None
     folder = pathlib.Path(path)
-    tables = sorted(folder.rglob("*.parquet"))
+    tables = []
+    for table in sorted(folder.rglob("*.parquet")):
+        if leads_out(table, folder):
+            yield Problem(f"{table} is a symbolic link that leads out of {folder}: it was left out")
+        else:
+            tables.append(table)
     try:
         dataset = ds.dataset([str(table) for table in tables], format="parquet")
         ids: dict[tuple[str, str], None] = {}
@@ -47,14 +52,22 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
             if project is None or run_id is None:
                 continue
             chosen = (ds.field("project_id") == project) & (ds.field("run_id") == run_id)
-            yield _run(functools.partial(_rows, dataset, chosen), folder, project, run_id)
+            try:
+                yield _run(functools.partial(_rows, dataset, chosen), folder, project, run_id)
+            except (Problem, *UNREADABLE) as error:
+                yield Problem(f"{path}, run {run_id} of {project}: {error!r}")
     except (pa.ArrowException, OSError) as error:
         raise Problem(f"{path}: {error}. Is it what neptune-exporter has written?") from None
 
 
 def _rows(dataset: Any, chosen: Any) -> Iterator[dict[str, Any]]:
-    for batch in dataset.to_batches(filter=chosen):
-        yield from batch.to_pylist()
+    import pyarrow as pa
+
+    try:
+        for batch in dataset.to_batches(filter=chosen):
+            yield from batch.to_pylist()
+    except pa.ArrowException as error:
+        raise Problem(f"rows of a run cannot be read: {error}") from None
 
 
 def _run(rows: functools.partial, folder: pathlib.Path, project: str, run_id: str) -> SourceRun:
@@ -63,11 +76,13 @@ def _run(rows: functools.partial, folder: pathlib.Path, project: str, run_id: st
     others: collections.Counter[str] = collections.Counter()
     times: list[datetime.datetime] = []
     multiplier = 1
+    series_rows = 0
     for row in rows():
         kind = row.get("attribute_type")
         if kind in _VALUES:
             values[row["attribute_path"]] = row.get(_VALUES[kind])
         elif kind == _SERIES:
+            series_rows += 1
             times = _extremes(times, row.get("timestamp"))
             if (row.get("step") or 0) % 1:
                 multiplier = _DECIMALS
@@ -93,6 +108,7 @@ def _run(rows: functools.partial, folder: pathlib.Path, project: str, run_id: st
         ended_ms=_milliseconds(times[-1] if times else values.get("sys/modification_time") or started),
         files=sorted(set(files)),
         remarks=remarks,
+        state=f"{series_rows} rows",
     )
 
 

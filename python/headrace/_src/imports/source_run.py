@@ -13,6 +13,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
+import pathlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -22,6 +24,17 @@ MOST_TEXT_BYTES = 1 << 20  # of a param, a tag or a description in a file
 _MOST_MESSAGE_BYTES = 12 << 20
 _MOST_POINTS = 10_000  # of a message
 _MOST_NAME_BYTES = 1024
+
+# Contents that no tracker has written raise these in a reader. They concern one run: the others are read.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+)
 
 
 class Point(NamedTuple):
@@ -51,6 +64,7 @@ class SourceRun:
         metrics: final values, where they are not the last points.
         files: URLs or paths of files and folders, and their paths within the artifact.
         remarks: what was left out.
+        state: how much the source has of the points; another text as soon as it has more, wherever it lies.
         points: reads them; is called once, if the run is taken.
     """
 
@@ -70,15 +84,17 @@ class SourceRun:
     metrics: dict[str, float] = dataclasses.field(default_factory=dict)
     files: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     remarks: list[str] = dataclasses.field(default_factory=list)
+    state: str = ""
 
     def facts(self) -> dict[str, Any]:
         """As JSON can hold them: valid texts and finite numbers.
 
         Raises:
-            Problem: they are too many for a message.
+            Problem: they are too many for a message, or something else than a text where one is needed.
         """
         facts = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         del facts["points"]
+        self._check_texts()
         facts["metrics"] = {name: _number(value) for name, value in self.metrics.items()}
         facts["started_ms"] = _within(self.started_ms)
         facts["ended_ms"] = None if self.ended_ms is None else _within(self.ended_ms)
@@ -88,6 +104,15 @@ class SourceRun:
                 f"{self.place}: params, tags and files of the run have more than {_MOST_MESSAGE_BYTES} bytes"
             )
         return valid
+
+    def _check_texts(self) -> None:
+        """The command takes another type as a fault of this program, which ends the import."""
+        own = (self.identity, self.source, self.id, self.place, self.name, self.group)
+        own += (self.status, self.error, self.state)
+        pairs = (*self.parameters.items(), *self.tags.items())
+        for text in (*own, *(each for pair in pairs for each in pair), *self.remarks):
+            if not isinstance(text, str):
+                raise Problem(f"{self.place}: {type(text).__name__} instead of a text: {text!r:.100}")
 
 
 def tell(channel: Channel, runs: Iterator[SourceRun | Problem]) -> None:
@@ -102,8 +127,13 @@ def tell(channel: Channel, runs: Iterator[SourceRun | Problem]) -> None:
                 channel.say(end=True)
         except Problem as problem:
             channel.say(problem=_valid(str(problem)))
-        except (OSError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        except UNREADABLE as error:
             channel.say(problem=_valid(f"{run.place}: {error!r}"))
+
+
+def leads_out(path: pathlib.Path, source: pathlib.Path) -> bool:
+    """Whether symbolic links lead from a path below the source to a place that is not below it."""
+    return not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source))
 
 
 def is_metric_name(name: str) -> bool:

@@ -7,11 +7,12 @@ import dataclasses
 import functools
 import json
 import math
+import os
 import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from headrace._src.imports.source_run import Point, Problem, SourceRun, is_metric_name
+from headrace._src.imports.source_run import UNREADABLE, Point, Problem, SourceRun, is_metric_name, leads_out
 from headrace._src.imports.wandb_log import Fields, fields_of, records
 
 # Fields of wandb_internal.proto.
@@ -24,13 +25,19 @@ _OWN = "_"  # begins the names of what the client adds: _step, _timestamp, _runt
 def runs(path: str) -> Iterator[SourceRun | Problem]:
     """The run of a file, or of each file below a folder."""
     start = pathlib.Path(path)
-    found = {log.resolve() for log in start.rglob("*.wandb")} if start.is_dir() else {start}
+    found = (
+        {pathlib.Path(os.path.realpath(log)) for log in start.rglob("*.wandb")} if start.is_dir() else {start}
+    )
     for log in sorted(found):
         try:
+            if start.is_dir() and leads_out(log, start):
+                raise Problem(
+                    f"{log}, to which a symbolic link leads, is not in {start}: import it from there"
+                )
             yield _run(log)
         except Problem as problem:
             yield problem
-        except (OSError, ValueError, OverflowError, RecursionError) as error:
+        except UNREADABLE as error:
             yield Problem(f"{log}: {error!r}")
 
 
@@ -103,6 +110,7 @@ def _run(log: pathlib.Path) -> SourceRun:
         metrics={n: float(v) for n, v in _flat(seen.summary) if _is_metric(n, v) and not n.startswith(_OWN)},
         files=[(str(log.parent / "files"), "")] if (log.parent / "files").is_dir() else [],
         remarks=_remarks(seen),
+        state=f"{log.stat().st_size} bytes",
     )
 
 
