@@ -95,7 +95,8 @@ void MetricWriter::log(std::span<const Value> values, std::int64_t step, std::in
     return;
   }
   for (const Value& each : values) points_.push_back({each.metric, step, time_us, each.value});
-  if (!std::exchange(is_journal_ordered_, true)) order_journal(options_.now() + options_.journal_interval);
+  if (!options_.is_flushed_by_caller && !std::exchange(is_journal_ordered_, true))
+    order_journal(options_.now() + options_.journal_interval);
 }
 
 void MetricWriter::order_journal(Clock::time_point time) {
@@ -196,28 +197,42 @@ Status MetricWriter::flush() {
   return std::exchange(untold_, Status());
 }
 
-bool MetricWriter::is_all_uploaded() const {
+std::optional<std::uint64_t> MetricWriter::end_file() {
   const std::scoped_lock journaling(journaling_);
+  if (journal_.file_bytes() > 0) ended_.push_back(journal_.end_file());
+  return ended_.empty() ? std::nullopt : std::optional(ended_.back());
+}
+
+bool MetricWriter::is_uploaded(std::optional<std::uint64_t> last) const {
+  const std::scoped_lock journaling(journaling_);
+  if (last) return ended_.empty() || ended_.front() > *last;
   return ended_.empty() && journal_.file_bytes() == 0;
 }
 
-Status MetricWriter::upload_all(Clock::time_point end) {
+// Up to the file `last`, and not longer than until `end`, even if the store takes one file after another;
+// none: all files, after which no more come.
+Status MetricWriter::upload_until(std::optional<std::uint64_t> last, Clock::time_point end) {
   while (true) {
     const Status uploaded = upload_first();
-    if (is_all_uploaded()) return {};
-    if (uploaded) continue;
-    if (options_.now() >= end || uploaded.error().code == Code::kFailedPrecondition) {
+    if (is_uploaded(last)) return {};
+    if (uploaded && !last) continue;
+    const bool is_hopeless = !uploaded && uploaded.error().code == Code::kFailedPrecondition;
+    if (options_.now() >= end || is_hopeless) {
       return Error{Code::kDeadlineExceeded,
-                   concat(uploaded.error().message, ". The points are in ", journal_.folder(),
+                   concat(uploaded ? "more points wait than the store took in that time"
+                                   : std::string_view(uploaded.error().message),
+                          ". The points are in ", journal_.folder(),
                           "; `headrace runs recover` writes them into the store")};
     }
-    std::this_thread::sleep_for(kUploadRetry);
+    if (!uploaded) std::this_thread::sleep_for(kUploadRetry);
   }
 }
 
 Status MetricWriter::publish(std::chrono::milliseconds within) {
+  const Clock::time_point end = options_.now() + within;
   HEADRACE_CHECK(flush());
-  return upload_all(options_.now() + within);
+  const auto last = end_file();
+  return last ? upload_until(last, end) : Status{};
 }
 
 Status MetricWriter::close(std::chrono::milliseconds within) {
@@ -232,7 +247,7 @@ Status MetricWriter::close(std::chrono::milliseconds within) {
     const std::scoped_lock lock(mutex_);
     is_closed_ = true;
   }
-  HEADRACE_CHECK(upload_all(end));
+  HEADRACE_CHECK(upload_until(std::nullopt, end));
   bool must_compact = false;
   {
     const std::scoped_lock journaling(journaling_);

@@ -30,6 +30,9 @@ struct MetricWriterOptions {
   std::optional<std::int64_t> from_step{};
   /// Longest time until a point survives a kill of this process.
   std::chrono::milliseconds journal_interval{500};
+  /// Only `flush`, `publish` and `close` write the journal: an error of `flush` concerns what was logged
+  /// since the call before.
+  bool is_flushed_by_caller = false;
   /// Longest time until a point is on its way into the store, and after a failure until the next attempt.
   std::chrono::milliseconds segment_interval{10'000};
   /// Most bytes on this machine while the store cannot be reached.
@@ -75,8 +78,8 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   /// All points so far survive a kill of this process.
   /// \error of the disk, or why points were dropped; told once
   Status flush();
-  /// All points so far are in the store, for readers. Waits for the store; the writer goes on. Each call may
-  /// leave a small segment.
+  /// All points so far are in the store, for readers. Waits for the store, not for points that are logged
+  /// meanwhile; the writer goes on. Each call may leave a small segment.
   /// \error kDeadlineExceeded  not within that time; as `flush`
   Status publish(std::chrono::milliseconds within);
   /// All points are in the store, and the log says that it is whole; the journal is gone. Many segments
@@ -103,8 +106,9 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   void end_file_if_due(bool at_once);
   void upload();
   Status upload_first();
-  bool is_all_uploaded() const;
-  Status upload_all(Clock::time_point end);
+  std::optional<std::uint64_t> end_file();
+  bool is_uploaded(std::optional<std::uint64_t> last) const;
+  Status upload_until(std::optional<std::uint64_t> last, Clock::time_point end);
 
   const Location log_;
   const MetricWriterOptions options_;

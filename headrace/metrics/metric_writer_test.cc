@@ -35,11 +35,13 @@ class UnreachableStore : public ForwardingStore {
   using ForwardingStore::ForwardingStore;
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
     ++writes;
+    if (on_write) on_write();
     if (is_gone) return Error{Code::kUnavailable, "out of reach"};
     auto written = ForwardingStore::write(key, data, options);
     if (answers_left.fetch_sub(1) <= 0) return Error{Code::kUnavailable, "no answer"};
     return written;
   }
+  std::function<void()> on_write;  // before a write is made
   std::atomic<int> writes = 0;
   std::atomic<bool> is_gone = false;
   static constexpr int kAllAnswers = 1'000'000;
@@ -156,6 +158,47 @@ TEST_F(MetricWriterTest, PublishTellsIfTheStoreIsGone) {
   store->is_gone = false;
   EXPECT_TRUE(writer->publish(seconds(10)));
   EXPECT_THAT(values("part", "loss"), ElementsAre(0.5));
+}
+
+TEST_F(MetricWriterTest, PublishDoesNotWaitForPointsThatComeMeanwhile) {
+  const auto writer = open("part");
+  const std::uint32_t loss = *writer->metric("loss");
+  writer->log(loss, 0, 0.5);
+  constexpr int kMostWrites = 20;
+  store->on_write = [&] {
+    if (store->writes > kMostWrites) return;
+    writer->log(loss, store->writes, 0.25);
+    EXPECT_TRUE(writer->flush());
+  };
+  EXPECT_TRUE(writer->publish(seconds(10)));
+  EXPECT_EQ(store->writes, 1);
+  EXPECT_THAT(values("part", "loss"), ElementsAre(0.5));
+}
+
+TEST_F(MetricWriterTest, PublishEndsInTimeThoughTheStoreTakesSegments) {
+  const auto writer = open("part");
+  const std::uint32_t loss = *writer->metric("loss");
+  store->is_gone = true;
+  for (const int step : {0, 1, 2}) {
+    writer->log(loss, step, step);
+    EXPECT_FALSE(writer->publish(milliseconds(0)));
+  }
+  store->is_gone = false;
+  store->on_write = [&] { now += seconds(6); };
+  EXPECT_EQ(writer->publish(seconds(10)).error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(values("part", "loss"), ElementsAre(0, 1));
+  EXPECT_TRUE(writer->publish(seconds(10)));
+  EXPECT_THAT(values("part", "loss"), ElementsAre(0, 1, 2));
+}
+
+TEST_F(MetricWriterTest, NothingIsWrittenBetweenTheFlushesOfACallerWhoDoesThem) {
+  const auto writer = open("part", {.journal_interval = milliseconds(0), .is_flushed_by_caller = true});
+  now = Background::Clock::now();
+  writer->log(*writer->metric("loss"), 0, 0.5);
+  std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_EQ(writer->counts().waiting_bytes, 0U);
+  ASSERT_TRUE(writer->flush());
+  EXPECT_GT(writer->counts().waiting_bytes, 0U);
 }
 
 TEST_F(MetricWriterTest, NamesAreText) {
