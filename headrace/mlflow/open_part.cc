@@ -50,6 +50,7 @@ Result<std::shared_ptr<OpenPart>> OpenPart::start(const PartSurroundings& surrou
       new OpenPart(std::move(recorder), std::move(parameters), std::move(earlier)));
   const Location log = part->recorder_.root().at(concat(kMetricsPrefix, part->run(), "/", part->part()));
   MetricWriterOptions options{.journal_folder = concat(surroundings.journals, "/", part->part())};
+  options.is_flushed_by_caller = true;  // a batch is one write, so that its answer is about its own points
   options.wall_clock = surroundings.now;
   auto writer = MetricWriter::open(log, std::move(options), surroundings.background);
   // The record says why it did not run.
@@ -58,6 +59,21 @@ Result<std::shared_ptr<OpenPart>> OpenPart::start(const PartSurroundings& surrou
   HEADRACE_CHECK(part->recorder_.add_series(
       {.name = "metrics", .url = recorded_url(log), .kind = std::string(kSegmentsKind)}));
   return part;
+}
+
+bool OpenPart::is_sealed() const {
+  const std::scoped_lock lock(logging_);
+  return seals_ > 0;
+}
+
+void OpenPart::seal() {
+  const std::scoped_lock lock(logging_);
+  ++seals_;
+}
+
+void OpenPart::unseal() {
+  const std::scoped_lock lock(logging_);
+  --seals_;
 }
 
 bool OpenPart::is_finished() const {
@@ -70,10 +86,9 @@ Status OpenPart::remember_earlier(const std::string& key, std::uint32_t metric) 
   HEADRACE_TRY(const MetricSeries series, earlier_->read(key, 0));
   const std::size_t count = series.values.size();
   for (std::size_t i = count - std::min(count, kEarlierPoints); i < count; ++i) {
-    recent_.insert(
+    recent_.insert_earlier(
         {metric, series.steps[i], series.times_us[i] / 1000, std::bit_cast<std::uint64_t>(series.values[i])});
   }
-  recent_.keep();
   return {};
 }
 
@@ -106,8 +121,7 @@ Status OpenPart::write(std::span<const LoggedPoint> points) {
 
 Status OpenPart::log(std::span<const LoggedPoint> points) {
   const std::scoped_lock lock(logging_);
-  if (is_finished_) return finished_error();
-  // The journal is also written in the background, which may be what fails.
+  if (seals_ > 0) return finished_error();
   const std::uint64_t dropped_before = writer_->counts().dropped;
   Status written = write(points);
   if (written && writer_->counts().dropped != dropped_before)
@@ -151,25 +165,28 @@ LastPoints OpenPart::last_points() const {
 
 Status OpenPart::add_artifacts(const Location& folder) {
   const std::scoped_lock lock(recording_);
-  return recorder_.add_output("artifacts", folder);
+  if (has_artifacts_ || is_finished()) return {};
+  HEADRACE_CHECK(recorder_.add_output("artifacts", folder));
+  has_artifacts_ = true;
+  return {};
 }
 
 Status OpenPart::finish(const Status& outcome, const std::map<std::string, std::string>& parameters) {
-  {
-    const std::scoped_lock lock(logging_);
-    if (std::exchange(is_finished_, true)) return {};
-  }
+  seal();
+  const std::scoped_lock recording(recording_);
+  if (is_finished()) return {};
+  // A record without an end says that points may still be in the journal.
+  HEADRACE_CHECK(writer_->close(kPublishTime));
   RunEnd end;
   for (const auto& [key, point] : last_points()) end.metrics[key] = point.value;
   for (const auto& [key, value] : parameters) {
     const auto known = start_parameters_.find(key);
     if (known == start_parameters_.end() || known->second != value) end.parameters[key] = value;
   }
-  const Status closed = writer_->close(kPublishTime);
-  const std::scoped_lock lock(recording_);
-  const Status recorded = recorder_.finish(outcome, std::move(end));
-  if (outcome && !recorded) return recorded;
-  return closed;
+  HEADRACE_CHECK(recorder_.write_end(outcome, std::move(end)));
+  const std::scoped_lock lock(logging_);
+  is_finished_ = true;
+  return {};
 }
 
 }  // namespace headrace::mlflow

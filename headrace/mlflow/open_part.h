@@ -60,17 +60,23 @@ class OpenPart {
   /// When it returns success, all points are in the journal: a kill of this process loses none. Points that
   /// are among the last ones of the run already are not logged again. Never waits for the store, but for the
   /// first point of a metric in a part with `earlier`.
-  /// \error kFailedPrecondition  the part was finished meanwhile: `is_finished` says so
+  /// \error kFailedPrecondition  the part takes no more points: `is_sealed` says so
   /// \error of the disk: none or some of the points are there
   Status log(std::span<const LoggedPoint> points);
+  /// Whether it takes no points, since its run is being ended: another part has to. `seal` and `unseal` come
+  /// in pairs, of several threads at once; after `finish` it stays sealed.
+  bool is_sealed() const;
+  void seal();
+  void unseal();
+  /// Whether `finish` has succeeded.
   bool is_finished() const;
   /// All points so far are in the store, for readers.
   Status publish();
   LastPoints last_points() const;
-  /// Records that the run has artifacts at that place.
+  /// Records that the run has artifacts at that place, unless it is recorded already.
   Status add_artifacts(const Location& folder);
-  /// Writes the rest of the points, and the end of the part's record. `outcome`: kCancelled: stopped. Further
-  /// calls do nothing.
+  /// Seals the part, and writes the rest of the points and the end of the part's record. `outcome`:
+  /// kCancelled: stopped. May be repeated after an error; once it has succeeded, calls do nothing.
   Status finish(const Status& outcome, const std::map<std::string, std::string>& parameters);
 
  private:
@@ -93,8 +99,9 @@ class OpenPart {
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
 
-  std::mutex recording_;  // guards the recorder
+  std::mutex recording_;  // guards the recorder; locked before logging_
   RunRecorder recorder_;
+  bool has_artifacts_ = false;
   const std::map<std::string, std::string> start_parameters_;
   const EarlierMetrics earlier_;
   std::shared_ptr<MetricWriter> writer_;
@@ -105,7 +112,24 @@ class OpenPart {
   std::vector<Metric*> touched_;  // by the points of a batch
   std::vector<MetricWriter::Value> row_;
   bool is_published_ = true;
+  int seals_ = 0;
   bool is_finished_ = false;
+};
+
+/// A part that takes no points for so long: what was acknowledged before is among its last points.
+class PartSeal {
+ public:
+  explicit PartSeal(std::shared_ptr<OpenPart> part) : part_(std::move(part)) { part_->seal(); }
+  ~PartSeal() {
+    if (part_ != nullptr) part_->unseal();
+  }
+  PartSeal(const PartSeal&) = delete;
+  PartSeal& operator=(const PartSeal&) = delete;
+  /// The part takes none any more: its last points are in the run's state.
+  void keep() { part_ = nullptr; }
+
+ private:
+  std::shared_ptr<OpenPart> part_;
 };
 
 }  // namespace headrace::mlflow

@@ -18,10 +18,11 @@ Result<PartPointer> OpenParts::open(const std::string& run,
   const std::scoped_lock opening(slot->opening);
   {
     const std::scoped_lock lock(mutex_);
-    if (slot->part != nullptr && !slot->part->is_finished()) return slot->part;
+    if (slot->part != nullptr && !slot->part->is_sealed()) return slot->part;
   }
   HEADRACE_TRY(PartPointer started, start());
   const std::scoped_lock lock(mutex_);
+  if (slot->part != nullptr && !slot->part->is_finished()) ending_.push_back(slot->part);
   slot->part = started;
   return started;
 }
@@ -40,8 +41,14 @@ void OpenParts::add(PartPointer part) {
   slot->part = std::move(part);
 }
 
+void OpenParts::add_ending(PartPointer part) {
+  const std::scoped_lock lock(mutex_);
+  ending_.push_back(std::move(part));
+}
+
 void OpenParts::forget(const PartPointer& part) {
   const std::scoped_lock lock(mutex_);
+  std::erase(ending_, part);
   const auto found = slots_.find(part->run());
   if (found != slots_.end() && found->second->part == part) found->second->part = nullptr;
 }
@@ -49,6 +56,7 @@ void OpenParts::forget(const PartPointer& part) {
 std::vector<PartPointer> OpenParts::surplus() const {
   std::vector<std::pair<std::uint64_t, PartPointer>> parts;
   const std::scoped_lock lock(mutex_);
+  for (const PartPointer& part : ending_) parts.emplace_back(0, part);
   for (const auto& [run, slot] : slots_) {
     if (slot->part != nullptr) parts.emplace_back(slot->used, slot->part);
   }
@@ -60,8 +68,8 @@ std::vector<PartPointer> OpenParts::surplus() const {
 }
 
 std::vector<PartPointer> OpenParts::all() const {
-  std::vector<PartPointer> out;
   const std::scoped_lock lock(mutex_);
+  std::vector<PartPointer> out = ending_;
   for (const auto& [run, slot] : slots_) {
     if (slot->part != nullptr) out.push_back(slot->part);
   }

@@ -22,11 +22,13 @@ class OpenParts {
 
   /// Null if there is none. Counts as a use.
   PartPointer find(const std::string& run);
-  /// The part of this run; if there is none, or it is finished, the one that `start` makes. Several threads
+  /// The part of this run; if there is none, or it is sealed, the one that `start` makes. Several threads
   /// that open one run wait for the first. A run's place is kept for good, so REQUIRES: the run is there
   Result<PartPointer> open(const std::string& run, const std::function<Result<PartPointer>()>& start);
   void add(PartPointer part);
-  /// Unless another part has taken its place.
+  /// A part that is ended at once, and takes the place of no other.
+  void add_ending(PartPointer part);
+  /// It is finished. Until then it stays here, even if another part has taken its place.
   void forget(const PartPointer& part);
   /// The parts that were used longest ago, so many that kMost are left: they are to be ended.
   std::vector<PartPointer> surplus() const;
@@ -43,6 +45,7 @@ class OpenParts {
 
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Slot>> slots_;
+  std::vector<PartPointer> ending_;  // parts without a place that are not finished
   std::uint64_t clock_ = 0;
 };
 

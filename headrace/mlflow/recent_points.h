@@ -10,10 +10,12 @@
 
 namespace headrace::mlflow {
 
-/// Not thread-safe. Remembers the last kPoints to 2·kPoints points.
+/// Not thread-safe. Remembers the last kPoints to 2·kPoints points, and apart from them those of earlier
+/// parts.
 class RecentPoints {
  public:
   static constexpr std::size_t kPoints = 8192;
+  static constexpr std::size_t kEarlierPoints = 1 << 18;  // once a batch is logged
 
   struct Point {
     std::uint32_t metric = 0;
@@ -25,13 +27,17 @@ class RecentPoints {
 
   /// False if it is there already.
   bool insert(const Point& point) {
-    if (older_.contains(point) || !newer_.insert(point).second) return false;
+    if (earlier_.contains(point) || older_.contains(point) || !newer_.insert(point).second) return false;
     inserted_.push_back(point);
     return true;
   }
+  /// A point of an earlier part. It stays until the next batch is logged, however many there are: that batch
+  /// may repeat any of them.
+  void insert_earlier(const Point& point) { earlier_.insert(point); }
   /// A batch is logged: what was inserted stays.
   void keep() {
     inserted_.clear();
+    if (earlier_.size() > kEarlierPoints) earlier_ = {};
     if (newer_.size() < kPoints) return;
     older_ = std::exchange(newer_, {});
   }
@@ -53,6 +59,7 @@ class RecentPoints {
   };
   std::unordered_set<Point, Hash> newer_;
   std::unordered_set<Point, Hash> older_;
+  std::unordered_set<Point, Hash> earlier_;
   std::vector<Point> inserted_;
 };
 

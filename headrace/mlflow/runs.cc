@@ -208,14 +208,18 @@ Result<Json> Runs::update(const RequestFields& fields, const CallOptions& call) 
 
 Status Runs::set_status(const std::string& run, const std::string& status, std::optional<std::int64_t> ended,
                         const std::string& name, const CallOptions& call) {
-  PartPointer part = open_.find(run);
+  PartPointer part;
   const bool is_end = has_run_ended(status);
   if (!status.empty()) {  // the record says that the run goes on, or how it has ended
     HEADRACE_CHECK(change(
         run, [](Json&) -> Status { return {}; }, true, call));
-    HEADRACE_TRY(part, part_of(run, call));
+    HEADRACE_TRY(part, is_end ? part_to_end(run, call) : part_of(run, call));
   }
-  if (is_end) HEADRACE_CHECK(part->publish());
+  std::optional<PartSeal> seal;
+  if (is_end) {
+    seal.emplace(part);
+    HEADRACE_CHECK(part->publish());
+  }
   const auto update = [&](Json& state) -> Status {
     if (!status.empty()) {
       state["status"] = status;
@@ -230,16 +234,17 @@ Status Runs::set_status(const std::string& run, const std::string& status, std::
   };
   HEADRACE_TRY(const State state, change(run, update, true, call));
   if (!is_end) return {};
+  seal->keep();
   HEADRACE_CHECK(end_part(part, status, *state, call));
   HEADRACE_TRY(const RecordPointer record, records_.one(run, call));
   if (record->parts.front().name == part->part()) return {};
   HEADRACE_TRY(const PartPointer last, start_part(run, call));  // it tells how the run has ended
+  open_.add_ending(last);
   return end_part(last, status, *state, call);
 }
 
 Status Runs::end_part(const PartPointer& part, const std::string& status, const Json& state,
                       const CallOptions& call) {
-  open_.forget(part);
   const std::string folder = artifact_folder(part->run(), state, experiments_.known());
   bool has_artifacts = false;
   if (!folder.empty()) {
@@ -249,8 +254,10 @@ Status Runs::end_part(const PartPointer& part, const std::string& status, const 
           return false;
         }));
   }
-  if (has_artifacts && !part->is_finished()) HEADRACE_CHECK(part->add_artifacts(root_.at(folder)));
-  return part->finish(outcome_of(status), texts_of(state["params"]));
+  if (has_artifacts) HEADRACE_CHECK(part->add_artifacts(root_.at(folder)));
+  HEADRACE_CHECK(part->finish(outcome_of(status), texts_of(state["params"])));
+  open_.forget(part);
+  return {};
 }
 
 std::string Runs::artifact_folder(const std::string& run, const Json& state,
@@ -280,11 +287,17 @@ Result<Json> Runs::restore(const RequestFields& fields, const CallOptions& call)
 }
 
 Result<PartPointer> Runs::part_of(const std::string& run, const CallOptions& call) {
-  if (PartPointer part = open_.find(run); part != nullptr && !part->is_finished()) return part;
+  if (PartPointer part = open_.find(run); part != nullptr && !part->is_sealed()) return part;
   HEADRACE_CHECK(log_of(run, call));
   HEADRACE_TRY(PartPointer part, open_.open(run, [&] { return start_part(run, call); }));
   end_surplus(call);
   return part;
+}
+
+// Also one that takes no more points, since an attempt to end it has failed, or is on its way.
+Result<PartPointer> Runs::part_to_end(const std::string& run, const CallOptions& call) {
+  if (PartPointer part = open_.find(run); part != nullptr && !part->is_finished()) return part;
+  return part_of(run, call);
 }
 
 // For a run that another process, or an earlier part, has begun.
@@ -296,8 +309,9 @@ Result<PartPointer> Runs::start_part(const std::string& run, const CallOptions& 
                         "`: no other program logs into it. Its tags can be set; log into a run of your own")};
   }
   HEADRACE_TRY(const State state, log_named(run)->load(call));
-  EarlierMetrics earlier;
-  if (!has_ended(*record)) {
+  EarlierMetrics earlier;  // of a run that goes on a client may repeat the last ones
+  const bool goes_on = !has_ended(*record) || !has_run_ended(state->get_or("status", ""));
+  if (goes_on && has_series(*record)) {
     HEADRACE_TRY(earlier, records_.metrics(*record, call));
   }
   std::map<std::string, std::string> parameters = run_params(*state, *record);
@@ -307,17 +321,20 @@ Result<PartPointer> Runs::start_part(const std::string& run, const CallOptions& 
 
 // The process ends, or has too many parts, and nobody has said how the run has ended.
 Status Runs::end_unfinished(const PartPointer& part, const CallOptions& call) {
+  PartSeal seal(part);
   HEADRACE_CHECK(part->publish());
   const auto keep = [&](Json& state) -> Status {
     add_part_points(state, *part);
     return {};
   };
   HEADRACE_TRY(const State state, change(part->run(), keep, false, call));
+  seal.keep();
   const std::string status = state->get_or("status", "");
   if (has_run_ended(status)) return end_part(part, status, *state, call);
-  open_.forget(part);
   const Error stopped{Code::kCancelled, "the server ended this part before the run was ended"};
-  return part->finish(stopped, texts_of((*state)["params"]));
+  HEADRACE_CHECK(part->finish(stopped, texts_of((*state)["params"])));
+  open_.forget(part);
+  return {};
 }
 
 void Runs::end_surplus(const CallOptions& call) {

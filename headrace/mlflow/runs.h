@@ -66,6 +66,7 @@ class Runs {
   Status log_points(const std::string& run, std::span<const LoggedPoint> points, const CallOptions& call);
   Status log_texts(const std::string& run, const Texts& params, const Texts& tags, const CallOptions& call);
   Result<PartPointer> part_of(const std::string& run, const CallOptions& call);
+  Result<PartPointer> part_to_end(const std::string& run, const CallOptions& call);
   Result<PartPointer> start_part(const std::string& run, const CallOptions& call);
   Status end_part(const PartPointer& part, const std::string& status, const Json& state,
                   const CallOptions& call);

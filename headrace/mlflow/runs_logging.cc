@@ -87,7 +87,7 @@ Status Runs::log_points(const std::string& run, std::span<const LoggedPoint> poi
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     HEADRACE_TRY(const PartPointer part, part_of(run, call));
     logged = part->log(points);
-    if (logged || !part->is_finished()) break;
+    if (logged || !part->is_sealed()) break;
   }
   HEADRACE_CHECK(std::move(logged));
   return models_.keep_points(run, points, call);

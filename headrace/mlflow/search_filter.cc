@@ -13,6 +13,9 @@ namespace {
 using Comparator = FilterClause::Comparator;
 
 constexpr std::size_t kFilterBytesMax = 64 << 10;
+// Each pattern may be compared at every place of each text.
+constexpr std::size_t kPatternBytesMax = 1 << 10;
+constexpr std::size_t kPatternsMax = 16;
 
 Error filter_error(std::string_view message) { return {Code::kInvalidArgument, std::string(message)}; }
 
@@ -235,6 +238,18 @@ Status take_value(FilterScanner& scanner, FilterClause& clause, const SearchTarg
   return {};
 }
 
+Status check_patterns(const std::vector<FilterClause>& clauses) {
+  std::size_t patterns = 0;
+  for (const FilterClause& clause : clauses) {
+    if (clause.comparator != Comparator::kLike && clause.comparator != Comparator::kIlike) continue;
+    if (clause.texts[0].size() > kPatternBytesMax)
+      return filter_error(concat("a pattern of LIKE has more than ", kPatternBytesMax, " bytes"));
+    if (++patterns > kPatternsMax)
+      return filter_error(concat("the filter has more than ", kPatternsMax, " clauses with LIKE or ILIKE"));
+  }
+  return {};
+}
+
 bool holds_for_number(const FilterClause& clause, double value) {
   switch (clause.comparator) {
     case Comparator::kEqual:
@@ -327,6 +342,7 @@ Result<SearchFilter> SearchFilter::parse(std::string_view text, const SearchTarg
     HEADRACE_CHECK(take_value(scanner, clause, target));
     filter.clauses_.push_back(std::move(clause));
   }
+  HEADRACE_CHECK(check_patterns(filter.clauses_));
   return filter;
 }
 

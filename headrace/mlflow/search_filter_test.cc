@@ -30,6 +30,22 @@ bool holds(std::string_view text) {
   });
 }
 
+TEST(SearchFilter, PatternsAreFewAndShort) {
+  const auto error_of = [](const std::string& text) {
+    const auto filter = SearchFilter::parse(text, run_target());
+    return filter ? std::string() : filter.error().message;
+  };
+  std::string clauses = "tags.team LIKE '%'";
+  for (int i = 1; i < 16; ++i) clauses += " AND tags.team ILIKE '%'";
+  EXPECT_EQ(error_of(clauses), "");
+  EXPECT_EQ(error_of(clauses + " AND tags.team LIKE '%'"),
+            "the filter has more than 16 clauses with LIKE or ILIKE");
+  EXPECT_EQ(error_of("tags.team LIKE '" + std::string(1024, 'a') + "'"), "");
+  EXPECT_EQ(error_of("tags.team LIKE '" + std::string(1025, 'a') + "'"),
+            "a pattern of LIKE has more than 1024 bytes");
+  EXPECT_EQ(error_of("tags.team = '" + std::string(1025, 'a') + "'"), "");
+}
+
 TEST(SearchFilter, ClausesHoldAsMlflowSays) {
   for (const char* text : {"",
                            "  ",

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/metrics/recover.h"
 #include "headrace/mlflow/artifacts.h"
@@ -106,6 +107,12 @@ RequestKind kind_of(std::string_view method, std::string_view given) {
   if (is_artifact_path(target.path) && target.path.size() > kArtifactsPath.size() + 1)
     return RequestKind::kArtifact;
   return RequestKind::kOther;
+}
+
+bool has_large_answer(std::string_view method, std::string_view given) {
+  if (kind_of(method, given) == RequestKind::kArtifact) return method == "GET";
+  const Target target = split_target(given);
+  return target.is_api && (target.path == "mlflow/metrics/get-history" || target.path.ends_with("/search"));
 }
 
 struct TrackingService::State {
@@ -302,8 +309,12 @@ std::vector<std::string> TrackingService::recover(const CallOptions& call) {
 }
 
 ApiAnswer TrackingService::answer(const ApiRequest& request, const CallOptions& call) {
-  auto answered = state_->answer(request, call);
-  return answered ? *std::move(answered) : error_answer(answered.error());
+  try {
+    auto answered = state_->answer(request, call);
+    return answered ? *std::move(answered) : error_answer(answered.error());
+  } catch (const JsonError& malformed) {
+    return error_answer({Code::kDataLoss, concat("a state in the store is malformed: ", malformed.what())});
+  }
 }
 
 std::vector<std::string> TrackingService::close() { return state_->runs.end_parts(); }

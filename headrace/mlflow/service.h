@@ -62,6 +62,9 @@ enum class RequestKind : std::uint8_t {
 /// By its method and target.
 RequestKind kind_of(std::string_view method, std::string_view target);
 
+/// Whether the answer may have many bytes: an artifact, a history, a search.
+bool has_large_answer(std::string_view method, std::string_view target);
+
 /// Thread-safe.
 class TrackingService {
  public:

@@ -10,9 +10,29 @@
 #include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/mlflow/open_parts.h"
+#include "headrace/mlflow/state_log.h"
+#include "headrace/store/layers/forwarding.h"
 
 namespace headrace::mlflow {
 namespace {
+
+// The store of the states and the artifacts, not of the records and metrics.
+class TroubledStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    if (on_write) on_write();
+    return ForwardingStore::write(key, data, options);
+  }
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    if (are_artifacts_gone && prefix.find("/artifacts/") != prefix.npos)
+      return Error{Code::kUnavailable, "out of reach"};
+    return ForwardingStore::list(prefix, options, visit);
+  }
+  std::function<void()> on_write;
+  std::atomic<bool> are_artifacts_gone = false;
+};
 
 class TrackingServiceTest : public testing::Test {
  protected:
@@ -22,7 +42,8 @@ class TrackingServiceTest : public testing::Test {
   // As a process that starts again, after a kill if the one before was not closed.
   void start() {
     service_.reset();
-    TrackingServiceOptions options{.root = *stores_.open(kRoot), .root_url = std::string(kRoot)};
+    TrackingServiceOptions options{.root = root(), .root_url = std::string(kRoot)};
+    options.root.store = store_;
     options.stores = &stores_;
     options.journals = journals_;
     options.command_line = {"headrace", "serve-mlflow"};
@@ -51,6 +72,24 @@ class TrackingServiceTest : public testing::Test {
     return concat(answer.status, " ", parse_json(answer.body)->get_or("error_code", ""));
   }
   std::string new_run() { return good("POST", "mlflow/runs/create", "{}")["run"]["info"]["run_id"].text(); }
+  Location root() { return *stores_.open(kRoot); }
+  // Points of metrics m0, m1 … at steps from `first` on.
+  static std::string batch(const std::string& run, int metrics, int first, int steps) {
+    Json::Array points;
+    for (int step = first; step < first + steps; ++step) {
+      for (int i = 0; i < metrics; ++i)
+        points.push_back({{"key", concat("m", i)}, {"value", 0.5}, {"timestamp", 1000}, {"step", step}});
+    }
+    return Json({{"run_id", run}, {"metrics", std::move(points)}}).dump();
+  }
+  std::size_t count(const std::string& run, const std::string& metric) {
+    return good("GET", concat("mlflow/metrics/get-history?metric_key=", metric, "&run_id=", run))["metrics"]
+        .values()
+        .size();
+  }
+  static std::string ending(const std::string& run) {
+    return Json({{"run_id", run}, {"status", "FINISHED"}}).dump();
+  }
   static std::string point(const std::string& run, double value, int step) {
     return Json({{"run_id", run}, {"key", "loss"}, {"value", value}, {"timestamp", 1000}, {"step", step}})
         .dump();
@@ -67,6 +106,7 @@ class TrackingServiceTest : public testing::Test {
       std::filesystem::temp_directory_path() / ("headrace-" + hex64(random_name_bits()));
   std::chrono::system_clock::time_point now_{std::chrono::seconds(1'795'000'000)};
   StoreRegistry stores_{Environment{}};
+  const std::shared_ptr<TroubledStore> store_ = std::make_shared<TroubledStore>(root().store);
   std::optional<TrackingService> service_;
 };
 
@@ -101,6 +141,90 @@ TEST_F(TrackingServiceTest, AClosedServiceLeavesNothingOnTheMachine) {
   EXPECT_TRUE(std::filesystem::is_empty(journals_));
   start();
   EXPECT_EQ(history(run), (std::vector<double>{0.5}));
+}
+
+TEST_F(TrackingServiceTest, ARunThatCouldNotBeEndedIsEndedByARepetition) {
+  const std::string run = new_run();
+  good("POST", "mlflow/runs/log-metric", point(run, 0.5, 1));
+  store_->are_artifacts_gone = true;
+  EXPECT_EQ(ask("POST", "mlflow/runs/update", ending(run)).status, 503U);
+  store_->are_artifacts_gone = false;
+  EXPECT_FALSE(std::filesystem::is_empty(journals_));
+  good("POST", "mlflow/runs/update", ending(run));
+  EXPECT_TRUE(std::filesystem::is_empty(journals_));
+  EXPECT_EQ(history(run), (std::vector<double>{0.5}));
+}
+
+TEST_F(TrackingServiceTest, PartsThatCouldNotBeEndedAreEndedWhenTheServiceCloses) {
+  const std::string run = new_run();
+  good("POST", "mlflow/runs/log-metric", point(run, 0.5, 1));
+  store_->are_artifacts_gone = true;
+  EXPECT_EQ(ask("POST", "mlflow/runs/update", ending(run)).status, 503U);
+  good("POST", "mlflow/runs/log-metric", point(run, 0.25, 2));  // into another part
+  EXPECT_EQ(service_->close().size(), 2U);
+  store_->are_artifacts_gone = false;
+  EXPECT_TRUE(service_->close().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(journals_));
+  EXPECT_EQ(history(run), (std::vector<double>{0.5, 0.25}));
+}
+
+TEST_F(TrackingServiceTest, APointThatIsLoggedWhileTheRunEndsIsItsLastValue) {
+  const std::string run = new_run();
+  good("POST", "mlflow/runs/log-metric", point(run, 0.5, 1));
+  std::thread client;
+  store_->on_write = [&] {  // of the state that says how the run has ended
+    if (client.joinable()) return;
+    client = std::thread([&] { good("POST", "mlflow/runs/log-metric", point(run, 0.25, 2)); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  };
+  good("POST", "mlflow/runs/update", ending(run));
+  store_->on_write = nullptr;
+  client.join();
+  const auto last = [&] {
+    return good("GET", concat("mlflow/runs/get?run_id=", run))["run"]["data"]["metrics"].at(0)["value"];
+  };
+  EXPECT_EQ(last(), Json(0.25));
+  EXPECT_TRUE(service_->close().empty());
+  EXPECT_EQ(last(), Json(0.25));
+}
+
+TEST_F(TrackingServiceTest, ABatchOfManyMetricsIsThereOnceAfterAKill) {
+  constexpr int kMetrics = 10, kSteps = 100, kBatches = 21;
+  const std::string run = new_run();
+  for (int i = 0; i < kBatches; ++i)
+    good("POST", "mlflow/runs/log-batch", batch(run, kMetrics, i * kSteps, kSteps));
+  start();
+  good("POST", "mlflow/runs/log-batch", batch(run, kMetrics, (kBatches - 1) * kSteps, kSteps));
+  good("POST", "mlflow/runs/log-batch", batch(run, kMetrics, (kBatches - 2) * kSteps, kSteps));
+  for (int i = 0; i < kMetrics; ++i) EXPECT_EQ(count(run, concat("m", i)), std::size_t{kBatches} * kSteps);
+}
+
+TEST_F(TrackingServiceTest, ABatchThatIsRepeatedAfterARestartIsThereOnce) {
+  const std::string run = new_run();
+  good("POST", "mlflow/runs/log-metric", point(run, 0.5, 1));
+  EXPECT_TRUE(service_->close().empty());
+  start();
+  good("POST", "mlflow/runs/log-metric", point(run, 0.5, 1));  // its answer was lost
+  EXPECT_EQ(history(run), (std::vector<double>{0.5}));
+}
+
+TEST_F(TrackingServiceTest, AMalformedStateIsAnError) {
+  const std::string run = new_run();
+  StateLog log(root().at(concat("_headrace/mlflow/runs/", run)), "headrace.mlflow.run");
+  const auto spoil = [](Json& state) -> Status {
+    state["user"] = 5;
+    return {};
+  };
+  ASSERT_TRUE(log.change(spoil, {}));
+  EXPECT_EQ(ask("GET", concat("mlflow/runs/get?run_id=", run)).status, 500U);
+}
+
+TEST_F(TrackingServiceTest, LargeAnswersAreKnownBefore) {
+  EXPECT_TRUE(has_large_answer("GET", "/api/2.0/mlflow-artifacts/artifacts/0/r/artifacts/a"));
+  EXPECT_TRUE(has_large_answer("GET", "/api/2.0/mlflow/metrics/get-history?run_id=r"));
+  EXPECT_TRUE(has_large_answer("POST", "/ajax-api/2.0/mlflow/runs/search"));
+  EXPECT_FALSE(has_large_answer("PUT", "/api/2.0/mlflow-artifacts/artifacts/0/r/artifacts/a"));
+  EXPECT_FALSE(has_large_answer("GET", "/api/2.0/mlflow/runs/get?run_id=r"));
 }
 
 TEST_F(TrackingServiceTest, ThreadsLogIntoRunsThatEndMeanwhile) {

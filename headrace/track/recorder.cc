@@ -275,19 +275,26 @@ Status RunRecorder::add_series(RunSeries series) {
 }
 
 Status RunRecorder::finish(const Status& outcome, RunEnd end) {
+  Status written = write_end(outcome, std::move(end));
+  return outcome ? written : outcome;
+}
+
+Status RunRecorder::write_end(const Status& outcome, RunEnd end) {
   if (!outcome) {
     end.status = outcome.error().code == Code::kCancelled ? RunStatus::kStopped : RunStatus::kFailed;
     end.error = outcome.error().message;
   }
-  end.inputs = std::move(so_far_.inputs);
-  end.outputs = std::move(so_far_.outputs);
-  end.series = std::move(so_far_.series);
+  end.inputs = so_far_.inputs;
+  end.outputs = so_far_.outputs;
+  end.series = so_far_.series;
   const TimePoint ended = options_.now();
   end.ended = format_time_ms(ended);
   end.seconds = std::chrono::duration<double>(ended - started_).count();
+  const bool is_repeated = std::exchange(has_tried_end_, true);
   const Status written =
       create("end", serialize_run_end(entry_.run, end), {.deadline = options_.call.deadline});
-  if (!outcome) return outcome;
+  // The attempt before has written it, though its answer was lost: nobody else writes this part.
+  if (is_repeated && !written && written.error().code == Code::kAlreadyExists) return {};
   if (!written) return written.error().in("recording the end of the run");
   return {};
 }

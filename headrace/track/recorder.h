@@ -96,6 +96,9 @@ class RunRecorder {
   /// counts and versions; what was added before is added to it. Is written even after a stop was asked for.
   /// Call once.
   Status finish(const Status& outcome, RunEnd end);
+  /// As `finish`, but returns whether the end is in the store, whatever the outcome is. May be repeated after
+  /// an error.
+  Status write_end(const Status& outcome, RunEnd end);
 
  private:
   RunRecorder() = default;
@@ -107,6 +110,7 @@ class RunRecorder {
   Location root_;
   CatalogEntry entry_;
   RunSoFar so_far_;
+  bool has_tried_end_ = false;
   std::vector<std::string> remarks_;
   RecorderOptions options_;
   std::chrono::system_clock::time_point started_{};

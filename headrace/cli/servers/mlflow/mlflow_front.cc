@@ -61,20 +61,22 @@ RequestWorkers& MlflowFront::workers_for(mlflow::RequestKind kind) {
   return kind == mlflow::RequestKind::kArtifact ? artifacts_ : others_;
 }
 
-void MlflowFront::answer(ReceivedRequest request, Responder responder, std::uint64_t bytes_in_flight) {
+// Just before it is read: a request may have waited while others were answered.
+HttpAnswer MlflowFront::answer_now(std::string_view method, std::string_view target,
+                                   std::string_view body) const {
+  if (options_.bytes_in_flight && mlflow::has_large_answer(method, target) &&
+      options_.bytes_in_flight() > options_.busy_bytes)
+    return http_error({Code::kResourceExhausted, "many large answers are read at the moment; ask again"});
+  return http_answer(service_.answer({.method = method, .target = target, .body = body}, {}));
+}
+
+void MlflowFront::answer(ReceivedRequest request, Responder responder) {
   const auto kind = mlflow::kind_of(request.head.method(), request.head.target());
-  const bool is_read = request.head.method() == "GET";
-  if (kind == mlflow::RequestKind::kArtifact && is_read && bytes_in_flight > options_.busy_bytes) {
-    return std::move(responder).send(
-        http_error({Code::kResourceExhausted, "many artifacts are read at the moment; ask again"}));
-  }
   // Functions are copied, and these cannot be.
   const auto asked = std::make_shared<AskedOfMlflow>(AskedOfMlflow{std::move(request), std::move(responder)});
   const auto work = [this, asked] {
     const RequestHead& head = asked->request.head;
-    std::move(asked->responder)
-        .send(http_answer(service_.answer(
-            {.method = head.method(), .target = head.target(), .body = asked->request.body.text()}, {})));
+    std::move(asked->responder).send(answer_now(head.method(), head.target(), asked->request.body.text()));
   };
   if (kind == mlflow::RequestKind::kImmediate) return work();
   if (workers_for(kind).add(work)) return;

@@ -4,8 +4,10 @@
 /// means.
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "headrace/cli/servers/mlflow/request_workers.h"
 #include "headrace/cli/servers/serve/access_tokens.h"
@@ -20,8 +22,10 @@ struct MlflowFrontOptions {
   /// None: everybody may ask. Borrowed.
   AccessTokens* tokens = nullptr;
   std::uint64_t artifact_bytes_max = 256 << 20;
-  /// An artifact is not read while bodies and answers have more bytes.
+  /// Nothing that may be large is read while bodies and answers have more bytes.
   std::uint64_t busy_bytes = 512 << 20;
+  /// HttpServerCounts'. None: never busy. Is called from any thread.
+  std::function<std::uint64_t()> bytes_in_flight{};
   int logging_threads = 2;
 };
 
@@ -34,8 +38,9 @@ class MlflowFront {
   MlflowFront(mlflow::TrackingService& service, MlflowFrontOptions options);
 
   HeadVerdict judge(const RequestHead& head) const;
-  /// `bytes_in_flight`: HttpServerCounts'.
-  void answer(ReceivedRequest request, Responder responder, std::uint64_t bytes_in_flight);
+  void answer(ReceivedRequest request, Responder responder);
+  /// The same in this thread. `body`: with mlflow::kBodyPaddingBytes behind it.
+  HttpAnswer answer_now(std::string_view method, std::string_view target, std::string_view body) const;
 
  private:
   RequestWorkers& workers_for(mlflow::RequestKind kind);

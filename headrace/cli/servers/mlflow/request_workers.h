@@ -22,13 +22,25 @@ class RequestWorkers {
       return false;
     }
     background_.add([this, work = std::move(work)] {
+      const Place place(count_);
       work();
-      count_.fetch_sub(1);
     });
     return true;
   }
 
  private:
+  // Is given back even if the work throws: memory may run out.
+  class Place {
+   public:
+    explicit Place(std::atomic<int>& count) : count_(count) {}
+    ~Place() { count_.fetch_sub(1); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+   private:
+    std::atomic<int>& count_;
+  };
+
   const int most_;
   std::atomic<int> count_ = 0;  // that run or wait
   Background background_;

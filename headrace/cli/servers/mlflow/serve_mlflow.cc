@@ -1,8 +1,8 @@
 // headrace serve-mlflow, as headrace-server runs it. docs/decisions/mlflow-server.md.
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "headrace/base/text.h"
@@ -65,6 +65,7 @@ class MlflowServer {
     MlflowFrontOptions front{.tokens = tokens_.get(),
                              .artifact_bytes_max = options_.size_bytes("artifact-size"),
                              .busy_bytes = options_.size_bytes("memory") / 2,
+                             .bytes_in_flight = [this] { return bytes_in_flight(); },
                              .logging_threads = std::max(available_cores(), 2)};
     for (const std::string& name : split(to_lower(options_.text("allow-host")), ','))
       front.allowed_hosts.insert(std::string(trim(name)));
@@ -81,18 +82,23 @@ class MlflowServer {
                                .key_file = options_.text("tls-key"),
                                .client_ca_file = options_.text("tls-client-ca")};
     }
-    HEADRACE_TRY(http_,
-                 HttpServer::start(
-                     std::move(http), [this](const RequestHead& head) { return front_->judge(head); },
-                     [this](ReceivedRequest request, Responder responder) { answer(request, responder); }));
-    listening_ = http_.get();
+    HEADRACE_TRY(http_, HttpServer::start(
+                            std::move(http), [this](const RequestHead& head) { return front_->judge(head); },
+                            [this](ReceivedRequest request, Responder responder) {
+                              front_->answer(std::move(request), std::move(responder));
+                            }));
+    listen_as(http_.get());
     return write_port_file(options_.text("port-file"), {http_->port()});
   }
 
-  // A request may come before HttpServer::start returns.
-  void answer(ReceivedRequest& request, Responder& responder) {
-    const HttpServer* const http = listening_;
-    front_->answer(std::move(request), std::move(responder), http ? http->counts().bytes_in_flight : 0);
+  // A request may come before HttpServer::start returns, and be worked on when the server is gone.
+  std::uint64_t bytes_in_flight() {
+    const std::scoped_lock lock(counting_);
+    return listening_ != nullptr ? listening_->counts().bytes_in_flight : 0;
+  }
+  void listen_as(const HttpServer* http) {
+    const std::scoped_lock lock(counting_);
+    listening_ = http;
   }
 
   void tell_address() {
@@ -112,6 +118,7 @@ class MlflowServer {
     say("draining");
     http_->stop_accepting();
     const bool is_idle = http_->wait_until_idle(Clock::now() + drain_max_);
+    listen_as(nullptr);
     http_.reset();
     front_.reset();
     const std::vector<std::string> failed = service_->close();
@@ -130,7 +137,8 @@ class MlflowServer {
   std::optional<mlflow::TrackingService> service_;
   std::optional<MlflowFront> front_;
   std::unique_ptr<HttpServer> http_;
-  std::atomic<const HttpServer*> listening_ = nullptr;
+  std::mutex counting_;
+  const HttpServer* listening_ = nullptr;  // guarded by counting_
 };
 
 Status run_mlflow_server(CommandContext& context, const std::vector<std::string>& arguments,
