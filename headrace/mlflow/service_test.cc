@@ -48,7 +48,9 @@ class TrackingServiceTest : public testing::Test {
     options.journals = journals_;
     options.command_line = {"headrace", "serve-mlflow"};
     options.version = "1";
-    options.now = [this] { return now_ += std::chrono::milliseconds(1); };
+    options.now = [this] {
+      return std::chrono::system_clock::time_point(std::chrono::milliseconds(++now_ms_));
+    };
     options.remark = [](const std::string&) {};
     service_.emplace(std::move(options));
     service_->recover({});
@@ -104,7 +106,7 @@ class TrackingServiceTest : public testing::Test {
   static constexpr std::string_view kRoot = "memory://runs";
   const std::string journals_ =
       std::filesystem::temp_directory_path() / ("headrace-" + hex64(random_name_bits()));
-  std::chrono::system_clock::time_point now_{std::chrono::seconds(1'795'000'000)};
+  std::atomic<std::int64_t> now_ms_ = 1'795'000'000'000;  // requests of several threads look at it
   StoreRegistry stores_{Environment{}};
   const std::shared_ptr<TroubledStore> store_ = std::make_shared<TroubledStore>(root().store);
   std::optional<TrackingService> service_;
