@@ -71,12 +71,10 @@ const Command kRunsCurveCommand = {
     .name = "runs curve",
     .summary = "Say what more data would buy, from one finished run",
     .details =
-        "Reads the errors that headrace train --curve logged: those of batches of the first epoch before "
-        "they were "
-        "learnt from. It trains nothing. Models that are trained to the end do better, so the errors are "
-        "bounds "
-        "from above; headrace learning-curve measures such models. docs/how-to/learning-curves.md explains "
-        "it.\n"
+        "Reads the errors that headrace train --curve logged: those of batches of the first epoch before\n"
+        "they were learnt from. It trains nothing. Models that are trained to the end do better, so the\n"
+        "errors are bounds from above; headrace learning-curve measures such models.\n"
+        "docs/how-to/learning-curves.md explains it.\n"
         "\n"
         "  headrace train s3://datasets/reviews s3://datasets/runs/imdb-1 --curve\n"
         "  headrace runs curve s3://datasets/runs/imdb-1 --target 0.2 --price-per-record 0.05",

@@ -2,9 +2,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
 #include "headrace/base/text.h"
 #include "headrace/cli/serve_manifests.h"
 #include "headrace/cli/serve_options.h"
@@ -24,13 +21,7 @@ Status serve(CommandContext& context, const std::vector<std::string>& arguments,
                find_sibling_program(kServerProgram, "without Boost and simdjson", context.environment));
   const std::string with_grpc = concat(program, kGrpcSuffix);
   if (!options.flag("no-grpc") && access(with_grpc.c_str(), X_OK) == 0) program = with_grpc;
-  std::vector<std::string> words = context.command_line;
-  words[0] = program;
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  execv(program.c_str(), pointers.data());
-  return Error{Code::kNotFound, concat("starting ", program, ": ", std::strerror(errno))};
+  return become_program(program, context.command_line);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 /// \file The command line of `headrace serve-mlflow`, which `headrace-server` reads.
 
 #include "headrace/cli/command.h"
+#include "headrace/cli/server_options.h"
 
 namespace headrace {
 
@@ -31,13 +32,9 @@ inline constexpr Option kServeMlflowOptions[] = {
      .unit = "FILE",
      .sentence = "File with the bearer tokens of clients, one in a line. It is read again when it changes. "
                  "Clients give theirs in MLFLOW_TRACKING_TOKEN."},
-    {.name = "tls-certificate",
-     .unit = "FILE",
-     .sentence = "PEM with the server's certificate and those between it and a root: HTTPS for clients."},
-    {.name = "tls-key", .unit = "FILE", .sentence = "PEM with the certificate's key."},
-    {.name = "tls-client-ca",
-     .unit = "FILE",
-     .sentence = "PEM with the authorities whose certificates clients must show."},
+    kTlsCertificateOption,
+    kTlsKeyOption,
+    kTlsClientCaOption,
     {.name = "http-threads",
      .type = OptionType::kInteger,
      .default_value = "0",
@@ -57,10 +54,7 @@ inline constexpr Option kServeMlflowOptions[] = {
      .unit = "bytes",
      .sentence = "Bodies and answers of all requests together; more are refused with status 429.",
      .minimum = 1'000'000},
-    {.name = "drain",
-     .default_value = "30s",
-     .unit = "DURATION",
-     .sentence = "After SIGTERM: the longest time that requests in flight may take."},
+    kDrainOption,
     {.name = "port-file",
      .unit = "FILE",
      .sentence = "File that gets the port, in decimal, when the server listens on it."},

@@ -3,6 +3,7 @@
 /// \file The command line of `headrace serve`, which `headrace-server` reads.
 
 #include "headrace/cli/command.h"
+#include "headrace/cli/server_options.h"
 
 namespace headrace {
 
@@ -130,10 +131,7 @@ inline constexpr Option kServeOptions[] = {
      .default_value = "12s",
      .unit = "DURATION",
      .sentence = "Time between two looks at the store for other versions: one request for a named model."},
-    {.name = "drain",
-     .default_value = "30s",
-     .unit = "DURATION",
-     .sentence = "After SIGTERM: the longest time that requests in flight may take."},
+    kDrainOption,
     {.name = "cache",
      .unit = "FOLDER",
      .sentence = "Folder on this machine for the models' files. Default: models below ~/.cache/headrace."},
@@ -143,13 +141,9 @@ inline constexpr Option kServeOptions[] = {
      .unit = "bytes",
      .sentence = "Bound for that folder: what no server uses goes first.",
      .minimum = 1},
-    {.name = "tls-certificate",
-     .unit = "FILE",
-     .sentence = "PEM with the server's certificate and those between it and a root: HTTPS for clients."},
-    {.name = "tls-key", .unit = "FILE", .sentence = "PEM with the certificate's key."},
-    {.name = "tls-client-ca",
-     .unit = "FILE",
-     .sentence = "PEM with the authorities whose certificates clients must show."},
+    kTlsCertificateOption,
+    kTlsKeyOption,
+    kTlsClientCaOption,
     {.name = "tokens",
      .unit = "FILE",
      .sentence =

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "headrace/base/text.h"
@@ -19,6 +21,15 @@ Result<std::string> find_sibling_program(std::string_view name, std::string_view
   return Error{Code::kNotFound,
                concat(name, " is neither at ", beside, " nor on PATH: this Headrace was built ",
                       built_without, "; the wheel has it, and so has a build where they are installed")};
+}
+
+Error become_program(const std::string& program, std::vector<std::string> words) {
+  words[0] = program;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv(program.c_str(), pointers.data());
+  return {Code::kNotFound, concat("starting ", program, ": ", std::strerror(errno))};
 }
 
 }  // namespace headrace

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headrace/base/environment.h"
 
@@ -13,5 +14,9 @@ namespace headrace {
 /// \error kNotFound
 Result<std::string> find_sibling_program(std::string_view name, std::string_view built_without,
                                          const Environment& environment);
+
+/// Becomes that program, called with these words, the first of which is replaced by its path.
+/// \error kNotFound  the system does not start it
+Error become_program(const std::string& program, std::vector<std::string> words);
 
 }  // namespace headrace

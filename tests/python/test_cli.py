@@ -184,6 +184,8 @@ def test_version_is_one_line(headrace):
         (["ls", "x", "y"], "one argument too many"),
         (["verify", "x", "--jobs", "0"], "from 1 to 64"),
         (["verify", "x", "--jobs"], "takes a value"),
+        (["serve", "x", "--tls-client-ca", "ca.pem"], "needs --tls-certificate"),
+        (["serve-mlflow", "x", "--tls-client-ca", "ca.pem"], "needs --tls-certificate"),
     ],
 )
 def test_a_wrong_command_line_is_explained_with_exit_code_2(headrace, words, suggestion):

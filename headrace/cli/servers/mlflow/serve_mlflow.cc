@@ -8,6 +8,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/serve_mlflow_options.h"
 #include "headrace/cli/servers/mlflow/mlflow_front.h"
+#include "headrace/cli/servers/serve/listen_options.h"
 #include "headrace/cli/servers/serve/model_arguments.h"
 #include "headrace/cli/servers/serve/server_ports.h"
 #include "headrace/os/parallel.h"
@@ -72,16 +73,11 @@ class MlflowServer {
     front_.emplace(*service_, std::move(front));
     HttpServerOptions http;
     http.listen = {listen_address(options_.text("listen"), options_.integer("port"))};
-    const auto threads = static_cast<int>(options_.integer("http-threads"));
-    http.threads = threads != 0 ? threads : std::max(available_cores() / 2, 1);
+    http.threads = threads_option(options_, "http-threads", std::max(available_cores() / 2, 1));
     http.limits.body_bytes = MlflowFront::kBodyBytesMax;
     http.limits.bytes_in_flight = options_.size_bytes("memory");
     http.on_remark = [this](const std::string& text) { say(text); };
-    if (options_.given("tls-certificate")) {
-      http.tls = HttpServerTls{.certificate_file = options_.text("tls-certificate"),
-                               .key_file = options_.text("tls-key"),
-                               .client_ca_file = options_.text("tls-client-ca")};
-    }
+    http.tls = tls_of(options_);
     HEADRACE_TRY(http_, HttpServer::start(
                             std::move(http), [this](const RequestHead& head) { return front_->judge(head); },
                             [this](ReceivedRequest request, Responder responder) {
@@ -107,8 +103,7 @@ class MlflowServer {
                                    options_.given("tls-certificate") ? "https://" : "http://",
                                    listen_address(host, http_->port())));
     static_cast<void>(context_.console.flush());
-    const bool is_local = host == "127.0.0.1" || host == "localhost" || host == "::1";
-    if (is_local || options_.given("tls-client-ca") || options_.given("tokens")) return;
+    if (!may_anybody_ask(options_)) return;
     context_.console.warn(concat("anyone who can reach ", host,
                                  " can read and write the runs: give --tokens, or --tls-client-ca"));
   }
@@ -146,14 +141,6 @@ Status run_mlflow_server(CommandContext& context, const std::vector<std::string>
   return MlflowServer(context, options).run(arguments[0]);
 }
 
-Status check_mlflow_server(const OptionValues& options) {
-  if (options.given("tls-certificate") != options.given("tls-key"))
-    return Error{Code::kInvalidArgument, "--tls-certificate and --tls-key need each other"};
-  if (options.given("tls-client-ca") && !options.given("tls-certificate"))
-    return Error{Code::kInvalidArgument, "--tls-client-ca needs --tls-certificate"};
-  return {};
-}
-
 }  // namespace
 
 extern const Command kMlflowServerCommand;
@@ -163,6 +150,6 @@ const Command kMlflowServerCommand = {.name = "serve-mlflow",
                                       .positionals = kServeMlflowPositionals,
                                       .options = kServeMlflowOptions,
                                       .run = run_mlflow_server,
-                                      .check = check_mlflow_server};
+                                      .check = check_tls_options};
 
 }  // namespace headrace

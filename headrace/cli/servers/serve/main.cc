@@ -15,6 +15,7 @@
 #include "headrace/cli/servers/serve/example_request.h"
 #include "headrace/cli/servers/serve/grpc_front.h"
 #include "headrace/cli/servers/serve/grpc_router.h"
+#include "headrace/cli/servers/serve/listen_options.h"
 #include "headrace/cli/servers/serve/model_arguments.h"
 #include "headrace/cli/servers/serve/request_router.h"
 #include "headrace/cli/servers/serve/server_ports.h"
@@ -30,11 +31,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLookEach{50};
 constexpr std::chrono::milliseconds kTokensLookEach{2'000};
-
-int threads_option(const OptionValues& options, std::string_view name, int otherwise) {
-  const auto given = static_cast<int>(options.integer(name));
-  return given != 0 ? given : otherwise;
-}
 
 // Everything that one server is made of, in the order of its dependencies.
 class Server {
@@ -183,11 +179,7 @@ class Server {
     http.limits.bytes_in_flight = options_.size_bytes("memory");
     http.on_remark = [this](const std::string& text) { say(text); };
     http.on_round_end = RequestRouter::end_round;
-    if (options_.given("tls-certificate") || options_.given("tls-key")) {
-      http.tls = HttpServerTls{.certificate_file = options_.text("tls-certificate"),
-                               .key_file = options_.text("tls-key"),
-                               .client_ca_file = options_.text("tls-client-ca")};
-    }
+    http.tls = tls_of(options_);
     HEADRACE_TRY(http_, HttpServer::start(
                             std::move(http), [this](const RequestHead& head) { return router_->judge(head); },
                             [this](ReceivedRequest request, Responder responder) {
@@ -264,8 +256,7 @@ class Server {
                                    listen_address(options_.text("admin-listen"), admin_->port())));
     static_cast<void>(context_.console.flush());
     const std::string& host = options_.text("listen");
-    const bool is_local = host == "127.0.0.1" || host == "localhost" || host == "::1";
-    if (is_local || options_.given("tls-client-ca") || options_.given("tokens")) return;
+    if (!may_anybody_ask(options_)) return;
     context_.console.warn(
         concat("anyone who can reach ", host, " can use the models: give --tokens, or --tls-client-ca"));
   }
@@ -335,8 +326,7 @@ Status serve_models(CommandContext& context, const std::vector<std::string>& arg
 }
 
 Status check_server(const OptionValues& options) {
-  if (options.given("tls-certificate") != options.given("tls-key"))
-    return Error{Code::kInvalidArgument, "--tls-certificate and --tls-key need each other"};
+  HEADRACE_CHECK(check_tls_options(options));
   if (options.given("log-fraction") && !options.given("log-requests"))
     return Error{Code::kInvalidArgument, "--log-fraction needs --log-requests"};
   return {};
