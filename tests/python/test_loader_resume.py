@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -15,6 +16,7 @@ import published_support
 import pytest
 import tensorflow as tf
 import tfrecords
+from headrace._src.early_end import EarlyEnd
 
 import headrace as hr
 
@@ -150,6 +152,22 @@ def test_a_batch_that_has_lost_all_its_records_moves_no_epoch(tmp_path, lost_bat
     assert job.run()
     assert job.loader.step == EPOCHS * 6
     np.testing.assert_array_equal(job.weights(), whole.weights())
+
+
+def test_a_thread_that_is_stalled_at_the_end_of_a_pass_costs_no_epoch(tmp_path, monkeypatch):
+    announce = EarlyEnd.announce
+
+    def announce_and_stall(self):
+        announce(self)
+        time.sleep(0.3)
+
+    data = LossyData(tmp_path / "a.tfrecord", 5)
+    whole = Job(data, tmp_path / "whole", prefetch=10)
+    assert whole.run()
+    monkeypatch.setattr(EarlyEnd, "announce", announce_and_stall)
+    stalled = Job(data, tmp_path / "stalled", prefetch=10)
+    assert stalled.run()
+    np.testing.assert_array_equal(stalled.weights(), whole.weights())
 
 
 def test_a_finished_training_is_not_done_again(data, uninterrupted):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
 from headrace import _headrace
 from headrace._src import checked
 from headrace._src.columns import Column
+from headrace._src.early_end import EarlyEnd
 from headrace._src.images import Augmentation, ImageColumn, checked_augmentations, row_shape
 from headrace._src.log import logger
 from headrace._src.stats import Stats
@@ -204,6 +205,7 @@ class Loader:
         self._passed_over: list[int] | None = None  # steps of passes since `begin_passes_at`, ascending
         self._pass_lock = threading.RLock()  # a signal's handler may close, amid a pass
         self._pass_number = 0
+        self._early_end = EarlyEnd()
         self._is_taking = False  # a pass waits for a batch of the present engine
         self._left_out_rows = 0
         self._failure: Error | None = None
@@ -366,9 +368,15 @@ class Loader:
     def begin_passes_at(self, step: int, end: int | None = None) -> None:
         """Has the next pass begin with batch `step`, and end before batch `end` if given. A pass under way is
         not changed."""
+        self._early_end.settle()
         with self._pass_lock:
             self._pass_start, self._pass_end = step, end
             self._passed_over = []
+
+    @property
+    def early_end(self) -> EarlyEnd:
+        """That of the passes which `as_tf_dataset` makes."""
+        return self._early_end
 
     def step_after(self, first: int, batches: int) -> int:
         """Returns the step that follows `batches` batches of passes since `begin_passes_at(first)`. Batches

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headrace import _headrace
 from headrace._src import checked
 from headrace._src.columns import Column
+from headrace._src.early_end import EarlyEnd
 from headrace._src.images import Augmentation, checked_augmentations, row_shape
 from headrace._src.loader import POLICIES, Batch, check_columns, native_columns
 from headrace._src.log import logger
@@ -44,6 +45,7 @@ class StreamedRows:
             )
         check_columns(dict(columns))
         augment = checked_augmentations(augment)
+        self._early_end = EarlyEnd()  # never announced: these passes have no length
         self._cluster = cluster
         self._columns = dict(columns)
         self._shapes = {name: row_shape(column, augment) for name, column in columns.items()}
@@ -61,6 +63,11 @@ class StreamedRows:
 
     def __iter__(self) -> Iterator[Batch]:
         return self.pass_batches()
+
+    @property
+    def early_end(self) -> EarlyEnd:
+        """That of the passes which `as_tf_dataset` makes."""
+        return self._early_end
 
     def pass_batches(self) -> Iterator[Batch]:
         """Iterates over a new scan.

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from headrace._src.columns import Column
+from headrace._src.early_end import EarlyEnd
 from headrace._src.producers import Producers
 from headrace._src.variable import Ragged, Strings
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
@@ -32,6 +33,8 @@ class Source(Protocol):
     def has_equal_batches(self) -> bool: ...
     @property
     def batches_per_epoch(self) -> int | None: ...
+    @property
+    def early_end(self) -> EarlyEnd: ...
     def pass_batches(self) -> Iterator[dict[str, Any]]: ...
     def close(self) -> None: ...
 
@@ -99,12 +102,9 @@ def dataset_of(loader: Source, features: str | Sequence[str] | None, labels: str
         specs[loader.weights] = tf.TensorSpec(specs[next(iter(specs))].shape[:1], tf.float32)
 
     length = loader.batches_per_epoch
-    ended_early = False
 
     def elements() -> Iterator[Any]:
-        nonlocal ended_early
-        if ended_early:
-            ended_early = False
+        if loader.early_end.take():
             return
         count = 0
         try:
@@ -114,7 +114,8 @@ def dataset_of(loader: Source, features: str | Sequence[str] | None, labels: str
         except FailedPreconditionError:
             if not _producers.have_ended:
                 raise
-        ended_early = length is not None and count < length
+        if length is not None and count < length:
+            loader.early_end.announce()
 
     def passes() -> Iterator[Any]:
         return _producers.follow(loader, elements())
