@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import threading
 
@@ -22,6 +23,7 @@ import numpy as np
 import published_support
 import pytest
 import tensorflow as tf
+from live_program import Program
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from test_cli import sealed
 
@@ -263,6 +265,31 @@ def test_tensorboard_shows_the_curves(job):
             assert curve == [
                 (epoch["epoch"], pytest.approx(epoch[prefix + metric], rel=1e-6)) for epoch in history
             ]
+
+
+def test_a_training_is_followed_while_it_goes_on(build, job, tmp_path):
+    train = [build / "bin/headrace", "train", job / "data", tmp_path / "run", "--track", tmp_path]
+    options = ["--epochs", "1000000", "--batch-size", "32", "--log-every", "5", "--run-id", "live"]
+    with Program(*train, *options) as training:
+        while "epoch 1" not in training.line("stderr"):
+            pass
+        tail = [build / "bin/headrace", "runs", "tail", tmp_path, "live", "--json"]
+        with Program(*tail) as following:
+            steps = [json.loads(following.line()) for _ in range(30)]
+            assert training.process.poll() is None
+            by_metric: dict[str, list[int]] = {}
+            for shown in steps:
+                for name in shown["metrics"]:
+                    by_metric.setdefault(name, []).append(shown["step"])
+            assert {"train/epoch_loss", "validation/epoch_loss"} <= by_metric.keys(), by_metric
+            for logged in by_metric.values():
+                assert logged == sorted(set(logged))
+            training.process.send_signal(signal.SIGTERM)
+            assert training.code() != 0
+            *_, end, error = map(json.loads, following.rest())
+            assert (end["run"], end["status"]) == ("live", "stopped")
+            assert error["error"]["code"] == "ABORTED"
+            assert following.code() == 1
 
 
 def test_tensorboard_shows_losses_within_epochs(job):
