@@ -119,6 +119,7 @@ ALLOWED_CALLS = {
         "headrace/stream/block_reader.cc": "statistics",
         "headrace/stream/loader_trace.": "statistics",
         "headrace/train/native_loop.cc": "statistics",
+        "headrace/train/step_loop.": "statistics",
         "headrace/serve/batch/batcher.": "deadlines of requests; tests pass another clock",
         "headrace/serve/request_log/request_log.": "when a log that closes has had its time",
         "headrace/serve/request_log/model_log.cc": "when to write what waits",

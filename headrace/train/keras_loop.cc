@@ -210,6 +210,8 @@ class KerasLoop {
       HEADRACE_TRY(answer, begin());
     } else if (name == "step") {
       HEADRACE_CHECK(take_step(value));
+    } else if (name == "spent") {
+      HEADRACE_CHECK(take_spent(value));
     } else if (name == "epoch") {
       trained_ = metrics_from_json(value);
       HEADRACE_CHECK(begin_epoch(trained_.epoch));
@@ -281,6 +283,15 @@ class KerasLoop {
     HEADRACE_CHECK(begin_epoch(at.epoch));
     if (value.contains("loss")) events_->batch_loss(at.step, value.get<double>("loss"));
     run_.on_step(at);
+    return {};
+  }
+
+  Status take_spent(const Json& value) {
+    const auto epoch = value.get<std::uint64_t>("epoch");
+    HEADRACE_CHECK(begin_epoch(epoch));
+    events_->time_spent(epoch, {.all = value.get<double>("all"),
+                                .input = value.get<double>("input"),
+                                .hand_over = value.get<double>("hand_over")});
     return {};
   }
 

@@ -203,11 +203,14 @@ class NativeLoop {
     HEADRACE_CHECK(step.begin_pass());
     std::uint64_t batch_number = 0;
     std::uint64_t corrupt_records = 0;
+    EpochSeconds spent;
     const auto start = Clock::now();
     while (batch_number < loader_->batches_per_epoch() && state_.step < total_steps()) {
       if (run_.stop.stop_requested())
         return Error{Code::kCancelled, concat("training was stopped in epoch ", epoch)};
+      const auto asked = Clock::now();
       HEADRACE_TRY(const std::optional<Batch> batch, next_batch(*loader_));
+      spent.input += seconds_since(asked);
       if (!batch) return Error{Code::kInternal, "the loader ended before the epoch did"};
       if (one_pass_)
         HEADRACE_CHECK(one_pass_->score(*batch, *loader_, batch_number, options_.batch_size,
@@ -224,7 +227,10 @@ class NativeLoop {
       }
       run_.on_step({epoch, state_.step, total_steps()});
     }
-    result_.training_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    spent.all = seconds_since(start);
+    spent.hand_over = spent.all - spent.input - step.model_seconds();
+    events_->time_spent(epoch, spent);
+    result_.training_seconds += spent.all;
     return end_epoch(epoch, batch_number, step, corrupt_records);
   }
 

@@ -36,6 +36,7 @@ Result<StepCall> StepCall::prepare(Model& model, std::string_view signature, con
 
 Status StepCall::begin_pass() {
   sums_ = MetricSums(metrics_);
+  model_seconds_ = 0;
   HEADRACE_TRY(states_, MetricStates::start(*model_));
   return {};
 }
@@ -49,7 +50,9 @@ Result<float> StepCall::run(const Batch& batch, const BatchLoader& loader) {
   inputs_.push_back(TensorView::of(batch.weights(), {static_cast<std::int64_t>(batch.rows)}));
   std::ranges::copy(states_.views(), std::back_inserter(inputs_));
   std::vector<Tensor> outputs(2 + states_.count());
+  const auto start = std::chrono::steady_clock::now();
   HEADRACE_CHECK(call_->run(inputs_, outputs));
+  model_seconds_ += seconds_since(start);
   const std::span<const float> loss = outputs[0].values<float>();
   if (loss.empty()) return Error{Code::kInternal, "the model's loss is not a float32"};
   sums_.add(loss[0], outputs[1].values<float>());

@@ -2,6 +2,7 @@
 
 /// \file Runs a model's signature over the batches of a loader and adds up its outputs.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,10 @@
 #include "headrace/stream/loader.h"
 
 namespace headrace {
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 /// Sums over the batches of a pass over data. Exact for metrics; the loss is the mean of the batches' means,
 /// weighted by rows.
@@ -47,6 +52,8 @@ class StepCall {
   /// \error those of BatchTensors::view and Call::run
   /// REQUIRES: the loader has made the batch, with `columns_for`
   Result<float> run(const Batch& batch, const BatchLoader& loader);
+  /// In which the model ran, in this pass so far.
+  double model_seconds() const { return model_seconds_; }
   /// "loss" and each metric of this pass so far, under `prefix`.
   Result<std::map<std::string, double>> values(std::string_view prefix) const;
 
@@ -69,6 +76,7 @@ class StepCall {
   MetricSums sums_;
   MetricStates states_;
   std::vector<TensorView> inputs_;
+  double model_seconds_ = 0;
 };
 
 }  // namespace headrace

@@ -478,6 +478,16 @@ void RunEvents::batch_loss(std::uint64_t step, double loss) {
   training_.scalar(stamp(step), "batch_loss", static_cast<float>(loss));
 }
 
+void RunEvents::time_spent(std::uint64_t epoch, const EpochSeconds& seconds) {
+  if (!(seconds.all > 0)) return;
+  const EventStamp now = stamp(epoch);
+  const double input = std::clamp(seconds.input / seconds.all, 0.0, 1.0);
+  const double hand_over = std::clamp(seconds.hand_over / seconds.all, 0.0, 1.0 - input);
+  training_.scalar(now, "epoch_input_percent", static_cast<float>(100 * input));
+  training_.scalar(now, "epoch_hand_over_percent", static_cast<float>(100 * hand_over));
+  training_.scalar(now, "epoch_compute_percent", static_cast<float>(100 * (1 - input - hand_over)));
+}
+
 Status RunEvents::end(const EpochMetrics& metrics) {
   constexpr std::string_view kValidation = "val_";
   const EventStamp now = stamp(metrics.epoch);

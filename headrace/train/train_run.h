@@ -127,6 +127,13 @@ Error with_train_advice(Error error);
 /// completed, and what a later owner has logged again.
 Status remove_superseded_events(const TrainRun& run, std::uint64_t epoch, std::uint64_t owner);
 
+/// Where the time of an epoch's training went. The rest of `all` is the model's.
+struct EpochSeconds {
+  double all = 0;
+  double input = 0;      // waiting for batches
+  double hand_over = 0;  // between the loader and the model
+};
+
 /// The curves of a run: one segment of training and one of validation for each epoch.
 class RunEvents {
  public:
@@ -135,6 +142,8 @@ class RunEvents {
 
   void begin(std::uint64_t epoch);
   void batch_loss(std::uint64_t step, double loss);
+  /// Adds the shares in percent: docs/formats/run-layout.md, "Where the time went".
+  void time_spent(std::uint64_t epoch, const EpochSeconds& seconds);
   /// For what only one loop logs.
   EventLog& training() { return training_; }
   EventStamp stamp(std::uint64_t step) const;

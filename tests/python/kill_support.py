@@ -17,6 +17,8 @@ import boto3
 from tensorboard.compat.proto import event_pb2
 
 WORDS = [f"word{i}" for i in range(400)]
+# docs/formats/run-layout.md, "Where the time went"
+SHARES_OF_TIME = {f"epoch_{part}_percent" for part in ("input", "hand_over", "compute")}
 
 
 def reviews(count: int, seed: int = 1) -> dict[str, bytes]:
@@ -93,13 +95,15 @@ class Place:
 
 
 def events_in(segment: bytes) -> list[bytes]:
-    """The events of a file, without the time at which they were written."""
+    """The events of a file, without the time at which they were written, and those that say how long
+    something took."""
     events, offset = [], 0
     while offset < len(segment):
         (length,) = struct.unpack_from("<Q", segment, offset)
         event = event_pb2.Event.FromString(segment[offset + 12 : offset + 12 + length])
         event.ClearField("wall_time")
-        events.append(event.SerializeToString(deterministic=True))
+        if not any(value.tag in SHARES_OF_TIME for value in event.summary.value):
+            events.append(event.SerializeToString(deterministic=True))
         offset += 16 + length
     assert offset == len(segment)
     return events

@@ -62,6 +62,7 @@ def test_every_figure_is_a_sample_with_the_labels(loader, labels):
         "decoded_bytes",
         "corrupt_records",
         "wait_seconds",
+        "hand_over_seconds",
     ):
         assert value(f"{name}_total") == getattr(stats, name)
     for stage in ("fetch", "inflate", "check", "decode", "idle"):

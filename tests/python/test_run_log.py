@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+import tfrecords
 
 import headrace as hr
 from headrace import errors
@@ -71,6 +72,30 @@ def test_what_is_logged_is_in_the_store_and_in_the_record(headrace, s3_url, stat
     assert record["end"]["metrics"]["loss"] == 0.1
     assert record["end"]["metrics"]["best"] == 0.1
     assert not list(state.iterdir())
+
+
+def test_where_the_time_of_a_training_goes_is_logged(headrace, file_url, tmp_path):
+    folder = tfrecords.write_numbered(tmp_path / "data", 100)
+    with hr.init(file_url, system_metrics_each=3600) as run:
+        loader = hr.open(folder).loader(batch_size=10, shuffle=False, columns={"number": hr.int64})
+        run.log_loader(loader)
+        time.sleep(0.2)
+        assert sum(len(batch["number"]) for batch in loader) == 100
+    shown = points(headrace, file_url, run.id, "loader/records_per_s")[0]
+    assert len(shown) == 1 and 0 < shown[0][1] <= 100 / 0.2
+    shares = [
+        points(headrace, file_url, run.id, f"loader/{part}_percent")[0][0][1]
+        for part in ("input", "hand_over", "compute")
+    ]
+    assert sum(shares) == pytest.approx(100) and min(shares) >= 0
+    assert shares[1] == 0 and shares[2] > 0  # nothing was converted, and it slept
+    record = json.loads(headrace("runs", "show", file_url, run.id, "--json").stdout)
+    assert record["end"]["metrics"] == {}
+    with pytest.raises(errors.InvalidArgumentError, match="before `finish`"):
+        run.log_loader(loader)
+    silent = hr.init(file_url, system_metrics_each=None)
+    with silent, pytest.raises(errors.InvalidArgumentError, match="leave out system_metrics_each=None"):
+        silent.log_loader(loader)
 
 
 def test_how_busy_the_machine_is_is_logged_beside(headrace, file_url, tmp_path, monkeypatch):

@@ -292,6 +292,19 @@ def test_a_training_is_followed_while_it_goes_on(build, job, tmp_path):
             assert following.code() == 1
 
 
+def test_tensorboard_shows_where_the_time_went(job):
+    read = events(job, "train")
+    shares = [
+        values_of(read, "scalars", f"epoch_{part}_percent") for part in ("input", "hand_over", "compute")
+    ]
+    for epoch, parts in enumerate(zip(*shares, strict=True), start=1):
+        assert [step for step, _ in parts] == [epoch] * 3
+        assert all(0 <= share <= 100 for _, share in parts)
+        assert sum(share for _, share in parts) == pytest.approx(100, abs=1e-3)
+    assert len(shares[0]) == EPOCHS
+    assert all(share > 0 for _, share in shares[2])
+
+
 def test_tensorboard_shows_losses_within_epochs(job):
     steps = [step for step, _ in values_of(events(job, "train"), "scalars", "batch_loss")]
     assert steps == list(range(5, answer(job, "train")["steps"] + 1, 5))

@@ -73,6 +73,7 @@ class FollowedResume(Resume):
     def on_epoch_begin(self, epoch, logs=None):
         super().on_epoch_begin(epoch, logs)
         self._epoch_begun_at = time.monotonic()
+        self._stats_before = self.loader.stats()
 
     def on_train_batch_end(self, batch, logs=None):
         before = self.step
@@ -93,7 +94,15 @@ class FollowedResume(Resume):
             self._report()
 
     def on_epoch_end(self, epoch, logs=None):
-        self.seconds += self._trained_at - self._epoch_begun_at
+        seconds = self._trained_at - self._epoch_begun_at
+        self.seconds += seconds
+        now, before = self.loader.stats(), self._stats_before
+        spent = {
+            "all": seconds,
+            "input": now.wait_seconds - before.wait_seconds,
+            "hand_over": now.hand_over_seconds - before.hand_over_seconds,
+        }
+        self.channel.say(spent={"epoch": epoch + 1, **spent})
         metrics = {**history.scalars(logs), "epoch": epoch + 1, "step": self.step}
         self._check_finite(metrics)
         if self._has_waited_enough(metrics):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar
@@ -13,6 +14,7 @@ from headrace._src.early_end import EarlyEnd
 from headrace._src.images import Augmentation, ImageColumn, checked_augmentations, row_shape
 from headrace._src.log import logger
 from headrace._src.stats import Stats
+from headrace._src.stopwatch import Stopwatch
 from headrace.errors import Error, FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -206,6 +208,7 @@ class Loader:
         self._pass_lock = threading.RLock()  # a signal's handler may close, amid a pass
         self._pass_number = 0
         self._early_end = EarlyEnd()
+        self._hand_over = Stopwatch()
         self._is_taking = False  # a pass waits for a batch of the present engine
         self._left_out_rows = 0
         self._failure: Error | None = None
@@ -378,6 +381,11 @@ class Loader:
         """That of the passes which `as_tf_dataset` makes."""
         return self._early_end
 
+    @property
+    def hand_over(self) -> Stopwatch:
+        """Adds up the time in which batches become tensors."""
+        return self._hand_over
+
     def step_after(self, first: int, batches: int) -> int:
         """Returns the step that follows `batches` batches of passes since `begin_passes_at(first)`. Batches
         whose records are all lost are steps, and passes leave them out."""
@@ -418,7 +426,8 @@ class Loader:
         """Returns bytes, records and seconds per stage since the loader was made. Any thread may call
         this."""
         engine, earlier = self._engines
-        return Stats(**engine.stats()).plus(earlier)
+        stats = Stats(**engine.stats()).plus(earlier)
+        return dataclasses.replace(stats, hand_over_seconds=self._hand_over.seconds)
 
     def plot(self) -> Svg:
         """Returns a picture (SVG) of where the time went. Notebooks show it; `str()` of it is the file's
@@ -620,7 +629,9 @@ class Converted(Generic[Array]):
         return self
 
     def __next__(self) -> dict[str, Array]:
-        return {name: self._convert(array, name) for name, array in next(self._loader).items()}
+        batch = next(self._loader)
+        with self._loader.hand_over:
+            return {name: self._convert(array, name) for name, array in batch.items()}
 
     def __len__(self) -> int:
         return len(self._loader)

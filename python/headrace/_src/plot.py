@@ -13,6 +13,7 @@ _STAGES = (
     ("checksums", "check_seconds", "#7a6ab0"),
     ("decode", "decode_seconds", "#c08a3e"),
     ("caller waits", "wait_seconds", "#b0504a"),
+    ("hand-over", "hand_over_seconds", "#8a6a4a"),
 )
 
 

@@ -19,6 +19,7 @@ _METRICS = (
     ("corrupt_records_total", "counter", "Damaged records that were met, counted again in each epoch."),
     ("stage_seconds_total", "counter", "Seconds that each stage took, summed over the threads."),
     ("wait_seconds_total", "counter", "Seconds that the caller waited for batches."),
+    ("hand_over_seconds_total", "counter", "Seconds in which batches became a framework's tensors."),
     ("threads", "gauge", "Threads that work at present."),
     ("ready_batches", "gauge", "Batches that are made and not yet taken."),
     ("held_batches", "gauge", "Batches that were taken and are still in use."),
@@ -32,7 +33,8 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 class Stats:
     """Statistics of a loader since it was made. Immutable.
 
-    Seconds are summed over the loader's threads, except `wait_seconds`.
+    Seconds are summed over the loader's threads, except `wait_seconds` and `hand_over_seconds`, which are the
+    caller's. The rest of the caller's time is its own work: the training.
     """
 
     batches: int = 0
@@ -54,6 +56,8 @@ class Stats:
     """Time that threads had nothing to do."""
     wait_seconds: float = 0.0
     """Time that the caller waited for batches. If it is small, the data keeps up with the training."""
+    hand_over_seconds: float = 0.0
+    """Time in which `as_tf_dataset`, `as_jax` or `as_torch` made tensors of batches."""
     threads: int = 0
     """Threads that work at present."""
     ready_batches: int = 0
@@ -80,6 +84,7 @@ class Stats:
             ("checked", f"in {self.check_seconds:.3f} s"),
             ("decoded", f"{self.decoded_bytes / 1e6:,.1f} MB in {self.decode_seconds:.3f} s"),
             ("waited for batches", f"{self.wait_seconds:.3f} s"),
+            ("handed over", f"in {self.hand_over_seconds:.3f} s"),
             ("threads", f"{self.threads}, idle for {self.idle_seconds:.3f} s"),
             ("batches now", f"{self.ready_batches} ready, {self.held_batches} held"),
         ]

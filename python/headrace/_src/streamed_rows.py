@@ -12,6 +12,7 @@ from headrace._src.early_end import EarlyEnd
 from headrace._src.images import Augmentation, checked_augmentations, row_shape
 from headrace._src.loader import POLICIES, Batch, check_columns, native_columns
 from headrace._src.log import logger
+from headrace._src.stopwatch import Stopwatch
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class StreamedRows:
         check_columns(dict(columns))
         augment = checked_augmentations(augment)
         self._early_end = EarlyEnd()  # never announced: these passes have no length
+        self._hand_over = Stopwatch()
         self._cluster = cluster
         self._columns = dict(columns)
         self._shapes = {name: row_shape(column, augment) for name, column in columns.items()}
@@ -68,6 +70,11 @@ class StreamedRows:
     def early_end(self) -> EarlyEnd:
         """That of the passes which `as_tf_dataset` makes."""
         return self._early_end
+
+    @property
+    def hand_over(self) -> Stopwatch:
+        """Adds up the time in which batches become tensors."""
+        return self._hand_over
 
     def pass_batches(self) -> Iterator[Batch]:
         """Iterates over a new scan.

@@ -1,4 +1,5 @@
-"""How busy this process and its machine are: numbers that a run logs by itself, from Linux' /proc."""
+"""How busy this process and its machine are: numbers that a run logs by itself, from Linux' /proc; and those
+of further sources, such as loaders."""
 
 from __future__ import annotations
 
@@ -18,19 +19,25 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 class SystemMetrics:
     """Samples until `stop`, in a thread of its own. `log` gets name → value, and the seconds since the start.
 
-    Rates are over the time since the sample before. Numbers that the system does not tell are left out.
+    Rates are over the time since the sample before. Numbers that the system does not tell are left out. If
+    sources were added, there is a last sample at the end, so that short runs have one.
     """
 
     def __init__(self, log: Callable[[dict[str, float], int], None], each_s: float):
         self._log = log
         self._each_s = each_s
         self._nvidia = shutil.which("nvidia-smi")
+        self._sources: list[Callable[[], dict[str, float]]] = []
         self.names: set[str] = set()  # of all that was logged
         self._is_over = threading.Event()
         self._began = self._at = time.monotonic()
         self._before = _counters()
         self._thread = threading.Thread(target=self._run, name="headrace-system-metrics", daemon=True)
         self._thread.start()
+
+    def add(self, source: Callable[[], dict[str, float]]) -> None:
+        """Logs what the source gives with each further sample. It is called by the thread of this object."""
+        self._sources.append(source)
 
     def stop(self) -> None:
         """No sample is logged once it has returned."""
@@ -39,10 +46,16 @@ class SystemMetrics:
 
     def _run(self) -> None:
         while not self._is_over.wait(self._each_s):
-            values = self._sample()
-            self.names |= values.keys()
-            if not self._is_over.is_set():
-                self._log(values, int(self._at - self._began))
+            self._log_sample()
+        if self._sources:
+            self._log_sample()
+
+    def _log_sample(self) -> None:
+        values = self._sample()
+        for source in self._sources:
+            values |= source()
+        self.names |= values.keys()
+        self._log(values, int(self._at - self._began))
 
     def _sample(self) -> dict[str, float]:
         counters, at = _counters(), time.monotonic()

@@ -11,6 +11,7 @@ import tensorflow as tf
 from headrace._src.columns import Column
 from headrace._src.early_end import EarlyEnd
 from headrace._src.producers import Producers
+from headrace._src.stopwatch import Stopwatch
 from headrace._src.variable import Ragged, Strings
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
@@ -35,6 +36,8 @@ class Source(Protocol):
     def batches_per_epoch(self) -> int | None: ...
     @property
     def early_end(self) -> EarlyEnd: ...
+    @property
+    def hand_over(self) -> Stopwatch: ...
     def pass_batches(self) -> Iterator[dict[str, Any]]: ...
     def close(self) -> None: ...
 
@@ -110,7 +113,9 @@ def dataset_of(loader: Source, features: str | Sequence[str] | None, labels: str
         try:
             for batch in loader.pass_batches():
                 count += 1
-                yield choice.of({name: _tensor(column) for name, column in batch.items()})
+                with loader.hand_over:
+                    element = choice.of({name: _tensor(column) for name, column in batch.items()})
+                yield element
         except FailedPreconditionError:
             if not _producers.have_ended:
                 raise

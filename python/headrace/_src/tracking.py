@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from headrace import _headrace
 from headrace._src.artifacts import Artifact, ArtifactVersion, names_an_artifact
 from headrace._src.console import ConsoleCopy
+from headrace._src.loader_metrics import LoaderMetrics
 from headrace._src.media import MEDIA
 from headrace._src.system_metrics import SystemMetrics
 from headrace._src.version import __version__
@@ -26,6 +27,7 @@ from headrace.errors import Error, InvalidArgumentError
 if TYPE_CHECKING:
     from typing import Self  # from Python 3.11 on
 
+    from headrace._src.loader import Loader
     from headrace.summary import Writer
 
 _GIT_SECONDS = 5
@@ -225,6 +227,26 @@ class Run:
         if name == _MEDIA:
             raise InvalidArgumentError(f"{_MEDIA} is the name of the run's own media; give another one")
         self._native.add_event_files(name, os.fspath(folder))
+
+    def log_loader(self, loader: Loader, *, name: str = "loader") -> None:
+        """Logs where the training's time goes, with each sample of the machine and at the end: the shares of
+        waiting for the loader's batches (`loader/input_percent`), of making tensors of them
+        (`loader/hand_over_percent`) and of the rest, the training (`loader/compute_percent`); and
+        `loader/records_per_s`, `loader/fetched_bytes_per_s` and `loader/ready_batches`. A high input_percent
+        says that the data do not keep up. Call it before the first batch.
+
+        Args:
+            name: begins the names of the metrics; give each loader of a run another one.
+
+        Raises:
+            InvalidArgumentError: the run takes no samples (`system_metrics_each=None`), or is finished.
+        """
+        self._require_open("log_loader")
+        if self._system is None:
+            raise InvalidArgumentError(
+                "log_loader logs with the samples of the machine: leave out system_metrics_each=None"
+            )
+        self._system.add(LoaderMetrics(loader, name))
 
     def log_artifact(self, artifact: Artifact, aliases: Iterable[str] = ()) -> ArtifactVersion:
         """Keeps the artifact in the run's folder, and records it as an output; and the URLs that it refers to
