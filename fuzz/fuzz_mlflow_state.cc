@@ -1,0 +1,29 @@
+#include <cstdlib>
+
+#include "headrace/base/json.h"
+#include "headrace/mlflow/state_text.h"
+
+namespace headrace::mlflow {
+namespace {
+
+constexpr std::string_view kKind = "headrace.mlflow.run";
+
+// A state that is read and written is read alike.
+void check_state(const Json& state) {
+  const std::string text = serialize_state(state, kKind);
+  if (text.size() > kStateBytesMax) return;
+  const auto again = parse_state(text, kKind, "fuzz");
+  if (!again || serialize_state(*again, kKind) != text) std::abort();
+}
+
+}  // namespace
+}  // namespace headrace::mlflow
+
+// A state, or an object to make one of.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace headrace;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  if (const auto state = mlflow::parse_state(text, mlflow::kKind, "fuzz")) mlflow::check_state(*state);
+  if (const auto object = parse_json(text); object && object->is_object()) mlflow::check_state(*object);
+  return 0;
+}
