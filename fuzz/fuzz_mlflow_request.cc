@@ -43,7 +43,7 @@ std::optional<std::string> read_batch(std::string_view body) {
   return text;
 }
 
-// What is accepted and written again is read alike.
+// A body that is accepted and written again is read alike.
 void read_bodies(std::string_view body) {
   if (const auto batch = read_batch(body); batch && read_batch(*batch) != batch) std::abort();
   for (const auto& fields : {RequestFields::parse_body(body), RequestFields::parse_query(body)}) {

@@ -121,8 +121,7 @@ Result<RunRecord> run_at(CommandContext& context, const Location& location, cons
   HEADRACE_CHECK(add_runs_below(context, location, nearest, read, found));  // lists all that is below
   for (const std::string& message : found.damaged) context.console.warn(message);
   if (found.runs.empty() && !found.damaged.empty())
-    return Error{Code::kDataLoss,
-                 concat("the record of the run ", id, " cannot be read; see the warnings")};
+    return Error{Code::kDataLoss, concat("the record of the run ", id, " cannot be read; see the warnings")};
   HEADRACE_TRY(const RunRecord* const run, run_named(found.runs, id, location.describe()));
   return *run;
 }

@@ -11,7 +11,7 @@ namespace headrace {
 /// Walks the attempts of one rank, the latest first.
 class LaterAttempts {
  public:
-  /// The first step that attempts which were added supersede in an earlier one; none: all of its points count.
+  /// The first step that attempts which were added supersede in an earlier one; none: all its points count.
   std::optional<std::int64_t> end() const { return end_; }
   /// `from_step`: from which the attempt logs again.
   void add(std::optional<std::int64_t> from_step) {

@@ -80,7 +80,7 @@ std::optional<std::int64_t> SegmentFollower::note_attempt(const std::string& nam
   return log.end;
 }
 
-// Of all attempts of that log's rank. REQUIRES: attempts_mutex_ is held
+// For all attempts of that log's rank. REQUIRES: attempts_mutex_ is held
 void SegmentFollower::update_ends(std::string_view name) {
   const std::string_view rank = rank_of_log(name);
   LaterAttempts later;
@@ -137,7 +137,8 @@ Status SegmentFollower::read(const std::vector<ObjectInfo>& listed, const CallOp
   HEADRACE_CHECK(parallel_for(kLogsAtOnce, logs.size(), [&](std::size_t i) -> Status {
     const std::string& name = logs[i]->first;
     FollowedLog& log = logs_.find(name)->second;
-    const Reading reading{name, log, call, [&](std::vector<NewPoint> points) { sink(name, std::move(points)); }};
+    const Reading reading{name, log, call,
+                          [&](std::vector<NewPoint> points) { sink(name, std::move(points)); }};
     Status done = log.next ? read_new(reading, logs[i]->second, must_pause)
                            : read_recent(reading, std::move(logs[i]->second));
     const std::scoped_lock lock(mutex);

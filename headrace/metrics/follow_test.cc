@@ -19,8 +19,8 @@ class FollowTest : public testing::Test {
     const std::vector<std::string> names = {"loss"};
     std::vector<MetricPoint> points;
     for (const std::int64_t step : steps) points.push_back({0, step, step * 1000, 0.5});
-    const Bytes segment = encode_segment(
-        {.first = first, .last = last, .from_step = from_step}, names, points);
+    const Bytes segment =
+        encode_segment({.first = first, .last = last, .from_step = from_step}, names, points);
     ASSERT_TRUE(store_->write(concat("logs/", part, "/", segment_name(first, last)), segment, {}));
   }
   void remove(const std::string& key) { ASSERT_TRUE(store_->remove_many(std::vector<std::string>{key}, {})); }
@@ -113,7 +113,8 @@ TEST_F(FollowTest, AnEarlierAttemptThatIsFoundLaterIsSupersededToo) {
   follower.add_log("000000-8-new", 0);
   EXPECT_EQ(poll(follower), "0:3@3000");
   put_segment("000000-9-old", 0, 0, {2, 3});
-  put_segment("000000-85-between", 0, 0, {1, 4});  // goes on with no step: its points count up to the later one
+  put_segment("000000-85-between", 0, 0,
+              {1, 4});  // goes on with no step: its points count up to the later one
   follower.add_log("000000-9-old", 0);
   follower.add_log("000000-85-between", 0);
   EXPECT_EQ(poll(follower), "0:1@1000 0:2@2000");

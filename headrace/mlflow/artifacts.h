@@ -31,8 +31,8 @@ struct OpenArtifact {
   std::uint64_t offset_bytes = 0;
   std::uint64_t size_bytes = 0;   // of the range
   std::uint64_t whole_bytes = 0;  // of the artifact
-  /// Passes the bytes on in pieces of at most kPieceBytes. \error kDataLoss, kFailedPrecondition  the artifact
-  /// is damaged, or was replaced meanwhile; what `take` returns
+  /// Passes the bytes on in pieces of at most kPieceBytes.
+  /// \error kDataLoss, kFailedPrecondition  the artifact is damaged, or was replaced; what `take` returns
   std::function<Status(const std::function<Status(BytesView)>& take)> read;
 };
 

@@ -25,8 +25,8 @@ Result<ByteRange> parse_byte_range(std::string_view header, std::uint64_t whole)
     range = {*first, std::min(last.value_or(whole - 1), whole - 1) - *first + 1};
   }
   if (range.size > 0) return range;
-  return Error{Code::kOutOfRange, concat("the range begins behind the end of the artifact, which has ", whole,
-                                         " bytes")};
+  return Error{Code::kOutOfRange,
+               concat("the range begins behind the end of the artifact, which has ", whole, " bytes")};
 }
 
 }  // namespace headrace::mlflow

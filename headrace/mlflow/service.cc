@@ -341,7 +341,7 @@ std::vector<std::string> TrackingService::recover(const CallOptions& call) {
 
 namespace {
 
-// What `answer` returns; an exception of a malformed state is an error.
+// The result of `answer`; an exception of a malformed state is an error.
 template <typename Answer>
 Answer without_exceptions(const std::function<Result<Answer>()>& answer) {
   try {

@@ -81,8 +81,8 @@ class TrackingService {
   std::vector<std::string> recover(const CallOptions& call);
   /// Waits for the store where the request needs it.
   ApiAnswer answer(const ApiRequest& request, const CallOptions& call);
-  /// The answer, if it needs no store: points are logged into an open run. None: nothing is done, and `answer`
-  /// is to be called, which may wait. REQUIRES: kind_of is kLogging
+  /// The answer, if it needs no store: points are logged into an open run. None: nothing is done, and
+  /// `answer` is to be called, which may wait. REQUIRES: kind_of is kLogging
   std::optional<ApiAnswer> answer_at_once(const ApiRequest& request);
   /// All points are in the store, and the open parts of runs end. Call it after the last answer. Returns what
   /// could not be done.

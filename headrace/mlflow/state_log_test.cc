@@ -118,8 +118,7 @@ TEST(StateLog, ChangesThatWaitForAWriteAreWrittenTogetherAndTooManyAreRefused) {
     EXPECT_EQ(log.known()->is_null(), true);  // it did not wait
     if (refused++ == 0) one_is_refused.count_down();
   };
-  for (std::size_t i = 0; i <= StateLog::kMostWaiting; ++i)
-    threads.emplace_back([&, i] { add(concat(i)); });
+  for (std::size_t i = 0; i <= StateLog::kMostWaiting; ++i) threads.emplace_back([&, i] { add(concat(i)); });
   one_is_refused.wait();
   EXPECT_TRUE(log.load({}));  // a reader waits for nobody
   store->may_go_on.count_down();

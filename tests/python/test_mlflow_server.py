@@ -320,7 +320,10 @@ def largest_memory_mib(server) -> float:
     raise AssertionError("the system does not say how much memory the server has had")
 
 
-@pytest.mark.parametrize("mebibytes", [300, pytest.param(2048, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "mebibytes",
+    [pytest.param(300, marks=pytest.mark.slow), pytest.param(2048, marks=pytest.mark.soak)],
+)
 def test_artifacts_may_be_larger_than_the_servers_memory(server, tmp_path, mebibytes):
     run = new_run(server)
     piece = random.Random(mebibytes).randbytes(1 << 20)

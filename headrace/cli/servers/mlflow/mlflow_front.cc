@@ -13,7 +13,7 @@ namespace {
 constexpr int kStoreThreads = 16;
 constexpr int kArtifactThreads = 4;
 constexpr int kMostWaiting = 256;
-constexpr int kMostArtifactsWaiting = 28;  // each may hold kStreamBytes
+constexpr int kMostArtifactsWaiting = 28;         // each may hold kStreamBytes
 constexpr std::chrono::seconds kLongestWait{30};  // for a thread
 
 using AnswerStream = PieceQueue<std::string>;

@@ -82,8 +82,8 @@ class ServedMlflow : public testing::Test {
 
   static std::string request(std::string_view call, const Json& body) {
     const std::string text = body.dump();
-    return concat("POST /api/2.0/mlflow/runs/", call, " HTTP/1.1\r\nHost: localhost\r\nContent-Length: ",
-                  text.size(), "\r\n\r\n", text);
+    return concat("POST /api/2.0/mlflow/runs/", call,
+                  " HTTP/1.1\r\nHost: localhost\r\nContent-Length: ", text.size(), "\r\n\r\n", text);
   }
   std::string ask(std::string_view call, const Json& body) {
     RawClient client(http_->port());

@@ -17,8 +17,8 @@ namespace headrace {
 /// Size of a piece: the last one is smaller.
 inline constexpr std::size_t kBodyPieceBytes = std::size_t{1} << 20;
 
-/// One thread puts, one thread takes; each may wait for the other, or be told by a callback. Whoever waits is
-/// freed by `end` and `break_off`: the server breaks off a stream when its connection ends, at the latest
+/// One thread puts, one thread takes; each may wait for the other, or be told by a callback. A wait
+/// ends with `end` and `break_off`: the server breaks off a stream when its connection ends, at the latest
 /// when the other side of it moves too slowly. Thread-safe.
 template <typename Piece>
 class PieceQueue {

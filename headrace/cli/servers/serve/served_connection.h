@@ -77,7 +77,17 @@ class ServedConnection final : public TransportUser {
   void on_gone(std::function<void()> callback);
 
  private:
-  enum class State { kOpening, kHead, kBody, kStreaming, kAnswering, kWriting, kDiscarding, kLingering, kClosed };
+  enum class State {
+    kOpening,
+    kHead,
+    kBody,
+    kStreaming,
+    kAnswering,
+    kWriting,
+    kDiscarding,
+    kLingering,
+    kClosed
+  };
 
   std::string_view buffered() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void advance();

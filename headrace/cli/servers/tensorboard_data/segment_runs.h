@@ -38,7 +38,7 @@ class SegmentRuns {
   const std::string prefix_;
   SegmentFollower follower_;
   std::vector<ObjectInfo> listed_;
-  std::mutex mutex_;                      // several logs are read at once
+  std::mutex mutex_;  // several logs are read at once
   // Guarded by mutex_.
   std::map<std::string, ShownLog> logs_;
   std::map<std::string, std::int64_t> ends_;  // of logs: the first step that a later attempt supersedes
