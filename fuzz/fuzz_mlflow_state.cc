@@ -24,6 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace headrace;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto state = mlflow::parse_state(text, mlflow::kKind, "fuzz")) mlflow::check_state(*state);
-  if (const auto object = parse_json(text); object && object->is_object()) mlflow::check_state(*object);
+  auto object = parse_json(text);
+  if (!object || !object->is_object()) return 0;
+  for (const char* own : {"format", "version", "zz_sha256"}) object->members().erase(own);
+  mlflow::check_state(*object);
   return 0;
 }
