@@ -11,9 +11,11 @@ namespace headrace {
 
 namespace {
 
+using ReadRuns = std::function<Result<RunList>(const Location& root)>;
+
 // Those recorded below `location` in other roots than `nearest`.
 Status add_runs_below(CommandContext& context, const Location& location, const Location& nearest,
-                      std::size_t limit, RunList& list) {
+                      const ReadRuns& read, RunList& list) {
   const auto roots = tracking_roots_below(location, context.call());
   if (!roots && roots.error().code == Code::kPermissionDenied) {
     context.console.warn(concat("runs that are recorded below ", location.describe(),
@@ -23,7 +25,7 @@ Status add_runs_below(CommandContext& context, const Location& location, const L
   if (!roots) return roots.error();
   for (const Location& root : *roots) {
     if (root.key == nearest.key) continue;
-    HEADRACE_TRY(RunList more, list_runs(root, limit, context.call()));
+    HEADRACE_TRY(RunList more, read(root));
     std::ranges::move(more.runs, std::back_inserter(list.runs));
     std::ranges::move(more.damaged, std::back_inserter(list.damaged));
   }
@@ -92,7 +94,8 @@ Result<RunList> runs_at(CommandContext& context, const Location& location, std::
   HEADRACE_TRY(RunList list, list_runs(nearest, limit, context.call()));
   const bool are_others = nearest.key != location.key && !list.runs.empty();
   if (nearest.key != location.key) keep_writers_to(location, list.runs);
-  HEADRACE_CHECK(add_runs_below(context, location, nearest, limit, list));
+  const auto read = [&](const Location& root) { return list_runs(root, limit, context.call()); };
+  HEADRACE_CHECK(add_runs_below(context, location, nearest, read, list));
   keep_newest(limit, list.runs);
   for (const std::string& message : list.damaged) context.console.warn(message);
   if (!list.runs.empty()) return list;
@@ -106,8 +109,19 @@ Result<RunList> runs_at(CommandContext& context, const Location& location, std::
 }
 
 Result<RunRecord> run_at(CommandContext& context, const Location& location, const std::string& id) {
-  HEADRACE_TRY(const RunList found, runs_at(context, location, kMaximumRuns));
-  if (id.empty()) return newest_run(found.runs, recorded_url(location));
+  if (id.empty()) {
+    HEADRACE_TRY(const RunList found, runs_at(context, location, kMaximumRuns));
+    return newest_run(found.runs, recorded_url(location));
+  }
+  const auto read = [&](const Location& root) { return find_runs(root, id, context.call()); };
+  HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));
+  HEADRACE_TRY(RunList found, read(nearest));
+  if (nearest.key != location.key) keep_writers_to(location, found.runs);
+  if (found.runs.size() == 1 && found.runs[0].id == id) return std::move(found.runs[0]);
+  HEADRACE_CHECK(add_runs_below(context, location, nearest, read, found));  // lists all that is below
+  for (const std::string& message : found.damaged) context.console.warn(message);
+  if (found.runs.empty() && !found.damaged.empty())
+    return Error{Code::kDataLoss, concat("the record of the run ", id, " cannot be read; see the warnings")};
   HEADRACE_TRY(const RunRecord* const run, run_named(found.runs, id, location.describe()));
   return *run;
 }

@@ -28,9 +28,10 @@ Result<std::vector<Location>> roots_near(CommandContext& context, const Location
 /// \error kNotFound  there are none; kDataLoss  none can be read
 Result<RunList> runs_at(CommandContext& context, const Location& location, std::size_t limit);
 
-/// The run of that id, or of the only id that begins so, among them. Empty: the newest one that wrote to the
-/// place itself, else below it.
-/// \error kNotFound; kInvalidArgument  several begin so
+/// The run of that id, or of the only id that begins so, among them; nothing is read of others. A
+/// run of that id that is recorded at the nearest root comes first. Empty: the
+/// newest one that wrote to the place itself, else below it.
+/// \error kNotFound; kInvalidArgument  several begin so; kDataLoss  its record cannot be read
 Result<RunRecord> run_at(CommandContext& context, const Location& location, const std::string& id);
 
 }  // namespace headrace

@@ -152,14 +152,24 @@ Status Run::add_value(const MigratedValue& value, Series* series, const StreamEv
 
 void Run::drop_log(LogId log, std::string_view log_name) {
   const std::unique_lock lock(mutex_);
-  latest_ = nullptr;
-  for (auto& [tag, entry] : series_) entry.follower = nullptr;
-  std::erase_if(series_, [log](auto& entry) { return entry.second.series->drop_log(log); });
+  drop_series_if([log](Series& series) { return series.drop_log(log); });
   begun_.erase(log);
   unread_plugins_.erase(log);
   if (const auto found = begun_by_name_.find(log_name); found != begun_by_name_.end()) {
     begun_by_name_.erase(found);
   }
+}
+
+void Run::cut_log(LogId log, std::int64_t step) {
+  const std::unique_lock lock(mutex_);
+  drop_series_if([&](Series& series) { return series.cut_log(log, step); });
+}
+
+// REQUIRES: mutex_ is held
+void Run::drop_series_if(const std::function<bool(Series&)>& is_dropped) {
+  latest_ = nullptr;
+  for (auto& [tag, entry] : series_) entry.follower = nullptr;
+  std::erase_if(series_, [&](auto& entry) { return is_dropped(*entry.second.series); });
 }
 
 std::optional<double> Run::start_time_s() const {

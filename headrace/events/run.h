@@ -45,6 +45,8 @@ class Run {
   /// Takes every complete event out of `stream`. Returns kWait, or kBroken if no more can be read from it.
   StreamOutcome take(EventStream& stream, const EventSource& source);
   void drop_log(LogId log, std::string_view log_name);
+  /// Forgets the scalars of that log at that step or later: another log repeats them.
+  void cut_log(LogId log, std::int64_t step);
   /// Adds what the writer of that log has logged next.
   void add_scalars(LogId log, std::string_view log_name, std::span<const RunPoint> points);
 
@@ -79,6 +81,7 @@ class Run {
                    const EventSource& source);
   void begin_log(const EventSource& source, double wall_time_s);
   void note_unread(LogId log, std::string_view plugin);
+  void drop_series_if(const std::function<bool(Series&)>& is_dropped);
   Series* find(std::string_view tag);
   Series* create(std::string_view tag, const SeriesKind& kind, const MetadataView& metadata);
 

@@ -21,18 +21,17 @@ class ScalarColumns {
     values.push_back(value);
   }
   std::size_t size() const { return steps.size(); }
-
-  std::vector<std::int64_t> steps;
-  std::vector<double> wall_times_s;
-  std::vector<double> values;
-
- private:
+  /// Removes the points at that step or later.
   void cut(std::int64_t step) {
     const auto from = std::lower_bound(steps.begin(), steps.end(), step);
     steps.erase(from, steps.end());
     wall_times_s.resize(steps.size());
     values.resize(steps.size());
   }
+
+  std::vector<std::int64_t> steps;
+  std::vector<double> wall_times_s;
+  std::vector<double> values;
 };
 
 struct SampleBounds {

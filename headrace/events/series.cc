@@ -141,6 +141,14 @@ bool Series::drop_log(LogId log) {
   return scalars_.empty() && tensors_.empty() && blobs_.empty();
 }
 
+bool Series::cut_log(LogId log, std::int64_t step) {
+  for (auto& part : scalars_) {
+    if (part.log == log) part.samples.cut(step);
+  }
+  std::erase_if(scalars_, [](const auto& part) { return part.samples.size() == 0; });
+  return scalars_.empty() && tensors_.empty() && blobs_.empty();
+}
+
 ScalarView Series::scalars(const LogTimes& begun, ScalarColumns& scratch) const {
   const auto parts = parts_with_samples(scalars_);
   if (parts.empty()) return {};

@@ -62,6 +62,8 @@ class Series {
   void add_blobs(LogId log, std::int64_t step, double wall_time_s, BlobSequence blobs);
   /// Forgets the points of that log; true if nothing is left.
   bool drop_log(LogId log);
+  /// Forgets the scalars of that log at that step or later; true if nothing is left of any log.
+  bool cut_log(LogId log, std::int64_t step);
 
   // The points to show: several logs merged by step, without points that a later log repeats
   // (docs/tensorboard.md, "Steps that go back").

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <mutex>
+#include <utility>
 
 #include "headrace/base/text.h"
+#include "headrace/metrics/attempts.h"
 #include "headrace/os/parallel.h"
 
 namespace headrace {
@@ -49,10 +50,45 @@ std::uint64_t most_points(const std::vector<NewPoint>& points) {
   return most;
 }
 
+// "cnn-1/000003-" of a log of rank 3: names of parts begin with the rank, and go on with a time that makes
+// the latest one the first.
+std::string_view rank_of_log(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  const std::size_t dash = name.find('-', slash == name.npos ? 0 : slash);
+  return dash == name.npos ? name : name.substr(0, dash + 1);
+}
+
 }  // namespace
 
 void SegmentFollower::add_log(const std::string& part, std::uint64_t rank) {
-  logs_.try_emplace(part, FollowedLog{.rank = rank});
+  add(part, FollowedLog{.rank = rank});
+}
+
+void SegmentFollower::add(const std::string& name, FollowedLog log) {
+  const std::scoped_lock lock(attempts_mutex_);
+  if (logs_.try_emplace(name, std::move(log)).second) update_ends(name);
+}
+
+// Returns the first step of this log that is superseded.
+std::optional<std::int64_t> SegmentFollower::note_attempt(const std::string& name, FollowedLog& log,
+                                                          std::optional<std::int64_t> from_step) {
+  const std::scoped_lock lock(attempts_mutex_);
+  if (from_step && !log.from_step) {
+    log.from_step = from_step;
+    update_ends(name);
+  }
+  return log.end;
+}
+
+// For all attempts of that log's rank. REQUIRES: attempts_mutex_ is held
+void SegmentFollower::update_ends(std::string_view name) {
+  const std::string_view rank = rank_of_log(name);
+  LaterAttempts later;
+  for (auto log = logs_.lower_bound(rank); log != logs_.end() && rank_of_log(log->first) == rank; ++log) {
+    if (std::exchange(log->second.end, later.end()) != later.end() && on_superseded_)
+      on_superseded_(log->first, *later.end());
+    later.add(log->second.from_step);
+  }
 }
 
 Status SegmentFollower::poll(const CallOptions& call, std::vector<NewPoint>& points) {
@@ -69,7 +105,11 @@ Status SegmentFollower::poll(const CallOptions& call, std::vector<NewPoint>& poi
     std::ranges::move(more, std::back_inserter(found[log]));
   };
   const Status done = read(listed, call, keep, [] { return false; });
-  for (auto& [log, more] : found) std::ranges::move(more, std::back_inserter(points));
+  for (auto& [log, more] : found) {
+    const std::optional<std::int64_t> end = logs_.find(log)->second.end;
+    if (end) std::erase_if(more, [&](const NewPoint& point) { return point.step >= *end; });
+    std::ranges::move(more, std::back_inserter(points));
+  }
   return done;
 }
 
@@ -85,7 +125,7 @@ Status SegmentFollower::read(const std::vector<ObjectInfo>& listed, const CallOp
     const auto range = parse_segment_name(rest.substr(slash + 1));
     if (!range) continue;
     const std::string name(rest.substr(0, slash));
-    if (!first_points_) logs_.try_emplace(name, FollowedLog{.next = 0});
+    if (!first_points_) add(name, FollowedLog{.next = 0});
     const auto log = logs_.find(name);
     if (log != logs_.end() && range->second >= log->second.next.value_or(0))
       stored[name].push_back({range->first, range->second, object.key, object.size_bytes});
@@ -97,9 +137,10 @@ Status SegmentFollower::read(const std::vector<ObjectInfo>& listed, const CallOp
   HEADRACE_CHECK(parallel_for(kLogsAtOnce, logs.size(), [&](std::size_t i) -> Status {
     const std::string& name = logs[i]->first;
     FollowedLog& log = logs_.find(name)->second;
-    const auto emit = [&](std::vector<NewPoint> points) { sink(name, std::move(points)); };
-    Status done = log.next ? read_new(log, logs[i]->second, call, emit, must_pause)
-                           : read_recent(log, std::move(logs[i]->second), call, emit);
+    const Reading reading{name, log, call,
+                          [&](std::vector<NewPoint> points) { sink(name, std::move(points)); }};
+    Status done = log.next ? read_new(reading, logs[i]->second, must_pause)
+                           : read_recent(reading, std::move(logs[i]->second));
     const std::scoped_lock lock(mutex);
     if (!done && first_error) first_error = std::move(done);
     return {};  // other logs can still be read
@@ -107,25 +148,24 @@ Status SegmentFollower::read(const std::vector<ObjectInfo>& listed, const CallOp
   return first_error;
 }
 
-Status SegmentFollower::read_recent(FollowedLog& log, std::vector<StoredSegment> stored,
-                                    const CallOptions& call, const Emit& emit) {
+Status SegmentFollower::read_recent(const Reading& reading, std::vector<StoredSegment> stored) {
   HEADRACE_TRY(const CoveringSegments all, covering_segments(std::move(stored), folder_.describe()));
   std::vector<NewPoint> recent;
   for (auto segment = all.chosen.rbegin(); segment != all.chosen.rend(); ++segment) {
     std::vector<NewPoint> before;
-    HEADRACE_CHECK(read_segment(log, *segment, call, before));
+    HEADRACE_CHECK(read_segment(reading, *segment, before));
     std::ranges::move(recent, std::back_inserter(before));
     recent = std::move(before);
     if (most_points(recent) >= *first_points_) break;
   }
-  log.next = all.chosen.empty() ? 0 : all.chosen.back().last + 1;
-  emit(std::move(recent));
+  reading.log.next = all.chosen.empty() ? 0 : all.chosen.back().last + 1;
+  reading.emit(std::move(recent));
   return {};
 }
 
-Status SegmentFollower::read_new(FollowedLog& log, const std::vector<StoredSegment>& stored,
-                                 const CallOptions& call, const Emit& emit,
+Status SegmentFollower::read_new(const Reading& reading, const std::vector<StoredSegment>& stored,
                                  const std::function<bool()>& must_pause) {
+  FollowedLog& log = reading.log;
   std::uint64_t end = 0;  // number after the last one
   for (const StoredSegment& segment : stored) end = std::max(end, segment.last + 1);
   while (*log.next < end && !must_pause()) {
@@ -135,21 +175,23 @@ Status SegmentFollower::read_new(FollowedLog& log, const std::vector<StoredSegme
                    concat(folder_.describe(), ": segment ", segment_name(*log.next, *log.next),
                           " of a log is missing; there are later ones")};
     std::vector<NewPoint> points;
-    HEADRACE_TRY(log.next, read_segment(log, *segment, call, points));
-    emit(std::move(points));
+    HEADRACE_TRY(log.next, read_segment(reading, *segment, points));
+    reading.emit(std::move(points));
   }
   return {};
 }
 
 // Returns the number after its last one.
-Result<std::uint64_t> SegmentFollower::read_segment(FollowedLog& log, const StoredSegment& segment,
-                                                    const CallOptions& call, std::vector<NewPoint>& points) {
+Result<std::uint64_t> SegmentFollower::read_segment(const Reading& reading, const StoredSegment& segment,
+                                                    std::vector<NewPoint>& points) {
+  FollowedLog& log = reading.log;
   const auto at_segment = [&](Error error) {
     return std::move(error).in(folder_.store->describe(segment.key));
   };
-  HEADRACE_TRY(const ReadSegment read, open_segment(folder_, segment, call));
+  HEADRACE_TRY(const ReadSegment read, open_segment(folder_, segment, reading.call));
   const auto footer = read_footer(read, segment.size_bytes);
   if (!footer) return at_segment(footer.error());
+  const std::optional<std::int64_t> end = note_attempt(reading.name, log, footer->head.from_step);
   // A compacted segment also holds points that were read before.
   const bool has_old = log.newest_us && log.next && segment.first < *log.next;
   const std::int64_t after_us = has_old ? *log.newest_us : 0;
@@ -166,6 +208,7 @@ Result<std::uint64_t> SegmentFollower::read_segment(FollowedLog& log, const Stor
     if (!values) return at_segment(values.error());
     for (std::size_t i = 0; i < values->size(); ++i) {
       if (has_old && axis->times_us[i] <= after_us) continue;
+      if (end && axis->steps[i] >= *end) continue;
       found.push_back({column.name, log.rank, axis->steps[i], axis->times_us[i], (*values)[i]});
     }
   }

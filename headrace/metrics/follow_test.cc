@@ -15,11 +15,12 @@ class FollowTest : public testing::Test {
 
   // Points of "loss", at times that are a thousand times the steps.
   void put_segment(const std::string& part, std::uint64_t first, std::uint64_t last,
-                   const std::vector<std::int64_t>& steps) {
+                   const std::vector<std::int64_t>& steps, std::optional<std::int64_t> from_step = {}) {
     const std::vector<std::string> names = {"loss"};
     std::vector<MetricPoint> points;
     for (const std::int64_t step : steps) points.push_back({0, step, step * 1000, 0.5});
-    const Bytes segment = encode_segment({.first = first, .last = last}, names, points);
+    const Bytes segment =
+        encode_segment({.first = first, .last = last, .from_step = from_step}, names, points);
     ASSERT_TRUE(store_->write(concat("logs/", part, "/", segment_name(first, last)), segment, {}));
   }
   void remove(const std::string& key) { ASSERT_TRUE(store_->remove_many(std::vector<std::string>{key}, {})); }
@@ -88,6 +89,35 @@ TEST_F(FollowTest, AMissingSegmentIsAnErrorUntilItIsThere) {
   EXPECT_NE(poll(follower).find("segment 000001 of a log is missing"), std::string::npos);
   put_segment("a", 1, 1, {2});
   EXPECT_EQ(poll(follower), "0:2@2000 0:3@3000");
+}
+
+// Names of parts: the latest attempt comes first.
+TEST_F(FollowTest, PointsThatALaterAttemptSupersedesAreLeftOut) {
+  put_segment("000000-9-old", 0, 0, {1, 2, 3, 4});
+  put_segment("000000-8-new", 0, 0, {3, 5}, 3);
+  put_segment("000001-9-rank", 0, 0, {3, 4});
+  std::map<std::string, std::int64_t> ends;
+  SegmentFollower follower(at("logs"), [&](const std::string& log, std::int64_t step) { ends[log] = step; });
+  EXPECT_EQ(poll(follower), "0:3@3000 0:5@5000 0:1@1000 0:2@2000 0:3@3000 0:4@4000");
+  EXPECT_EQ(ends, (std::map<std::string, std::int64_t>{{"000000-9-old", 3}}));
+  put_segment("000000-9-old", 1, 1, {6});  // of a process that was stalled
+  put_segment("000000-7-newest", 0, 0, {2}, 2);
+  EXPECT_EQ(poll(follower), "0:2@2000");
+  EXPECT_EQ(ends["000000-9-old"], 2);
+  EXPECT_EQ(ends["000000-8-new"], 2);
+}
+
+TEST_F(FollowTest, AnEarlierAttemptThatIsFoundLaterIsSupersededToo) {
+  put_segment("000000-8-new", 0, 0, {3}, 3);
+  SegmentFollower follower(at("logs"), 100);
+  follower.add_log("000000-8-new", 0);
+  EXPECT_EQ(poll(follower), "0:3@3000");
+  put_segment("000000-9-old", 0, 0, {2, 3});
+  put_segment("000000-85-between", 0, 0,
+              {1, 4});  // goes on with no step: its points count up to the later one
+  follower.add_log("000000-9-old", 0);
+  follower.add_log("000000-85-between", 0);
+  EXPECT_EQ(poll(follower), "0:1@1000 0:2@2000");
 }
 
 TEST_F(FollowTest, EventFilesGiveWhatIsWrittenAfterARestartToo) {

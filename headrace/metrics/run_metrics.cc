@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "headrace/metrics/attempts.h"
+
 namespace headrace {
 
 namespace {
@@ -90,15 +92,15 @@ Result<MetricSeries> RunMetrics::read(std::string_view name, std::uint64_t rank)
 // From its first step on, a later attempt counts.
 MetricSeries RunMetrics::read_events(std::string_view name, std::uint64_t rank) const {
   std::vector<MetricSeries> latest_first;
-  std::optional<std::int64_t> end;
+  LaterAttempts later;
   for (const PartEvents& part : events_) {
     if (part.rank != rank) continue;
     MetricSeries series = part.events->read(name);
     if (series.steps.empty()) continue;
     const std::int64_t first = series.steps.front();
-    if (end) cut_from(series, *end);
+    if (later.end()) cut_from(series, *later.end());
     latest_first.push_back(std::move(series));
-    end = std::min(end.value_or(first), first);
+    later.add(first);
   }
   MetricSeries joined;
   for (auto series = latest_first.rbegin(); series != latest_first.rend(); ++series)
@@ -108,11 +110,11 @@ MetricSeries RunMetrics::read_events(std::string_view name, std::uint64_t rank) 
 
 Result<MetricSeries> RunMetrics::read_segments(std::string_view name, std::uint64_t rank) const {
   std::vector<MetricSeries> latest_first;
-  std::optional<std::int64_t> end;
+  LaterAttempts later;
   for (const PartLog& part : parts_) {
     if (part.rank != rank) continue;
-    HEADRACE_TRY(latest_first.emplace_back(), part.log.read(name, {}, end));
-    if (const auto from = part.log.from_step()) end = std::min(end.value_or(*from), *from);
+    HEADRACE_TRY(latest_first.emplace_back(), part.log.read(name, {}, later.end()));
+    later.add(part.log.from_step());
   }
   MetricSeries joined;
   for (auto series = latest_first.rbegin(); series != latest_first.rend(); ++series)

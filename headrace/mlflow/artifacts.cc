@@ -4,6 +4,7 @@
 
 #include "headrace/base/key.h"
 #include "headrace/base/text.h"
+#include "headrace/mlflow/byte_range.h"
 
 namespace headrace::mlflow {
 namespace {
@@ -53,21 +54,31 @@ Result<Location> Artifacts::place_of(std::string_view path) const {
   return folder_.at(path);
 }
 
-Status Artifacts::write(std::string_view path, BytesView content, const CallOptions& call) {
+Status Artifacts::write(std::string_view path, const NextPiece& next, const CallOptions& call) {
   HEADRACE_TRY(const Location place, place_of(path));
   if (std::ranges::count(without_slashes(path), '/') <= kSlashesOfRoot)
     return Error{Code::kInvalidArgument, "an artifact lies at EXPERIMENT/RUN/artifacts/NAME"};
   WriteOptions options;
   options.call = call;
-  const auto written = place.store->write(place.key, content, options);
-  return written ? Status{} : Status(written.error());
+  HEADRACE_TRY(const std::unique_ptr<Upload> upload, place.store->start_upload(place.key, options));
+  while (true) {
+    HEADRACE_TRY(const BytesView piece, next());
+    if (piece.empty()) break;
+    HEADRACE_CHECK(upload->append(piece));
+  }
+  HEADRACE_CHECK(upload->commit());
+  return {};
 }
 
-Result<Bytes> Artifacts::read(std::string_view path, std::uint64_t most_bytes, const CallOptions& call) {
+Result<OpenArtifact> Artifacts::open(std::string_view path, std::string_view range, const CallOptions& call) {
   HEADRACE_TRY(const Location place, place_of(path));
-  auto object = read_object(*place.store, place.key, most_bytes, call);
-  if (object) return std::move(object->data);
-  return object.error();
+  HEADRACE_TRY(const ObjectInfo object, place.store->stat(place.key, call));
+  HEADRACE_TRY(const ByteRange bytes, parse_byte_range(range, object.size_bytes));
+  OpenArtifact artifact{bytes.offset, bytes.size, object.size_bytes, {}};
+  artifact.read = [place, object, bytes, call](const std::function<Status(BytesView)>& take) {
+    return read_in_pieces(*place.store, object, bytes.offset, bytes.size, call, take);
+  };
+  return artifact;
 }
 
 Result<Json> Artifacts::list(std::string_view path, const CallOptions& call) {

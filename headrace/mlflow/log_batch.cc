@@ -202,4 +202,23 @@ Status read_log_batch(std::string_view body, const std::function<Status(const Lo
   return used;
 }
 
+Status read_log_metric(const RequestFields& fields, const std::function<Status(const LogBatch&)>& use) {
+  LogBatch batch;
+  HEADRACE_TRY(batch.run_id, fields.run_id());
+  HEADRACE_TRY(const std::string key, fields.required_text("key"));
+  HEADRACE_TRY(const std::string model, fields.text("model_id"));
+  HEADRACE_TRY(const std::string dataset, fields.text("dataset_name"));
+  HEADRACE_TRY(const std::string digest, fields.text("dataset_digest"));
+  LoggedPoint point{.key = key, .model_id = model, .dataset_name = dataset, .dataset_digest = digest};
+  HEADRACE_TRY(point.value, fields.required_number("value"));
+  HEADRACE_TRY(const auto time_ms, fields.integer("timestamp"));
+  HEADRACE_TRY(const auto step, fields.integer("step"));
+  point.time_ms = time_ms.value_or(0);
+  point.step = step.value_or(0);
+  HEADRACE_CHECK(check_run_id(batch.run_id));
+  HEADRACE_CHECK(check_point(point));
+  batch.points.push_back(point);
+  return use(batch);
+}
+
 }  // namespace headrace::mlflow

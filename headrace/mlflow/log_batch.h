@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The body of log-batch, read where it lies.
+/// \file The points that a client logs: the body of log-batch, read where it lies, and log-metric.
 
 #include <cstdint>
 #include <functional>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headrace/base/result.h"
+#include "headrace/mlflow/request_fields.h"
 
 namespace headrace::mlflow {
 
@@ -38,6 +39,9 @@ struct LogBatch {
 /// is valid during the call. `body` has kBatchPaddingBytes behind it.
 /// \error kInvalidArgument  the message names what is wrong. Time: linear
 Status read_log_batch(std::string_view body, const std::function<Status(const LogBatch&)>& use);
+
+/// The same for the fields of log-metric: a batch of one point.
+Status read_log_metric(const RequestFields& fields, const std::function<Status(const LogBatch&)>& use);
 
 /// \error kInvalidArgument  the name breaks the rules, or the time is negative
 Status check_point(const LoggedPoint& point);

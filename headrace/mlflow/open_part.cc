@@ -26,6 +26,16 @@ Result<RunRecorder> start_log_record(const PartSurroundings& surroundings, const
   return RunRecorder::start(surroundings.stores, root, std::move(start), options);
 }
 
+void keep_last(MetricSeries& series, std::size_t most) {
+  const std::size_t dropped = series.values.size() - std::min(series.values.size(), most);
+  const auto drop = [dropped](auto& all) {
+    all = {all.begin() + static_cast<std::ptrdiff_t>(dropped), all.end()};  // and their memory
+  };
+  drop(series.steps);
+  drop(series.times_us);
+  drop(series.values);
+}
+
 Error finished_error() {
   return {Code::kFailedPrecondition, "the run was ended while this was logged; log again"};
 }
@@ -81,13 +91,36 @@ bool OpenPart::is_finished() const {
   return is_finished_;
 }
 
-Status OpenPart::remember_earlier(const std::string& key, std::uint32_t metric) {
-  if (earlier_ == nullptr) return {};
-  HEADRACE_TRY(const MetricSeries series, earlier_->read(key, 0));
-  const std::size_t count = series.values.size();
-  for (std::size_t i = count - std::min(count, kEarlierPoints); i < count; ++i) {
-    recent_.insert_earlier(
-        {metric, series.steps[i], series.times_us[i] / 1000, std::bit_cast<std::uint64_t>(series.values[i])});
+bool OpenPart::knows_metrics_of(std::span<const LoggedPoint> points) const {
+  if (earlier_ == nullptr) return true;
+  const std::scoped_lock lock(logging_);
+  return std::ranges::all_of(points, [this](const LoggedPoint& each) { return metrics_.contains(each.key); });
+}
+
+Result<EarlierPoints> OpenPart::read_earlier(std::span<const LoggedPoint> points) const {
+  EarlierPoints earlier;
+  if (earlier_ == nullptr) return earlier;
+  {
+    const std::scoped_lock lock(logging_);
+    for (const LoggedPoint& each : points) {
+      if (!metrics_.contains(each.key)) earlier.try_emplace(std::string(each.key));
+    }
+  }
+  for (auto& [key, series] : earlier) {
+    HEADRACE_TRY(series, earlier_->read(key, 0));
+    keep_last(series, kEarlierPoints);
+  }
+  return earlier;
+}
+
+Status OpenPart::remember(const EarlierPoints& earlier) {
+  for (const auto& [key, series] : earlier) {
+    if (metrics_.contains(key)) continue;  // another request was faster
+    HEADRACE_TRY(const Metric* const metric, metric_of(key));
+    for (std::size_t i = 0; i < series.values.size(); ++i) {
+      recent_.insert_earlier({metric->number, series.steps[i], series.times_us[i] / 1000,
+                              std::bit_cast<std::uint64_t>(series.values[i])});
+    }
   }
   return {};
 }
@@ -95,9 +128,7 @@ Status OpenPart::remember_earlier(const std::string& key, std::uint32_t metric) 
 Result<OpenPart::Metric*> OpenPart::metric_of(std::string_view key) {
   if (const auto found = metrics_.find(key); found != metrics_.end()) return &found->second;
   HEADRACE_TRY(const std::uint32_t number, writer_->metric(key));
-  std::string name(key);
-  HEADRACE_CHECK(remember_earlier(name, number));
-  return &metrics_.emplace(std::move(name), Metric{.number = number}).first->second;
+  return &metrics_.emplace(std::string(key), Metric{.number = number}).first->second;
 }
 
 // Points with one step and time are one row.
@@ -119,9 +150,10 @@ Status OpenPart::write(std::span<const LoggedPoint> points) {
   return writer_->flush();
 }
 
-Status OpenPart::log(std::span<const LoggedPoint> points) {
+Status OpenPart::log(std::span<const LoggedPoint> points, const EarlierPoints& earlier) {
   const std::scoped_lock lock(logging_);
   if (seals_ > 0) return finished_error();
+  HEADRACE_CHECK(remember(earlier));
   const std::uint64_t dropped_before = writer_->counts().dropped;
   Status written = write(points);
   if (written && writer_->counts().dropped != dropped_before)

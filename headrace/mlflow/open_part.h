@@ -44,6 +44,9 @@ struct PartSurroundings {
 /// The metrics of a run that other parts have logged, for a part that goes on with it; null: there are none.
 using EarlierMetrics = MetricsPointer;
 
+/// By metric.
+using EarlierPoints = std::map<std::string, MetricSeries>;
+
 /// Thread-safe.
 class OpenPart {
  public:
@@ -57,12 +60,16 @@ class OpenPart {
   const std::string& run() const { return recorder_.run_id(); }
   const std::string& part() const { return recorder_.part(); }
 
+  /// Whether `log` takes these points without what `read_earlier` returns.
+  bool knows_metrics_of(std::span<const LoggedPoint> points) const;
+  /// The last points that earlier parts have logged of metrics that are new here. Waits for the store.
+  Result<EarlierPoints> read_earlier(std::span<const LoggedPoint> points) const;
   /// When it returns success, all points are in the journal: a kill of this process loses none. Points that
-  /// are among the last ones of the run already are not logged again. Never waits for the store, but for the
-  /// first point of a metric in a part with `earlier`.
+  /// are among the last ones of the run already are not logged again. Never waits for the store. `earlier`:
+  /// of the same points, unless their metrics are known.
   /// \error kFailedPrecondition  the part takes no more points: `is_sealed` says so
   /// \error of the disk: none or some of the points are there
-  Status log(std::span<const LoggedPoint> points);
+  Status log(std::span<const LoggedPoint> points, const EarlierPoints& earlier = {});
   /// Whether it takes no points, since its run is being ended: another part has to. `seal` and `unseal` come
   /// in pairs, of several threads at once; after `finish` it stays sealed.
   bool is_sealed() const;
@@ -91,7 +98,7 @@ class OpenPart {
         start_parameters_(std::move(parameters)),
         earlier_(std::move(earlier)) {}
   Result<Metric*> metric_of(std::string_view key);
-  Status remember_earlier(const std::string& key, std::uint32_t metric);
+  Status remember(const EarlierPoints& earlier);
   Status write(std::span<const LoggedPoint> points);
 
   struct TextHash {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/base/text.h"
+
 namespace headrace::mlflow {
 
 PartPointer OpenParts::find(const std::string& run) {
@@ -15,15 +17,38 @@ PartPointer OpenParts::find(const std::string& run) {
 Result<PartPointer> OpenParts::open(const std::string& run,
                                     const std::function<Result<PartPointer>()>& start) {
   const std::shared_ptr<Slot> slot = slot_of(run);
-  const std::scoped_lock opening(slot->opening);
+  std::uint64_t failures = 0;
   {
     const std::scoped_lock lock(mutex_);
-    if (slot->part != nullptr && !slot->part->is_sealed()) return slot->part;
+    if (slot->openers >= kMostOpening)
+      return Error{Code::kResourceExhausted, concat("many requests wait for the run ", run, "; ask again")};
+    ++slot->openers;
+    failures = slot->failures;
   }
-  HEADRACE_TRY(PartPointer started, start());
+  Result<PartPointer> opened = open_in_turn(*slot, failures, start);
   const std::scoped_lock lock(mutex_);
-  if (slot->part != nullptr && !slot->part->is_finished()) ending_.push_back(slot->part);
-  slot->part = started;
+  --slot->openers;
+  return opened;
+}
+
+// `failures`: when the caller began to wait.
+Result<PartPointer> OpenParts::open_in_turn(Slot& slot, std::uint64_t failures,
+                                            const std::function<Result<PartPointer>()>& start) {
+  const std::scoped_lock opening(slot.opening);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (slot.part != nullptr && !slot.part->is_sealed()) return slot.part;
+    if (slot.failures != failures) return slot.last_failure.error();  // else the waits would add up
+  }
+  Result<PartPointer> started = start();
+  const std::scoped_lock lock(mutex_);
+  if (!started) {
+    ++slot.failures;
+    slot.last_failure = started.error();
+    return started;
+  }
+  if (slot.part != nullptr && !slot.part->is_finished()) ending_.push_back(slot.part);
+  slot.part = *started;
   return started;
 }
 

@@ -32,9 +32,11 @@ class Runs {
   Result<Json> restore(const RequestFields& fields, const CallOptions& call);
   Result<Json> search(const RequestFields& fields, const CallOptions& call);
 
-  Result<Json> log_metric(const RequestFields& fields, const CallOptions& call);
-  /// REQUIRES: read_log_batch has checked it
+  /// REQUIRES, for both: read_log_batch or read_log_metric has checked it
   Status log_batch(const LogBatch& batch, const CallOptions& call);
+  /// The same without waiting for the store. False if that cannot be: there is something else than points,
+  /// the run is not open, or a metric needs to be looked up. Nothing is logged then.
+  Result<bool> log_at_once(const LogBatch& batch);
   Result<Json> log_param(const RequestFields& fields, const CallOptions& call);
   Result<Json> set_tag(const RequestFields& fields, const CallOptions& call);
   Result<Json> delete_tag(const RequestFields& fields, const CallOptions& call);

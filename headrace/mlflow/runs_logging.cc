@@ -1,5 +1,6 @@
 // The calls by which clients log into runs.
 
+#include <algorithm>
 #include <set>
 
 #include "headrace/base/text.h"
@@ -17,6 +18,11 @@ Error changed_param(const std::string& run, const std::string& key, const std::s
   return {Code::kInvalidArgument, concat("Changing param values is not allowed. Param with key='", key,
                                          "' was already logged with value='", known, "' for run ID='", run,
                                          "'. Attempted logging new value '", given, "'.")};
+}
+
+Status check_not_deleted(const std::string& run, const Json& state) {
+  if (state["is_deleted"] != Json(true)) return {};
+  return Error{Code::kInvalidArgument, concat("The run ", run, " is deleted: restore it first")};
 }
 
 // A dataset as MLflow writes it, and its tags.
@@ -51,24 +57,6 @@ void add_input(Json& inputs, const Json& given) {
 
 }  // namespace
 
-Result<Json> Runs::log_metric(const RequestFields& fields, const CallOptions& call) {
-  HEADRACE_TRY(const std::string run, fields.run_id());
-  HEADRACE_TRY(const std::string key, fields.required_text("key"));
-  HEADRACE_TRY(const std::string model, fields.text("model_id"));
-  HEADRACE_TRY(const std::string dataset, fields.text("dataset_name"));
-  HEADRACE_TRY(const std::string digest, fields.text("dataset_digest"));
-  LoggedPoint point{.key = key, .model_id = model, .dataset_name = dataset, .dataset_digest = digest};
-  HEADRACE_TRY(point.value, fields.required_number("value"));
-  HEADRACE_TRY(const auto time_ms, fields.integer("timestamp"));
-  HEADRACE_TRY(const auto step, fields.integer("step"));
-  point.time_ms = time_ms.value_or(0);
-  point.step = step.value_or(0);
-  HEADRACE_CHECK(check_run_id(run));
-  HEADRACE_CHECK(check_point(point));
-  HEADRACE_CHECK(log_points(run, {&point, 1}, call));
-  return Json::object();
-}
-
 Status Runs::log_batch(const LogBatch& batch, const CallOptions& call) {
   if (!batch.params.empty() || !batch.tags.empty())
     HEADRACE_CHECK(log_texts(batch.run_id, batch.params, batch.tags, call));
@@ -77,16 +65,29 @@ Status Runs::log_batch(const LogBatch& batch, const CallOptions& call) {
   return log ? Status{} : Status(log.error());
 }
 
+Result<bool> Runs::log_at_once(const LogBatch& batch) {
+  const bool names_model =
+      std::ranges::any_of(batch.points, [](const LoggedPoint& each) { return !each.model_id.empty(); });
+  if (!batch.params.empty() || !batch.tags.empty() || batch.points.empty() || names_model) return false;
+  const PartPointer part = open_.find(batch.run_id);
+  if (part == nullptr || !part->knows_metrics_of(batch.points)) return false;
+  HEADRACE_CHECK(check_not_deleted(batch.run_id, *log_named(batch.run_id)->known()));
+  const Status logged = part->log(batch.points);
+  if (logged) return true;
+  if (part->is_sealed()) return false;  // another part takes them
+  return logged.error();
+}
+
 Status Runs::log_points(const std::string& run, std::span<const LoggedPoint> points,
                         const CallOptions& call) {
   HEADRACE_TRY(const auto log, log_of(run, call));
-  if ((*log->known())["is_deleted"] == Json(true))
-    return Error{Code::kInvalidArgument, concat("The run ", run, " is deleted: restore it first")};
+  HEADRACE_CHECK(check_not_deleted(run, *log->known()));
   constexpr int kAttempts = 10;  // a run may be ended meanwhile, and be opened again
   Status logged;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     HEADRACE_TRY(const PartPointer part, part_of(run, call));
-    logged = part->log(points);
+    HEADRACE_TRY(const EarlierPoints earlier, part->read_earlier(points));
+    logged = part->log(points, earlier);
     if (logged || !part->is_sealed()) break;
   }
   HEADRACE_CHECK(std::move(logged));

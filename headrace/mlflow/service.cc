@@ -15,6 +15,12 @@ namespace {
 // MLflow's client compares it with the versions that brought its newer calls.
 constexpr std::string_view kMlflowVersion = "3.17.2";
 constexpr std::string_view kArtifactsPath = "mlflow-artifacts/artifacts";
+constexpr std::string_view kMultipartPath = "mlflow-artifacts/mpu/";
+// By these words MLflow's client knows that it has to send the file in one request.
+constexpr std::string_view kNoMultipart =
+    "Multipart upload is not supported for the current artifact repository";
+constexpr std::string_view kLogBatchPath = "mlflow/runs/log-batch";
+constexpr std::string_view kLogMetricPath = "mlflow/runs/log-metric";
 constexpr int kBackgroundThreads = 4;
 constexpr std::string_view kHint =
     "Headrace keeps MLflow's experiments, runs, artifacts and logged models, nothing else. Keep models' "
@@ -86,6 +92,23 @@ Error not_implemented(std::string_view method, std::string_view path) {
   return {Code::kUnimplemented, concat(method, " ", printable_line(path, 200), ": ", kHint)};
 }
 
+bool is_logging(std::string_view method, const Target& target) {
+  return method == "POST" && (target.path == kLogBatchPath || target.path == kLogMetricPath);
+}
+
+Result<RequestFields> fields_of(const ApiRequest& request, const Target& target) {
+  const bool has_body = request.method != "GET" && !request.body.empty();
+  return has_body ? RequestFields::parse_body(request.body) : RequestFields::parse_query(target.query);
+}
+
+// REQUIRES: is_logging
+Status with_batch(const ApiRequest& request, const Target& target,
+                  const std::function<Status(const LogBatch&)>& use) {
+  if (target.path == kLogBatchPath) return read_log_batch(request.body, use);
+  HEADRACE_TRY(const RequestFields fields, fields_of(request, target));
+  return read_log_metric(fields, use);
+}
+
 bool is_artifact_path(std::string_view path) {
   return path.starts_with(kArtifactsPath) &&
          (path.size() == kArtifactsPath.size() || path[kArtifactsPath.size()] == '/');
@@ -102,8 +125,7 @@ ApiAnswer error_answer(const Error& error) {
 RequestKind kind_of(std::string_view method, std::string_view given) {
   const Target target = split_target(given);
   if (!target.is_api) return RequestKind::kImmediate;
-  if (method == "POST" && (target.path == "mlflow/runs/log-batch" || target.path == "mlflow/runs/log-metric"))
-    return RequestKind::kLogging;
+  if (is_logging(method, target)) return RequestKind::kLogging;
   if (is_artifact_path(target.path) && target.path.size() > kArtifactsPath.size() + 1)
     return RequestKind::kArtifact;
   return RequestKind::kOther;
@@ -197,7 +219,6 @@ void TrackingService::State::add_calls() {
 }
 
 void TrackingService::State::add_logging_calls() {
-  add("POST mlflow/runs/log-metric", runs, &Runs::log_metric);
   add("POST mlflow/runs/log-parameter", runs, &Runs::log_param);
   add("POST mlflow/runs/set-tag", runs, &Runs::set_tag);
   add("POST mlflow/runs/delete-tag", runs, &Runs::delete_tag);
@@ -243,14 +264,12 @@ Result<std::string> route_of(std::string_view path, RequestFields& fields) {
 
 Result<std::string> TrackingService::State::answer_api(const ApiRequest& request, const Target& target,
                                                        const CallOptions& call) {
-  if (request.method == "POST" && target.path == "mlflow/runs/log-batch") {
+  if (is_logging(request.method, target)) {
     HEADRACE_CHECK(
-        read_log_batch(request.body, [&](const LogBatch& batch) { return runs.log_batch(batch, call); }));
+        with_batch(request, target, [&](const LogBatch& batch) { return runs.log_batch(batch, call); }));
     return std::string("{}");
   }
-  const bool has_body = request.method != "GET" && !request.body.empty();
-  HEADRACE_TRY(RequestFields fields,
-               has_body ? RequestFields::parse_body(request.body) : RequestFields::parse_query(target.query));
+  HEADRACE_TRY(RequestFields fields, fields_of(request, target));
   HEADRACE_TRY(const std::string route, route_of(target.path, fields));
   const auto found = calls.find(concat(request.method, " ", route));
   if (found == calls.end()) return not_implemented(request.method, target.path);
@@ -269,11 +288,22 @@ Result<ApiAnswer> TrackingService::State::answer_artifact(const ApiRequest& requ
     return ApiAnswer{.body = files.dump()};
   }
   if (request.method == "GET") {
-    HEADRACE_TRY(const Bytes content, artifacts.read(*path, options.artifact_bytes_max, call));
-    return ApiAnswer{.content_type = "application/octet-stream", .body = std::string(as_text(content))};
+    auto opened = artifacts.open(*path, request.range, call);
+    if (!opened && opened.error().code == Code::kOutOfRange) {
+      ApiAnswer refusal = error_answer(opened.error());
+      refusal.status = 416;
+      return refusal;
+    }
+    HEADRACE_TRY(OpenArtifact artifact, std::move(opened));
+    const bool is_part = artifact.size_bytes < artifact.whole_bytes;
+    return ApiAnswer{.status = is_part ? 206U : 200U,
+                     .content_type = "application/octet-stream",
+                     .artifact = std::move(artifact)};
   }
   if (request.method == "PUT") {
-    HEADRACE_CHECK(artifacts.write(*path, as_bytes(request.body), call));
+    std::string_view rest = request.body;
+    const NextPiece whole = [&rest] { return Result<BytesView>(as_bytes(std::exchange(rest, {}))); };
+    HEADRACE_CHECK(artifacts.write(*path, request.next_piece ? request.next_piece : whole, call));
     return ApiAnswer{.body = "{}"};
   }
   if (request.method != "DELETE") return not_implemented(request.method, target.path);
@@ -289,6 +319,7 @@ Result<ApiAnswer> TrackingService::State::answer(const ApiRequest& request, cons
     return not_implemented(request.method, target.path);
   }
   if (is_artifact_path(target.path)) return answer_artifact(request, target, call);
+  if (target.path.starts_with(kMultipartPath)) return Error{Code::kUnimplemented, std::string(kNoMultipart)};
   HEADRACE_TRY(std::string body, answer_api(request, target, call));
   return ApiAnswer{.body = std::move(body)};
 }
@@ -308,13 +339,36 @@ std::vector<std::string> TrackingService::recover(const CallOptions& call) {
   return remarks;
 }
 
-ApiAnswer TrackingService::answer(const ApiRequest& request, const CallOptions& call) {
+namespace {
+
+// The result of `answer`; an exception of a malformed state is an error.
+template <typename Answer>
+Answer without_exceptions(const std::function<Result<Answer>()>& answer) {
   try {
-    auto answered = state_->answer(request, call);
-    return answered ? *std::move(answered) : error_answer(answered.error());
+    auto answered = answer();
+    return answered ? *std::move(answered) : Answer(error_answer(answered.error()));
   } catch (const JsonError& malformed) {
     return error_answer({Code::kDataLoss, concat("a state in the store is malformed: ", malformed.what())});
   }
+}
+
+}  // namespace
+
+ApiAnswer TrackingService::answer(const ApiRequest& request, const CallOptions& call) {
+  return without_exceptions<ApiAnswer>([&] { return state_->answer(request, call); });
+}
+
+std::optional<ApiAnswer> TrackingService::answer_at_once(const ApiRequest& request) {
+  using Answer = std::optional<ApiAnswer>;
+  return without_exceptions<Answer>([&]() -> Result<Answer> {
+    bool is_logged = false;
+    const auto log = [&](const LogBatch& batch) -> Status {
+      HEADRACE_TRY(is_logged, state_->runs.log_at_once(batch));
+      return {};
+    };
+    HEADRACE_CHECK(with_batch(request, split_target(request.target), log));
+    return is_logged ? Answer(ApiAnswer{.body = "{}"}) : std::nullopt;
+  });
 }
 
 std::vector<std::string> TrackingService::close() { return state_->runs.end_parts(); }

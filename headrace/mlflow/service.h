@@ -10,10 +10,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "headrace/mlflow/artifacts.h"
 #include "headrace/store/location.h"
 #include "headrace/store/registry.h"
 
@@ -33,8 +35,6 @@ struct TrackingServiceOptions {
   std::function<std::chrono::system_clock::time_point()> now{};
   /// Something that the operator should know. Called from any thread.
   std::function<void(const std::string&)> remark{};
-  /// The largest artifact that is read.
-  std::uint64_t artifact_bytes_max = 256 << 20;
 };
 
 /// Borrows everything.
@@ -42,12 +42,17 @@ struct ApiRequest {
   std::string_view method;
   std::string_view target;  // path and query
   std::string_view body{};  // with kBodyPaddingBytes behind it
+  /// In place of `body`, of an artifact that comes: see Artifacts::write.
+  NextPiece next_piece{};
+  std::string_view range{};  // the header Range
 };
 
 struct ApiAnswer {
   unsigned status = 200;
   std::string content_type = "application/json";
   std::string body{};
+  /// Instead of `body`: an artifact. `read` may wait for the store; it borrows the service.
+  std::optional<OpenArtifact> artifact{};
 };
 
 /// MLflow's error: its code and its status for a Code.
@@ -55,9 +60,9 @@ ApiAnswer error_answer(const Error& error);
 
 enum class RequestKind : std::uint8_t {
   kImmediate,  // answered from memory
-  kLogging,    // of points: mostly the local disk
+  kLogging,    // of points: `answer_at_once` mostly has an answer
   kOther,      // asks the store
-  kArtifact,   // the body is an artifact, or the answer
+  kArtifact,   // the body is an artifact, which may come in pieces, or the answer
 };
 /// By its method and target.
 RequestKind kind_of(std::string_view method, std::string_view target);
@@ -76,6 +81,9 @@ class TrackingService {
   std::vector<std::string> recover(const CallOptions& call);
   /// Waits for the store where the request needs it.
   ApiAnswer answer(const ApiRequest& request, const CallOptions& call);
+  /// The answer, if it needs no store: points are logged into an open run. None: nothing is done, and
+  /// `answer` is to be called, which may wait. REQUIRES: kind_of is kLogging
+  std::optional<ApiAnswer> answer_at_once(const ApiRequest& request);
   /// All points are in the store, and the open parts of runs end. Call it after the last answer. Returns what
   /// could not be done.
   std::vector<std::string> close();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
@@ -29,6 +30,11 @@ Status edited(const StateLog::Edit& edit, Json& state, const Location& folder) {
 State StateLog::known() const {
   const std::scoped_lock lock(mutex_);
   return state_;
+}
+
+StateLog::Numbered StateLog::known_numbered() const {
+  const std::scoped_lock lock(mutex_);
+  return {number_, state_};
 }
 
 bool StateLog::is_behind(std::uint64_t number) const {
@@ -63,25 +69,68 @@ Status StateLog::load_latest(const CallOptions& call) {
 }
 
 Result<State> StateLog::load(const CallOptions& call) {
-  const std::scoped_lock changing(changing_);
   HEADRACE_CHECK(load_latest(call));
   return known();
 }
 
 Result<State> StateLog::change(const Edit& edit, const CallOptions& call) {
-  const std::scoped_lock changing(changing_);
+  Change own{.edit = &edit};
+  std::unique_lock lock(waiting_mutex_);
+  if (waiting_.size() >= kMostWaiting) {
+    return Error{Code::kResourceExhausted,
+                 concat("many changes of ", folder_.describe(), " wait for the store; try again")};
+  }
+  waiting_.push_back(&own);
+  // Bounded by the deadlines of the write that is under way.
+  written_.wait(lock, [&] { return own.result || !is_writing_; });
+  if (!own.result) {
+    is_writing_ = true;
+    const Changes changes = std::exchange(waiting_, {});
+    lock.unlock();
+    write(changes, call);
+    lock.lock();
+    is_writing_ = false;
+    written_.notify_all();
+  }
+  return *std::move(own.result);
+}
+
+// Decides all.
+void StateLog::write(const Changes& changes, const CallOptions& call) {
+  Status written;
+  try {
+    written = write_together(changes, call);
+  } catch (const std::bad_alloc&) {  // the others still wait for it
+    written = Error{Code::kResourceExhausted, "memory ran out"};
+  }
+  if (!written && written.error().code == Code::kResourceExhausted && changes.size() > 1) {
+    for (Change* const change : changes) write({change}, call);  // one of them is too large
+  } else {
+    decide(changes, written);
+  }
+}
+
+void StateLog::decide(const Changes& changes, const Status& written) {
+  const State state = known();
+  const std::scoped_lock lock(waiting_mutex_);  // their threads look at the results
+  for (Change* const change : changes) {
+    if (change->result) continue;
+    const Status& outcome = written ? change->refusal : written;
+    change->result = outcome ? Result<State>(state) : Result<State>(outcome.error());
+  }
+}
+
+Status StateLog::write_together(const Changes& changes, const CallOptions& call) {
   bool is_latest = false;  // if not, creating its successor fails
   for (int attempt = 0; attempt < kMostAttempts; ++attempt, is_latest = true) {
-    const State before = known();
-    Json state = before->is_null() ? Json::object() : *before;
-    const Status made = edited(edit, state, folder_);
-    if (!made && is_latest) return made.error();
-    const bool is_changed = made && state != (before->is_null() ? Json::object() : *before);
-    if (is_changed) {
-      HEADRACE_TRY(const bool is_appended, append(std::move(state), call));
-      if (is_appended) return known();
+    const Numbered before = known_numbered();
+    const Json old = before.state->is_null() ? Json::object() : *before.state;
+    Json state = edit(changes, old);
+    if (state != old) {  // a state that can be succeeded was the latest, for refusals too
+      HEADRACE_TRY(const bool is_appended, append(before.number + 1, std::move(state), call));
+      if (is_appended) return {};
     } else if (is_latest) {
-      return before;
+      return {};
     } else {  // refused, or nothing to do: is it so in the latest state?
       HEADRACE_CHECK(load_latest(call));
     }
@@ -90,8 +139,19 @@ Result<State> StateLog::change(const Edit& edit, const CallOptions& call) {
                concat(folder_.describe(), " was changed by others again and again; try again")};
 }
 
+// A change that is refused leaves the state to the others.
+Json StateLog::edit(const Changes& changes, const Json& before) const {
+  Json state = before;
+  for (Change* const change : changes) {
+    Json next = state;
+    change->refusal = edited(*change->edit, next, folder_);
+    if (change->refusal) state = std::move(next);
+  }
+  return state;
+}
+
 // False: somebody else has that number.
-Result<bool> StateLog::append(Json state, const CallOptions& call) {
+Result<bool> StateLog::append(std::uint64_t number, Json state, const CallOptions& call) {
   const std::string change = concat(hex64(random_name_bits()), hex64(random_name_bits()));
   state[kChange] = change;
   const std::string content = serialize_state(state, kind_);
@@ -99,11 +159,6 @@ Result<bool> StateLog::append(Json state, const CallOptions& call) {
     return Error{Code::kResourceExhausted,
                  concat(folder_.describe(), " would have a state of ", content.size(), " bytes; at most ",
                         kStateBytesMax, ". Log large texts as artifacts")};
-  }
-  std::uint64_t number = 0;
-  {
-    const std::scoped_lock lock(mutex_);
-    number = number_ + 1;
   }
   const auto created = create_numbered(*folder_.store, prefix_of(folder_), number, as_bytes(content), call);
   if (!created && created.error().code != Code::kAlreadyExists) return created.error();

@@ -6,12 +6,14 @@
 ///   StateLog log(root.at("_headrace/mlflow/runs/17"), "headrace.mlflow.run");
 ///   HEADRACE_CHECK(log.change([](Json& state) -> Status { state["name"] = "first"; return {}; }, call));
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headrace/base/json.h"
@@ -31,6 +33,9 @@ class StateLog {
   /// meanwhile. It may throw JsonError.
   using Edit = std::function<Status(Json& state)>;
 
+  /// Most changes that wait for the one that is being written.
+  static constexpr std::size_t kMostWaiting = 8;
+
   StateLog(Location folder, std::string kind) : folder_(std::move(folder)), kind_(std::move(kind)) {}
 
   /// The state that was read or written last. Never waits for the store.
@@ -40,21 +45,45 @@ class StateLog {
   /// Takes the state of that number, unless a later one is known. `content`: its bytes, if they were read.
   Status accept(std::uint64_t number, std::optional<std::string_view> content, const CallOptions& call);
   bool is_behind(std::uint64_t number) const;
-  /// Appends the state that `edit` makes of the latest one, unless it changes nothing; returns it.
-  /// \error what `edit` returns for the latest state; nothing is written then
-  /// \error kResourceExhausted  the state would be larger than kStateBytesMax
+  /// Appends the state that `edit` makes of the latest one, unless it changes nothing; returns it. Changes
+  /// that come while another one is being written wait for it, and are then written as one state, in their
+  /// order and with the options of one of them. So a change waits for two writes at most, however many come.
+  /// `edit` may be called in the thread of another change.
+  /// \error what `edit` returns for the latest state; it changes nothing then
+  /// \error kResourceExhausted  the state would be larger than kStateBytesMax; kMostWaiting changes wait
   /// \error kAborted            others have changed it again and again
   Result<State> change(const Edit& edit, const CallOptions& call);
 
  private:
-  Result<bool> append(Json state, const CallOptions& call);
+  struct Numbered {
+    std::uint64_t number = 0;  // 0: there is none
+    State state;
+  };
+  struct Change {
+    const Edit* edit;
+    Status refusal{};  // of the edit
+    std::optional<Result<State>> result{};
+  };
+  using Changes = std::vector<Change*>;
+
+  void write(const Changes& changes, const CallOptions& call);
+  void decide(const Changes& changes, const Status& written);
+  Status write_together(const Changes& changes, const CallOptions& call);
+  Json edit(const Changes& changes, const Json& before) const;
+  Result<bool> append(std::uint64_t number, Json state, const CallOptions& call);
   Status load_latest(const CallOptions& call);
   void take(std::uint64_t number, Json state);
+  Numbered known_numbered() const;
 
   const Location folder_;
   const std::string kind_;
-  std::mutex changing_;  // held over calls of the store; taken first
-  mutable std::mutex mutex_;
+
+  std::mutex waiting_mutex_;  // guards the next three; not held over calls of the store
+  std::condition_variable written_;
+  Changes waiting_;
+  bool is_writing_ = false;
+
+  mutable std::mutex mutex_;  // guards what follows
   std::uint64_t number_ = 0;  // of the state that is known; 0: none
   State state_ = std::make_shared<const Json>();
 };

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <latch>
 #include <thread>
 
 #include "headrace/base/text.h"
 #include "headrace/mlflow/state_text.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 
 namespace headrace::mlflow {
@@ -26,6 +29,8 @@ Status add_name(Json& state, std::string_view name) {
 StateLog::Edit adding(std::string name) {
   return [name = std::move(name)](Json& state) { return add_name(state, name); };
 }
+
+Status refuse(Json&) { return Error{Code::kInvalidArgument, "no"}; }
 
 TEST(StateLog, EachWriterHasSeenEverythingBeforeItsChange) {
   const Location folder = memory_folder("states");
@@ -78,6 +83,73 @@ TEST(StateLog, ThreadsAndLogsThatRaceLoseNoChange) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ((**logs[0].load({}))["count"], Json(80));
+}
+
+// Holds the first write until it is told to go on.
+class HeldWriteStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    if (writes++ == 0) {
+      has_begun.count_down();
+      may_go_on.wait();
+    }
+    return ForwardingStore::write(key, data, options);
+  }
+  std::atomic<int> writes = 0;
+  std::latch has_begun{1};
+  std::latch may_go_on{1};
+};
+
+TEST(StateLog, ChangesThatWaitForAWriteAreWrittenTogetherAndTooManyAreRefused) {
+  Location folder = memory_folder("states");
+  const auto store = std::make_shared<HeldWriteStore>(folder.store);
+  folder.store = store;
+  StateLog log(folder, "kind");
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] { EXPECT_TRUE(log.change(adding("first"), {})); });
+  store->has_begun.wait();
+  std::atomic<int> refused = 0, changed = 0;
+  std::latch one_is_refused(1);
+  const auto add = [&](const std::string& name) {
+    const auto added = log.change(name == "1" ? StateLog::Edit(refuse) : adding(name), {});
+    if (added) ++changed;
+    if (added || added.error().code != Code::kResourceExhausted) return;
+    EXPECT_EQ(log.known()->is_null(), true);  // it did not wait
+    if (refused++ == 0) one_is_refused.count_down();
+  };
+  for (std::size_t i = 0; i <= StateLog::kMostWaiting; ++i) threads.emplace_back([&, i] { add(concat(i)); });
+  one_is_refused.wait();
+  EXPECT_TRUE(log.load({}));  // a reader waits for nobody
+  store->may_go_on.count_down();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused, 1);
+  EXPECT_GE(changed, static_cast<int>(StateLog::kMostWaiting) - 1);
+  EXPECT_EQ((**log.load({}))["count"], Json(changed + 1));
+  EXPECT_EQ(store->writes, 2);
+}
+
+TEST(StateLog, AChangeThatIsTooLargeLeavesThoseThatWaitWithIt) {
+  Location folder = memory_folder("states");
+  const auto store = std::make_shared<HeldWriteStore>(folder.store);
+  folder.store = store;
+  StateLog log(folder, "kind");
+  std::thread first([&] { EXPECT_TRUE(log.change(adding("first"), {})); });
+  store->has_begun.wait();
+  std::atomic<int> begun = 0;
+  std::thread large([&] {
+    const auto grow = [](Json& state) { return state["long"] = std::string(kStateBytesMax, 'x'), Status{}; };
+    ++begun;
+    EXPECT_EQ(log.change(grow, {}).error().code, Code::kResourceExhausted);
+  });
+  std::thread small([&] {
+    ++begun;
+    EXPECT_TRUE(log.change(adding("small"), {}));
+  });
+  while (begun < 2) std::this_thread::yield();
+  store->may_go_on.count_down();
+  for (std::thread* each : {&first, &large, &small}) each->join();
+  EXPECT_EQ((**log.load({}))["small"], Json(1));
 }
 
 TEST(StateLog, DamagedAndTooLargeStatesAreErrors) {

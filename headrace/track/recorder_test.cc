@@ -111,6 +111,21 @@ TEST_F(Recorder, ListsTheNewestRunsInTheOrderOfTime) {
   EXPECT_EQ(list->runs[1].id, ids[4]);
 }
 
+TEST_F(Recorder, ARunIsFoundByItsIdOrTheBeginningOfItWithoutReadingOthers) {
+  const std::string one = start("memory://b/runs/1")->run_id();
+  const std::string other = start("memory://b/runs/1")->run_id();
+  write("memory://b/_headrace/runs/20200101-000000-00000000/start", "{}");  // it cannot be read
+  write("memory://b/_headrace/runs/20200101-000000-00000000x/start", "{}");
+  const auto found = [&](const std::string& id) { return *find_runs(at("memory://b"), id); };
+  ASSERT_EQ(found(one).runs.size(), 1U);
+  EXPECT_EQ(found(one).runs[0].id, one);
+  EXPECT_TRUE(found(one).damaged.empty());
+  EXPECT_EQ(found(one.substr(0, 4)).runs.size(), 2U);
+  EXPECT_EQ(found("20200101-000000-0000000").damaged.size(), 2U);
+  EXPECT_EQ(found("20200101-000000-00000000").damaged.size(), 1U);
+  for (const char* none : {"1999", "", "..", "a/b", "/"}) EXPECT_TRUE(found(none).runs.empty()) << none;
+}
+
 TEST_F(Recorder, ReadingAnUnknownRunSaysSo) {
   EXPECT_EQ(read_run(at("memory://b"), "20200101-000000-00000000").error().code, Code::kNotFound);
 }

@@ -1,6 +1,8 @@
 #include "headrace/track/runs.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -98,13 +100,16 @@ Result<std::vector<PartObjects>> list_parts(const Location& root, std::string_vi
   return parts;
 }
 
-Result<std::vector<PartObjects>> list_version_1(const Location& root, const CallOptions& call) {
+// Those whose ids begin with `prefix`.
+Result<std::vector<PartObjects>> list_version_1(const Location& root, std::string_view prefix,
+                                                const CallOptions& call) {
   std::vector<PartObjects> runs;
-  const std::string prefix = root.at(kRunsPrefix).key;
+  const std::size_t cut = root.at(kRunsPrefix).key.size();
+  const std::string begin = root.at(concat(kRunsPrefix, prefix)).key;
   HEADRACE_CHECK(
-      root.store->list(prefix, {.collapse_folders = true, .call = call}, [&](const ObjectInfo& run) {
+      root.store->list(begin, {.collapse_folders = true, .call = call}, [&](const ObjectInfo& run) {
         if (!run.is_folder()) return true;
-        std::string id = run.key.substr(prefix.size(), run.key.size() - prefix.size() - 1);
+        std::string id = run.key.substr(cut, run.key.size() - cut - 1);
         const bool is_newer =
             kRunPartsPrefix.ends_with(concat("/", id, "/")) || kCatalogPrefix.ends_with(concat("/", id, "/"));
         if (!is_newer && check_run_name(id)) runs.push_back({.run = std::move(id), .part = ""});
@@ -206,15 +211,25 @@ Result<RunList> read_runs(const Location& root, const std::vector<std::string>& 
   return read_all(root, objects, call);
 }
 
+Result<RunList> find_runs(const Location& root, std::string_view id, const CallOptions& call) {
+  if (!check_run_name(id)) return RunList{};  // the beginning of a name is a name
+  HEADRACE_TRY(std::vector<PartObjects> objects, list_version_1(root, id, call));
+  HEADRACE_TRY(std::vector<PartObjects> parts, list_parts(root, id, call));
+  std::ranges::move(parts, std::back_inserter(objects));
+  const auto has_id = [id](const PartObjects& part) { return part.run == id; };
+  if (std::ranges::any_of(objects, has_id)) std::erase_if(objects, std::not_fn(has_id));
+  return read_all(root, objects, call);
+}
+
 Result<RunList> list_runs(const Location& root, std::size_t limit, const CallOptions& call) {
-  HEADRACE_TRY(std::vector<PartObjects> objects, list_version_1(root, call));
+  HEADRACE_TRY(std::vector<PartObjects> objects, list_version_1(root, "", call));
   HEADRACE_TRY(std::vector<PartObjects> parts, list_parts(root, "", call));
   objects.insert(objects.end(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
   return read_all(root, newest(std::move(objects), limit), call);
 }
 
 Result<RunList> list_version_1_runs(const Location& root, std::size_t limit, const CallOptions& call) {
-  HEADRACE_TRY(std::vector<PartObjects> runs, list_version_1(root, call));
+  HEADRACE_TRY(std::vector<PartObjects> runs, list_version_1(root, "", call));
   return read_all(root, newest(std::move(runs), limit), call);
 }
 

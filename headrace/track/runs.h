@@ -37,7 +37,11 @@ struct RunList {
 /// The newest `limit` runs below `root`, read eight objects at a time.
 Result<RunList> list_runs(const Location& root, std::size_t limit, const CallOptions& call = {});
 
-/// The same for version 1 alone, which no catalog knows. One listing if there are none.
+/// The run of that id or, if there is none, those whose ids begin so, oldest first. Lists and reads nothing
+/// of other runs: two listings, and the records.
+Result<RunList> find_runs(const Location& root, std::string_view id, const CallOptions& call = {});
+
+/// The same as list_runs for version 1 alone, which no catalog knows. One listing if there are none.
 Result<RunList> list_version_1_runs(const Location& root, std::size_t limit, const CallOptions& call = {});
 
 /// The runs of the given ids.

@@ -1,9 +1,12 @@
 """`headrace serve-mlflow` beyond what test_mlflow.py asks of it and of the plug-in alike: kills, several
 writers at once, and requests that no client of MLflow sends."""
 
+import hashlib
 import http.client
 import json
+import pathlib
 import random
+import socket
 import threading
 
 import pytest
@@ -308,6 +311,64 @@ def test_artifacts_have_a_bound(build, file_url, tmp_path):
         assert ask(server, "PUT", place, content)[0] == 200
         assert ask(server, "GET", place) == (200, {"text": content})
         assert ask(server, "PUT", place, content + b"x")[0] == 413
+
+
+def largest_memory_mib(server) -> float:
+    for line in pathlib.Path(f"/proc/{server.process.pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    raise AssertionError("the system does not say how much memory the server has had")
+
+
+@pytest.mark.parametrize(
+    "mebibytes",
+    [pytest.param(300, marks=pytest.mark.slow), pytest.param(2048, marks=pytest.mark.soak)],
+)
+def test_artifacts_may_be_larger_than_the_servers_memory(server, tmp_path, mebibytes):
+    run = new_run(server)
+    piece = random.Random(mebibytes).randbytes(1 << 20)
+    digest = hashlib.sha256()
+    with (tmp_path / "large.bin").open("wb") as file:
+        for number in range(mebibytes):
+            file.write(number.to_bytes(8, "little") + piece[8:])
+            digest.update(number.to_bytes(8, "little") + piece[8:])
+    client = MlflowClient(server.url)
+    client.log_artifact(run, str(tmp_path / "large.bin"), "models")
+    (tmp_path / "large.bin").unlink()
+    got = client.download_artifacts(run, "models/large.bin", str(tmp_path))
+    with open(got, "rb") as file:
+        assert hashlib.file_digest(file, "sha256").digest() == digest.digest()
+    assert largest_memory_mib(server) < 256
+
+
+def test_a_range_of_an_artifact_is_sent(server):
+    place = f"{ARTIFACTS}/0/{new_run(server)}/artifacts/file"
+    assert ask(server, "PUT", place, b"0123456789")[0] == 200
+    for header, wanted in {"bytes=2-4": b"234", "bytes=7-": b"789", "bytes=-1": b"9"}.items():
+        assert ask(server, "GET", place, headers={"Range": header}) == (206, {"text": wanted})
+    assert ask(server, "GET", place, headers={"Range": "bytes=10-"})[0] == 416
+    assert ask(server, "GET", place, headers={"Range": "lines=1"}) == (200, {"text": b"0123456789"})
+
+
+def test_an_upload_that_is_cut_off_leaves_what_was_there(server):
+    place = f"{ARTIFACTS}/0/{new_run(server)}/artifacts/file"
+    for before in (404, 200):
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            head = f"PUT {place} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8000000\r\n\r\n"
+            connection.sendall(head.encode() + bytes(5_000_000))
+        assert ask(server, "GET", place)[0] == before
+        assert ask(server, "PUT", place, b"whole")[0] == 200
+    assert ask(server, "GET", place) == (200, {"text": b"whole"})
+
+
+def test_clients_that_ask_for_multipart_uploads_send_whole_files(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_ENABLE_PROXY_MULTIPART_UPLOAD", "true")
+    monkeypatch.setenv("MLFLOW_MULTIPART_UPLOAD_MINIMUM_FILE_SIZE", "1000")
+    run = new_run(server)
+    (tmp_path / "file").write_bytes(bytes(5000))
+    client = MlflowClient(server.url)
+    client.log_artifact(run, str(tmp_path / "file"))
+    assert [each.file_size for each in client.list_artifacts(run)] == [5000]
 
 
 def test_pages_of_the_web_may_not_ask(build, file_url, tmp_path):

@@ -30,6 +30,8 @@ def test_metric_segments_are_shown_beside_event_files(build, headrace, s3_url, t
         with hr.init(s3_url, run_id="again", from_step=from_step, system_metrics_each=None) as run:
             for step in steps:
                 run.log({"loss": step + attempt / 2}, step=step)
+                if attempt == 0:  # the later attempt supersedes it, though it does not log it
+                    run.log({"first": step}, step=step)
     for rank in (0, 1):
         with hr.init(s3_url, run_id="ranks", rank=rank, world_size=2, system_metrics_each=None) as run:
             run.log({"loss": float(rank)}, step=0)
@@ -51,7 +53,7 @@ def test_metric_segments_are_shown_beside_event_files(build, headrace, s3_url, t
 
         expected = {
             f"{METRICS}/done": {"loss", "nested/deep"},
-            f"{METRICS}/again": {"loss"},
+            f"{METRICS}/again": {"loss", "first"},
             f"{METRICS}/ranks": {"loss"},
             f"{METRICS}/ranks/rank-1": {"loss"},
             f"{METRICS}/live": {"loss"},
@@ -64,6 +66,7 @@ def test_metric_segments_are_shown_beside_event_files(build, headrace, s3_url, t
         wait_until(lambda: tags() == expected, f"all runs; {(tmp_path / 'errors').read_text()}")
         assert points("done") == [(step, float(np.float32(value))) for step, value in enumerate(values)]
         assert points("again") == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4.5), (5, 5.5), (6, 6.5), (7, 7.5)]
+        assert points("again", "first") == [(0, 0), (1, 1), (2, 2), (3, 3)]
         assert points("ranks/rank-1") == [(0, 1)]
         lines = headrace("runs", "metrics", s3_url, "done", "--metric", "loss").stdout.splitlines()
         times = [float(line.split("\t")[2]) for line in lines]

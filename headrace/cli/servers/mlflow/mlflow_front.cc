@@ -1,6 +1,8 @@
 #include "headrace/cli/servers/mlflow/mlflow_front.h"
 
-#include <memory>
+#include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "headrace/base/text.h"
 #include "headrace/cli/servers/mlflow/request_origin.h"
@@ -9,14 +11,28 @@ namespace headrace {
 namespace {
 
 constexpr int kStoreThreads = 16;
-constexpr int kArtifactThreads = 2;  // each holds a whole artifact
+constexpr int kArtifactThreads = 4;
 constexpr int kMostWaiting = 256;
+constexpr int kMostArtifactsWaiting = 28;         // each may hold kStreamBytes
+constexpr std::chrono::seconds kLongestWait{30};  // for a thread
+
+using AnswerStream = PieceQueue<std::string>;
 
 HttpAnswer http_answer(mlflow::ApiAnswer answer) {
   HttpAnswer out{.status = answer.status,
                  .content_type = std::move(answer.content_type),
                  .body = std::move(answer.body)};
   if (out.status == 429 || out.status == 503) out.headers.emplace_back("Retry-After", "1");
+  if (const auto& artifact = answer.artifact) {
+    out.stream = std::make_shared<AnswerStream>();
+    out.stream_bytes = artifact->size_bytes;
+    out.headers.emplace_back("Accept-Ranges", "bytes");
+    if (out.status == 206) {
+      out.headers.emplace_back("Content-Range", concat("bytes ", artifact->offset_bytes, "-",
+                                                       artifact->offset_bytes + artifact->size_bytes - 1, "/",
+                                                       artifact->whole_bytes));
+    }
+  }
   // A browser shows nothing of an artifact as a page of this server.
   out.headers.emplace_back("X-Content-Type-Options", "nosniff");
   return out;
@@ -24,19 +40,60 @@ HttpAnswer http_answer(mlflow::ApiAnswer answer) {
 
 HttpAnswer http_error(const Error& error) { return http_answer(mlflow::error_answer(error)); }
 
-struct AskedOfMlflow {
-  ReceivedRequest request;
-  Responder responder;
-};
+// In the worker's thread, until the client has taken all, or has gone.
+void send_artifact(const mlflow::OpenArtifact& artifact, AnswerStream& stream) {
+  const Status sent = artifact.read([&](BytesView bytes) -> Status {
+    for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), kBodyPieceBytes)))
+      HEADRACE_CHECK(stream.put(std::string(as_text(bytes.first(std::min(bytes.size(), kBodyPieceBytes))))));
+    return {};
+  });
+  if (!sent) return stream.break_off(sent.error());
+  stream.end();
+}
+
+bool is_too_late(const ReceivedRequest& request) {
+  return RequestHead::Clock::now() - request.head.received() > kLongestWait;
+}
 
 }  // namespace
+
+// Functions are copied, and this cannot be.
+struct MlflowFront::Asked {
+  ReceivedRequest request;
+  Responder responder;
+
+  mlflow::ApiRequest view() {
+    mlflow::ApiRequest out{.method = request.head.method(),
+                           .target = request.head.target(),
+                           .body = request.body.text(),
+                           .range = request.head.header("Range").value_or("")};
+    if (request.stream) out.next_piece = [this] { return next_piece(); };
+    return out;
+  }
+  Result<BytesView> next_piece() {
+    HEADRACE_TRY(auto piece, request.stream->take());
+    request.body = piece ? *std::move(piece) : RequestBody();
+    return request.body.bytes();
+  }
+  void refuse() {
+    send(mlflow::error_answer({Code::kUnavailable, "too many requests wait for an answer; ask again"}));
+  }
+  void send(HttpAnswer answer) { std::move(responder).send(std::move(answer)); }
+  void send(mlflow::ApiAnswer answer) {
+    const std::optional<mlflow::OpenArtifact> artifact = answer.artifact;
+    HttpAnswer out = http_answer(std::move(answer));
+    const auto stream = out.stream;
+    send(std::move(out));
+    if (stream) send_artifact(*artifact, *stream);
+  }
+};
 
 MlflowFront::MlflowFront(mlflow::TrackingService& service, MlflowFrontOptions options)
     : service_(service),
       options_(std::move(options)),
-      logging_(options_.logging_threads, kMostWaiting),
       others_(kStoreThreads, kMostWaiting),
-      artifacts_(kArtifactThreads, kMostWaiting) {}
+      artifacts_(kArtifactThreads, kMostArtifactsWaiting),
+      logging_(options_.logging_threads, kMostWaiting) {}
 
 HeadVerdict MlflowFront::judge(const RequestHead& head) const {
   const Status origin =
@@ -53,35 +110,48 @@ HeadVerdict MlflowFront::judge(const RequestHead& head) const {
     }
   }
   const bool is_artifact = kind == mlflow::RequestKind::kArtifact;
-  return {.body_bytes_max = is_artifact ? options_.artifact_bytes_max : kBodyBytesMax};
-}
-
-RequestWorkers& MlflowFront::workers_for(mlflow::RequestKind kind) {
-  if (kind == mlflow::RequestKind::kLogging) return logging_;
-  return kind == mlflow::RequestKind::kArtifact ? artifacts_ : others_;
+  return {.body_bytes_max = is_artifact ? options_.artifact_bytes_max : kBodyBytesMax,
+          .is_streamed = is_artifact && head.method() == "PUT"};
 }
 
 // Just before it is read: a request may have waited while others were answered.
-HttpAnswer MlflowFront::answer_now(std::string_view method, std::string_view target,
-                                   std::string_view body) const {
-  if (options_.bytes_in_flight && mlflow::has_large_answer(method, target) &&
-      options_.bytes_in_flight() > options_.busy_bytes)
-    return http_error({Code::kResourceExhausted, "many large answers are read at the moment; ask again"});
-  return http_answer(service_.answer({.method = method, .target = target, .body = body}, {}));
+mlflow::ApiAnswer MlflowFront::answer_now(const mlflow::ApiRequest& request) const {
+  if (options_.bytes_in_flight && mlflow::has_large_answer(request.method, request.target) &&
+      options_.bytes_in_flight() > options_.busy_bytes) {
+    return mlflow::error_answer(
+        {Code::kResourceExhausted, "many large answers are read at the moment; ask again"});
+  }
+  return service_.answer(request, {});
 }
 
 void MlflowFront::answer(ReceivedRequest request, Responder responder) {
   const auto kind = mlflow::kind_of(request.head.method(), request.head.target());
-  // Functions are copied, and these cannot be.
-  const auto asked = std::make_shared<AskedOfMlflow>(AskedOfMlflow{std::move(request), std::move(responder)});
+  const auto asked = std::make_shared<Asked>(Asked{std::move(request), std::move(responder)});
+  switch (kind) {
+    case mlflow::RequestKind::kImmediate:
+      return asked->send(answer_now(asked->view()));
+    case mlflow::RequestKind::kLogging:
+      if (!logging_.add([this, asked] { log(asked); })) asked->refuse();
+      return;
+    case mlflow::RequestKind::kOther:
+      return ask_store(others_, asked);
+    case mlflow::RequestKind::kArtifact:
+      return ask_store(artifacts_, asked);
+  }
+}
+
+// In a thread that never waits for the store.
+void MlflowFront::log(const AskedPointer& asked) {
+  if (auto answer = service_.answer_at_once(asked->view())) return asked->send(*std::move(answer));
+  ask_store(others_, asked);
+}
+
+void MlflowFront::ask_store(RequestWorkers& workers, const AskedPointer& asked) const {
   const auto work = [this, asked] {
-    const RequestHead& head = asked->request.head;
-    std::move(asked->responder).send(answer_now(head.method(), head.target(), asked->request.body.text()));
+    if (is_too_late(asked->request)) return asked->refuse();
+    asked->send(answer_now(asked->view()));
   };
-  if (kind == mlflow::RequestKind::kImmediate) return work();
-  if (workers_for(kind).add(work)) return;
-  std::move(asked->responder)
-      .send(http_error({Code::kUnavailable, "too many requests wait for an answer; ask again"}));
+  if (!workers.add(work)) asked->refuse();
 }
 
 }  // namespace headrace

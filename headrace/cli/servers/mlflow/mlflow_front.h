@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ struct MlflowFrontOptions {
   std::set<std::string, std::less<>> allowed_hosts{};
   /// None: everybody may ask. Borrowed.
   AccessTokens* tokens = nullptr;
-  std::uint64_t artifact_bytes_max = 256 << 20;
+  std::uint64_t artifact_bytes_max = std::uint64_t{1} << 40;
   /// Nothing that may be large is read while bodies and answers have more bytes.
   std::uint64_t busy_bytes = 512 << 20;
   /// HttpServerCounts'. None: never busy. Is called from any thread.
@@ -39,17 +40,21 @@ class MlflowFront {
 
   HeadVerdict judge(const RequestHead& head) const;
   void answer(ReceivedRequest request, Responder responder);
-  /// The same in this thread. `body`: with mlflow::kBodyPaddingBytes behind it.
-  HttpAnswer answer_now(std::string_view method, std::string_view target, std::string_view body) const;
+  /// The same in this thread.
+  mlflow::ApiAnswer answer_now(const mlflow::ApiRequest& request) const;
 
  private:
-  RequestWorkers& workers_for(mlflow::RequestKind kind);
+  struct Asked;
+  using AskedPointer = std::shared_ptr<Asked>;
+
+  void log(const AskedPointer& asked);
+  void ask_store(RequestWorkers& workers, const AskedPointer& asked) const;
 
   mlflow::TrackingService& service_;
   const MlflowFrontOptions options_;
-  RequestWorkers logging_;
   RequestWorkers others_;
   RequestWorkers artifacts_;
+  RequestWorkers logging_;  // ends before others_, to which it hands requests
 };
 
 }  // namespace headrace

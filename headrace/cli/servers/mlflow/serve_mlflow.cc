@@ -52,8 +52,7 @@ class MlflowServer {
                                        .command_line = context_.command_line,
                                        .version = HEADRACE_VERSION,
                                        .now = environment.now,
-                                       .remark = [this](const std::string& text) { say(text); },
-                                       .artifact_bytes_max = options_.size_bytes("artifact-size")});
+                                       .remark = [this](const std::string& text) { say(text); }});
     for (const std::string& remark : service_->recover(context_.call())) say(remark);
     return {};
   }

@@ -16,6 +16,7 @@ std::string_view status_phrase(unsigned status) {
       {201, "Created"},
       {202, "Accepted"},
       {204, "No Content"},
+      {206, "Partial Content"},
       {301, "Moved Permanently"},
       {302, "Found"},
       {304, "Not Modified"},
@@ -33,6 +34,7 @@ std::string_view status_phrase(unsigned status) {
       {412, "Precondition Failed"},
       {413, "Content Too Large"},
       {415, "Unsupported Media Type"},
+      {416, "Range Not Satisfiable"},
       {417, "Expectation Failed"},
       {422, "Unprocessable Content"},
       {429, "Too Many Requests"},
@@ -125,7 +127,7 @@ void write_answer_head(const HttpAnswer& answer, ConnectionField connection, std
   if (status_has_body(status)) {
     if (!answer.content_type.empty()) append_field(out, "Content-Type", answer.content_type);
     out += "Content-Length: ";
-    out += number(answer.body.size());
+    out += number(answer.body.size() + answer.stream_bytes);
     out += "\r\n";
   }
   if (connection == ConnectionField::kClose) out += "Connection: close\r\n";

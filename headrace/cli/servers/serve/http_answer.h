@@ -2,10 +2,14 @@
 
 /// \file Answers to HTTP requests, and how they are written.
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "headrace/cli/servers/serve/piece_queue.h"
 
 namespace headrace {
 
@@ -17,6 +21,10 @@ struct HttpAnswer {
   std::vector<std::pair<std::string, std::string>> headers{};
   /// Dropped if the status is one that has no body (1xx, 204, 304).
   std::string body{};
+  /// Follows `body`, if it is there: exactly `stream_bytes` in pieces that another thread than the server's
+  /// puts. With fewer, the connection ends before the client has a whole answer.
+  std::shared_ptr<PieceQueue<std::string>> stream{};
+  std::uint64_t stream_bytes = 0;
 };
 
 /// {"error": reason}, as TensorFlow Serving and KServe's protocol have it.

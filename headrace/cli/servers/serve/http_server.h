@@ -29,6 +29,10 @@ namespace headrace {
 
 class ServedConnection;
 
+/// So many bytes of a streamed body are in memory at most, one way: pieces that wait, that are worked on, and
+/// that are being received or sent.
+inline constexpr std::uint64_t kStreamBytes = (PieceQueue<int>::kMost + 2) * kBodyPieceBytes;
+
 /// Answers one request, once. Destroyed without an answer, it sends status 500. It may outlive the server;
 /// its answer is then dropped. Movable to other threads; one thread at a time.
 class Responder {
@@ -68,6 +72,9 @@ struct HeadVerdict {
   std::optional<HttpAnswer> refusal{};
   /// In place of HttpServerLimits::body_bytes.
   std::optional<std::uint64_t> body_bytes_max{};
+  /// The request comes to OnRequest at once, with ReceivedRequest::stream. Such a body counts as
+  /// kStreamBytes in flight, however large it is; it must not be compressed (415).
+  bool is_streamed = false;
 };
 
 /// Both are called in the threads of the server, several at once, and must not throw or wait: all connections

@@ -13,6 +13,7 @@
 
 #include "headrace/base/bytes.h"
 #include "headrace/cli/servers/serve/byte_budget.h"
+#include "headrace/cli/servers/serve/piece_queue.h"
 
 namespace headrace {
 
@@ -97,10 +98,15 @@ class RequestBody {
   ByteCharge charge_;
 };
 
+using BodyStream = PieceQueue<RequestBody>;
+
 struct ReceivedRequest {
   RequestHead head;
   /// Already inflated if the client sent gzip or deflate; empty if there was none.
   RequestBody body;
+  /// Instead of `body`, if HeadVerdict says so: the body as it comes. Another thread than the server's takes
+  /// the pieces. An answer before the end of it ends the connection.
+  std::shared_ptr<BodyStream> stream{};
 };
 
 }  // namespace headrace

@@ -46,6 +46,7 @@ ServedConnection::ServedConnection(std::shared_ptr<SharedByConnections> shared, 
     : shared_(std::move(shared)),
       remote_address_(std::move(remote_address)),
       parser_(shared_->limits.header_count),
+      stream_charge_(shared_->budget),
       answer_charge_(shared_->budget),
       waiting_since_(Clock::now()) {
   shared_->connection_opened();
@@ -53,6 +54,7 @@ ServedConnection::ServedConnection(std::shared_ptr<SharedByConnections> shared, 
 
 ServedConnection::~ServedConnection() {
   if (state_ != State::kClosed) shared_->connection_closed();
+  drop_streams();
 }
 
 void ServedConnection::attach(std::unique_ptr<Transport> transport) { transport_ = std::move(transport); }
@@ -82,7 +84,7 @@ void ServedConnection::receive_ended(bool is_orderly) {
   is_receiving_ = false;
   has_peer_ended_ = true;
   const bool can_go_on = state_ == State::kHead || state_ == State::kAnswering || state_ == State::kWriting;
-  if (state_ == State::kAnswering) tell_gone();
+  if (is_answer_awaited()) tell_gone();
   if (!is_orderly || !can_go_on) return close();
   advance();
 }
@@ -107,12 +109,12 @@ void ServedConnection::sent(std::size_t bytes) {
 
 void ServedConnection::send_failed() {
   is_sending_ = false;
-  if (state_ == State::kAnswering) tell_gone();
+  if (is_answer_awaited()) tell_gone();
   close();
 }
 
 void ServedConnection::abandon() {
-  if (state_ == State::kAnswering) tell_gone();
+  if (is_answer_awaited()) tell_gone();
   close();
 }
 
@@ -141,8 +143,19 @@ void ServedConnection::tick(Clock::time_point now) {
     case State::kDiscarding:
       if (is_transfer_late(now)) refuse({408, "the body of the request came too slowly"});
       break;
+    case State::kStreaming:
+      if (stream_->is_full()) {  // the client is not to blame
+        begin_transfer();
+      } else if (is_transfer_late(now)) {
+        end_stream({Code::kDeadlineExceeded, "the body of the request came too slowly"});
+      }
+      break;
     case State::kWriting:
-      if (is_transfer_late(now)) close();
+      if (!is_sending_) {  // the next piece of the answer has not come
+        begin_transfer();
+      } else if (is_transfer_late(now)) {
+        close();
+      }
       return;
     case State::kLingering:
       if (now - transfer_since_ > limits.linger_timeout) close();
@@ -189,6 +202,8 @@ bool ServedConnection::step() {
       return take_head();
     case State::kBody:
       return head_->is_chunked() ? take_chunks() : take_body();
+    case State::kStreaming:
+      return take_stream();
     case State::kDiscarding:
       return take_discarded();
     case State::kLingering:
@@ -258,18 +273,20 @@ bool ServedConnection::begin_request() {
   state_ = State::kBody;
   const bool has_body = head_->is_chunked() || head_->content_length().value_or(0) > 0;
   if (expects && !is_http_1_0_ && has_body && buffered().empty()) send_continue();
+  if (verdict.is_streamed) begin_stream();
   return true;
 }
 
 // Checks what can be checked before the body is read, and makes room for it.
 std::optional<HttpAnswer> ServedConnection::admit_body(const HeadVerdict& verdict) {
-  body_limit_ =
-      std::min(verdict.body_bytes_max.value_or(shared_->limits.body_bytes), shared_->limits.bytes_in_flight);
+  body_limit_ = verdict.body_bytes_max.value_or(shared_->limits.body_bytes);
+  if (!verdict.is_streamed) body_limit_ = std::min(body_limit_, shared_->limits.bytes_in_flight);
   const std::uint64_t length = head_->content_length().value_or(0);
   if (const auto expect = head_->header("expect"); expect && to_lower(*expect) != "100-continue")
     return error_answer(417, "the server knows only the expectation 100-continue");
   if (!content_encoding(*head_))
     return error_answer(415, "the server knows the content encodings gzip, deflate and identity");
+  if (verdict.is_streamed) return admit_stream(length);
   if (length > body_limit_) return error_answer(kTooLarge.status, kTooLarge.reason);
   const bool is_full = length == 0 && shared_->budget->is_exhausted();
   if (is_full || !body_.reserve(length)) return refusal_answer(kBusy);
@@ -339,6 +356,96 @@ void ServedConnection::dispatch() {
                       Responder(std::static_pointer_cast<ServedConnection>(shared_from_this())));
 }
 
+// ---- a body that is streamed ------------------------------------------------------------------------
+
+std::optional<HttpAnswer> ServedConnection::admit_stream(std::uint64_t length) {
+  if (content_encoding(*head_) != Compression::kNone)
+    return error_answer(415, "this body must be sent without a content encoding");
+  if (length > body_limit_) return error_answer(kTooLarge.status, kTooLarge.reason);
+  if (!stream_charge_.try_add(kStreamBytes)) return refusal_answer(kBusy);
+  return std::nullopt;
+}
+
+// Wakes the thread of this connection.
+std::function<void()> ServedConnection::waker() {
+  return [me = weak_from_this()] {
+    if (const auto user = me.lock())
+      static_cast<void>(static_cast<ServedConnection&>(*user).transport_->wake(user));
+  };
+}
+
+void ServedConnection::begin_stream() {
+  is_stream_chunked_ = head_->is_chunked();
+  stream_left_ = is_stream_chunked_ ? body_limit_ : head_->content_length().value_or(0);
+  stream_ = std::make_shared<BodyStream>();
+  stream_->on_change(waker());
+  body_ = RequestBody();  // pieces are charged beforehand
+  state_ = State::kStreaming;
+  is_request_open_ = true;
+  shared_->request_began();
+  ReceivedRequest request{.head = std::move(*head_), .body = {}, .stream = stream_};
+  head_.reset();
+  shared_->on_request(std::move(request),
+                      Responder(std::static_pointer_cast<ServedConnection>(shared_from_this())));
+}
+
+bool ServedConnection::take_stream() {
+  if (is_receiving_body_ || stream_->is_full()) return false;
+  return is_stream_chunked_ ? take_stream_chunks() : take_stream_bytes();
+}
+
+bool ServedConnection::take_stream_bytes() {
+  if (!body_.reserve(std::min<std::uint64_t>(kBodyPieceBytes, stream_left_))) {
+    end_stream({Code::kResourceExhausted, "memory ran out while the body of the request was received"});
+    return true;
+  }
+  if (const std::size_t taken = std::min<std::uint64_t>(body_.room().size(), end_ - begin_); taken > 0) {
+    std::memcpy(body_.room().data(), buffer_.get() + begin_, taken);
+    body_.added(taken);
+    begin_ += taken;
+    transferred_ += taken;
+  }
+  const bool is_last = stream_left() == 0;
+  if (!is_last && !body_.room().empty()) return false;
+  put_piece(is_last);
+  return true;
+}
+
+bool ServedConnection::take_stream_chunks() {
+  if (begin_ == end_) return false;
+  const RequestParser::ChunkStep step = parser_.decode(buffered(), body_, stream_left_);
+  begin_ += step.consumed;
+  transferred_ += step.consumed;
+  if (step.refusal) {
+    const Code code = step.refusal->status == 413 ? Code::kResourceExhausted : Code::kInvalidArgument;
+    end_stream({code, std::string(step.refusal->reason)});
+    return true;
+  }
+  if (step.consumed == 0 && !step.is_done && end_ - begin_ >= shared_->limits.head_bytes) {
+    end_stream({Code::kInvalidArgument, "a chunk of the request's body has too long a head or trailer"});
+    return true;
+  }
+  if (step.is_done || body_.size() >= kBodyPieceBytes) put_piece(step.is_done);
+  return step.is_done || step.consumed > 0;
+}
+
+// REQUIRES: the stream is not full
+void ServedConnection::put_piece(bool is_last) {
+  stream_left_ -= body_.size();
+  RequestBody piece = std::exchange(body_, RequestBody());
+  if (piece.size() > 0) static_cast<void>(stream_->put(std::move(piece)));
+  if (!is_last) return;
+  std::exchange(stream_, nullptr)->end();
+  state_ = State::kAnswering;
+}
+
+// The body is not whole, and the answer to come says why.
+void ServedConnection::end_stream(Error why) {
+  std::exchange(stream_, nullptr)->break_off(std::move(why));
+  close_after_ = true;
+  state_ = State::kAnswering;
+}
+
 std::optional<Refusal> ServedConnection::inflate() {
   const std::uint64_t ratio = std::max<std::uint64_t>(1, shared_->limits.inflate_ratio_max);
   const std::uint64_t by_ratio =
@@ -388,15 +495,23 @@ void ServedConnection::refuse(HttpAnswer answer, bool close_after) {
 }
 
 void ServedConnection::begin_answer(HttpAnswer answer) {
+  if (stream_) end_stream({Code::kCancelled, "the request is answered"});
   close_after_ = close_after_ || shared_->is_draining;
   ConnectionField field = ConnectionField::kNone;
   if (close_after_) field = ConnectionField::kClose;
   if (!close_after_ && is_http_1_0_) field = ConnectionField::kKeepAlive;
   write_answer_head(answer, field, answer_head_);
   answer_body_ = std::move(answer.body);
-  if (is_head_request_ || !status_has_body(answer.status)) answer_body_.clear();
+  answer_stream_ = std::move(answer.stream);
+  answer_left_ = answer.stream_bytes;
+  if (is_head_request_ || !status_has_body(answer.status)) {
+    answer_body_.clear();
+    drop_answer_stream();
+    answer_left_ = 0;
+  }
   answer_charge_.clear();  // what was reserved
-  answer_charge_.add(answer_head_.size() + answer_body_.size());
+  answer_charge_.add(answer_head_.size() + answer_body_.size() + (answer_stream_ ? kStreamBytes : 0));
+  if (answer_stream_) answer_stream_->on_change(waker());
   answer_sent_ = 0;
   state_ = State::kWriting;
   begin_transfer();
@@ -404,9 +519,8 @@ void ServedConnection::begin_answer(HttpAnswer answer) {
 }
 
 void ServedConnection::send_more() {
-  const std::size_t all = answer_head_.size() + answer_body_.size();
   bool is_first = true;
-  while (answer_sent_ < all) {
+  while (answer_sent_ < answer_head_.size() + answer_body_.size() || take_answer_piece()) {
     const BytesView head = as_bytes(answer_head_).subspan(std::min(answer_sent_, answer_head_.size()));
     const std::size_t body_sent = answer_sent_ - std::min(answer_sent_, answer_head_.size());
     const BytesView body = as_bytes(answer_body_).subspan(body_sent);
@@ -420,7 +534,29 @@ void ServedConnection::send_more() {
       return;
     }
   }
-  end_answer();
+  if (!answer_stream_ && answer_left_ == 0) return end_answer();
+  if (!answer_stream_ || answer_stream_->is_over()) close();  // it was cut short
+}
+
+// False: none is there now, or all were taken. A piece that is larger than announced ends the stream before
+// its end.
+bool ServedConnection::take_answer_piece() {
+  if (!answer_stream_) return false;
+  std::optional<std::string> piece;
+  if (answer_left_ > 0) piece = answer_stream_->take_now();
+  const bool is_sound = piece && piece->size() <= answer_left_;
+  if (answer_left_ == 0 || (piece && !is_sound)) drop_answer_stream();
+  if (!is_sound) return false;
+  answer_left_ -= piece->size();
+  answer_head_.clear();
+  answer_body_ = *std::move(piece);
+  answer_sent_ = 0;
+  return true;
+}
+
+void ServedConnection::drop_answer_stream() {
+  if (answer_stream_) answer_stream_->break_off({Code::kCancelled, "nobody reads the answer any more"});
+  answer_stream_ = nullptr;
 }
 
 void ServedConnection::send_continue() {
@@ -431,8 +567,24 @@ void ServedConnection::send_continue() {
   transport_->send(as_bytes(continue_left_), {});
 }
 
+// Nobody waits for this connection any more. In its thread, or once the loop has ended.
+void ServedConnection::drop_streams() {
+  const Error gone{Code::kCancelled, "the client has gone"};
+  if (stream_) std::exchange(stream_, nullptr)->break_off(gone);
+  drop_answer_stream();
+  const std::lock_guard lock(mutex_);
+  if (incoming_ && incoming_->stream) incoming_->stream->break_off(gone);
+}
+
+void ServedConnection::drop_answer(HttpAnswer answer) {
+  answer_stream_ = std::move(answer.stream);
+  drop_answer_stream();
+  end_request();
+}
+
 void ServedConnection::end_request() {
   answer_charge_.clear();
+  stream_charge_.clear();
   if (std::exchange(is_request_open_, false)) shared_->request_ended();
 }
 
@@ -457,13 +609,19 @@ void ServedConnection::end_answer() {
 // Receiving goes on while a request is worked on: that is how the end of a client shows itself.
 void ServedConnection::receive_more() {
   if (is_receiving_ || has_peer_ended_ || state_ == State::kOpening) return;
+  if (state_ == State::kStreaming && stream_->is_full()) return;
+  if (state_ == State::kStreaming && !is_stream_chunked_) {
+    is_receiving_ = is_receiving_body_ = true;
+    transport_->receive(body_.room());
+    return;
+  }
   if (state_ == State::kBody && !head_->is_chunked()) {
     is_receiving_ = is_receiving_body_ = true;
     const std::size_t left = *head_->content_length() - body_.size();
     transport_->receive(body_.room().first(left));
     return;
   }
-  const bool may_grow = state_ == State::kHead || state_ == State::kBody;
+  const bool may_grow = state_ == State::kHead || state_ == State::kBody || state_ == State::kStreaming;
   if (!make_room(may_grow)) return;
   is_receiving_ = true;
   transport_->receive({reinterpret_cast<std::byte*>(buffer_.get()) + end_, capacity_ - end_});
@@ -471,7 +629,8 @@ void ServedConnection::receive_more() {
 
 bool ServedConnection::make_room(bool may_grow) {
   if (begin_ == end_) begin_ = end_ = 0;
-  const bool is_small_for_chunks = state_ == State::kBody && end_ == 0 && capacity_ < kChunkBufferBytes;
+  const bool has_chunks = state_ == State::kBody || state_ == State::kStreaming;
+  const bool is_small_for_chunks = has_chunks && end_ == 0 && capacity_ < kChunkBufferBytes;
   if (end_ < capacity_ && !is_small_for_chunks) return true;
   if (begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
@@ -493,11 +652,13 @@ bool ServedConnection::make_room(bool may_grow) {
 
 void ServedConnection::close() {
   if (state_ == State::kClosed) return;
-  const bool is_answer_awaited = state_ == State::kAnswering;
+  const bool was_answer_awaited = is_answer_awaited();
   state_ = State::kClosed;
   transport_->close();
+  drop_streams();
+  stream_charge_.clear();
   answer_charge_.clear();
-  if (!is_answer_awaited) end_request();
+  if (!was_answer_awaited) end_request();
   shared_->connection_closed();
 }
 
@@ -509,7 +670,7 @@ void ServedConnection::answer(HttpAnswer answer) {
       const std::lock_guard lock(mutex_);
       gone_callback_ = nullptr;
     }
-    if (state_ != State::kAnswering) return end_request();
+    if (!is_answer_awaited()) return drop_answer(std::move(answer));
     begin_answer(std::move(answer));
     advance();
     return;
@@ -519,7 +680,7 @@ void ServedConnection::answer(HttpAnswer answer) {
     incoming_ = std::move(answer);
     gone_callback_ = nullptr;
   }
-  static_cast<void>(transport_->wake(shared_from_this()));
+  if (!transport_->wake(shared_from_this())) drop_streams();  // the server has ended
 }
 
 void ServedConnection::resume(std::function<void()> work) {
@@ -540,8 +701,9 @@ void ServedConnection::woken() {
     work = std::exchange(work_, nullptr);
   }
   if (work) work();
-  if (!answer) return;
-  if (state_ != State::kAnswering) return end_request();
+  if (!answer && state_ == State::kWriting && !is_sending_) send_more();  // a piece may have come
+  if (!answer) return advance();
+  if (!is_answer_awaited()) return drop_answer(*std::move(answer));
   begin_answer(std::move(*answer));
   advance();
 }

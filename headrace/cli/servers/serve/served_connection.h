@@ -77,7 +77,17 @@ class ServedConnection final : public TransportUser {
   void on_gone(std::function<void()> callback);
 
  private:
-  enum class State { kOpening, kHead, kBody, kAnswering, kWriting, kDiscarding, kLingering, kClosed };
+  enum class State {
+    kOpening,
+    kHead,
+    kBody,
+    kStreaming,
+    kAnswering,
+    kWriting,
+    kDiscarding,
+    kLingering,
+    kClosed
+  };
 
   std::string_view buffered() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void advance();
@@ -88,6 +98,15 @@ class ServedConnection final : public TransportUser {
   bool take_body();
   bool take_chunks();
   bool take_discarded();
+  std::optional<HttpAnswer> admit_stream(std::uint64_t length);
+  void begin_stream();
+  bool take_stream();
+  bool take_stream_chunks();
+  bool take_stream_bytes();
+  std::uint64_t stream_left() const { return stream_left_ - body_.size(); }
+  void put_piece(bool is_last);
+  void end_stream(Error why);
+  std::function<void()> waker();
   void dispatch();
   std::optional<Refusal> inflate();
   void refuse(HttpAnswer answer, bool close_after);
@@ -95,6 +114,10 @@ class ServedConnection final : public TransportUser {
   HttpAnswer refusal_answer(const Refusal& refusal) const;
   void begin_answer(HttpAnswer answer);
   void send_more();
+  bool take_answer_piece();
+  void drop_answer_stream();
+  void drop_streams();
+  void drop_answer(HttpAnswer answer);
   void send_continue();
   void end_answer();
   void end_request();
@@ -103,6 +126,7 @@ class ServedConnection final : public TransportUser {
   bool is_transfer_late(Clock::time_point now);
   void begin_transfer();
   void tell_gone();
+  bool is_answer_awaited() const { return state_ == State::kAnswering || state_ == State::kStreaming; }
   void close();
 
   const std::shared_ptr<SharedByConnections> shared_;
@@ -132,10 +156,18 @@ class ServedConnection final : public TransportUser {
   bool is_request_open_ = false;  // it was given to OnRequest
   std::uint64_t discard_left_ = 0;
 
+  // A body that is streamed; `body_` is the piece that is being received.
+  std::shared_ptr<BodyStream> stream_;  // null when it has ended
+  bool is_stream_chunked_ = false;
+  std::uint64_t stream_left_ = 0;  // bytes that were not put: of the body, or of what a chunked one may have
+  ByteCharge stream_charge_;
+
   std::string answer_head_;
   std::string answer_body_;
   ByteCharge answer_charge_;
   std::size_t answer_sent_ = 0;
+  std::shared_ptr<PieceQueue<std::string>> answer_stream_;
+  std::uint64_t answer_left_ = 0;  // bytes of the stream that were not taken
   std::string_view continue_left_;
   bool is_sending_ = false;
 

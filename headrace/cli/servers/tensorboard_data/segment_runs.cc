@@ -27,7 +27,14 @@ std::string run_name(std::string_view log) {
 }  // namespace
 
 SegmentRuns::SegmentRuns(const Location& place)
-    : prefix_(folder_prefix(place.at(logs_folder()).key)), follower_(place.at(logs_folder())) {}
+    : prefix_(folder_prefix(place.at(logs_folder()).key)),
+      follower_(place.at(logs_folder()), [this](const std::string& log, std::int64_t step) {
+        {
+          const std::scoped_lock lock(mutex_);
+          ends_[log] = step;
+        }
+        cut(log);
+      }) {}
 
 void SegmentRuns::listed(const ObjectInfo& object) {
   if (object.key.starts_with(prefix_)) listed_.push_back(object);
@@ -38,6 +45,14 @@ SegmentRuns::ShownLog SegmentRuns::shown(LogFolder& folder, const std::string& l
   const auto [place, is_new] = logs_.try_emplace(log);
   if (is_new) place->second = {static_cast<LogId>(logs_.size()), folder.add_run(run_name(log))};
   return place->second;
+}
+
+// Called after points are added to a log, and after its end is known, in whatever order.
+void SegmentRuns::cut(const std::string& log) {
+  const std::scoped_lock lock(mutex_);
+  const auto end = ends_.find(log);
+  const auto shown = logs_.find(log);
+  if (end != ends_.end() && shown != logs_.end()) shown->second.run->cut_log(shown->second.id, end->second);
 }
 
 Result<PollOutcome> SegmentRuns::read(LogFolder& folder, const CallOptions& call) {
@@ -52,6 +67,7 @@ Result<PollOutcome> SegmentRuns::read(LogFolder& folder, const CallOptions& call
       scalars.push_back({point.metric, point.step, static_cast<double>(point.time_us) / 1e6, point.value});
     const ShownLog to = shown(folder, log);
     to.run->add_scalars(to.id, log, scalars);
+    cut(log);
     has_news = true;
   };
   const auto must_pause = [&] {

@@ -2,6 +2,7 @@
 
 /// \file Runs that have metric segments, beside those of event files: docs/tensorboard.md, "Metric segments".
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,12 +33,15 @@ class SegmentRuns {
     std::shared_ptr<Run> run;
   };
   ShownLog shown(LogFolder& folder, const std::string& log);
+  void cut(const std::string& log);
 
   const std::string prefix_;
   SegmentFollower follower_;
   std::vector<ObjectInfo> listed_;
-  std::mutex mutex_;                      // several logs are read at once
-  std::map<std::string, ShownLog> logs_;  // guarded by mutex_
+  std::mutex mutex_;  // several logs are read at once
+  // Guarded by mutex_.
+  std::map<std::string, ShownLog> logs_;
+  std::map<std::string, std::int64_t> ends_;  // of logs: the first step that a later attempt supersedes
 };
 
 }  // namespace headrace

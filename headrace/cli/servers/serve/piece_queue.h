@@ -1,0 +1,116 @@
+#pragma once
+
+/// \file Pieces of a body on their way from one thread to another, a few at a time.
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "headrace/base/result.h"
+
+namespace headrace {
+
+/// Size of a piece: the last one is smaller.
+inline constexpr std::size_t kBodyPieceBytes = std::size_t{1} << 20;
+
+/// One thread puts, one thread takes; each may wait for the other, or be told by a callback. A wait
+/// ends with `end` and `break_off`: the server breaks off a stream when its connection ends, at the latest
+/// when the other side of it moves too slowly. Thread-safe.
+template <typename Piece>
+class PieceQueue {
+ public:
+  static constexpr std::size_t kMost = 2;
+
+  /// Called after each change, in the thread that makes it, without a lock.
+  void on_change(std::function<void()> callback) {
+    const std::scoped_lock lock(mutex_);
+    callback_ = std::move(callback);
+  }
+
+  bool is_full() const {
+    const std::scoped_lock lock(mutex_);
+    return pieces_.size() >= kMost;
+  }
+  /// Waits for room. \error why the stream was broken off
+  Status put(Piece piece) {
+    return change([&](std::unique_lock<std::mutex>& lock) -> Status {
+      changed_.wait(lock, [this] { return pieces_.size() < kMost || broken_; });
+      if (broken_) return *broken_;
+      pieces_.push_back(std::move(piece));
+      return {};
+    });
+  }
+  /// Nothing more will be put.
+  void end() {
+    static_cast<void>(change([&](auto&) -> Status {
+      has_ended_ = true;
+      return {};
+    }));
+  }
+  /// Waits for a piece; none at the end. \error why the stream was broken off
+  Result<std::optional<Piece>> take() {
+    std::optional<Piece> piece;
+    HEADRACE_CHECK(change([&](std::unique_lock<std::mutex>& lock) -> Status {
+      changed_.wait(lock, [this] { return !pieces_.empty() || has_ended_ || broken_; });
+      if (broken_) return *broken_;
+      piece = pop();
+      return {};
+    }));
+    return piece;
+  }
+  /// The same without waiting.
+  std::optional<Piece> take_now() {
+    std::optional<Piece> piece;
+    static_cast<void>(change([&](auto&) -> Status {
+      piece = pop();
+      return {};
+    }));
+    return piece;
+  }
+  /// Whether nothing more will come.
+  bool is_over() const {
+    const std::scoped_lock lock(mutex_);
+    return broken_ || (has_ended_ && pieces_.empty());
+  }
+  /// Either side has given up: `why` is what the other one is told. The first reason counts.
+  void break_off(Error why) {
+    static_cast<void>(change([&](auto&) -> Status {
+      if (!broken_) broken_ = std::move(why);
+      pieces_.clear();
+      return {};
+    }));
+  }
+
+ private:
+  // REQUIRES: mutex_ is held
+  std::optional<Piece> pop() {
+    if (pieces_.empty()) return std::nullopt;
+    std::optional<Piece> piece(std::move(pieces_.front()));
+    pieces_.pop_front();
+    return piece;
+  }
+
+  template <typename Make>
+  Status change(const Make& make) {
+    std::unique_lock lock(mutex_);
+    Status made = make(lock);
+    const std::function<void()> callback = callback_;
+    changed_.notify_all();
+    lock.unlock();
+    if (callback) callback();
+    return made;
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Piece> pieces_;
+  bool has_ended_ = false;
+  std::optional<Error> broken_;
+  std::function<void()> callback_;
+};
+
+}  // namespace headrace
