@@ -14,16 +14,7 @@ namespace {
 
 constexpr int kReaders = 8;
 
-// Objects of a part, as a listing names them: "start", "inputs/data".
-struct PartObjects {
-  std::string run;
-  std::string part;  // empty: version 1
-  std::vector<std::string> names{};
-
-  bool has(std::string_view name) const { return std::ranges::find(names, name) != names.end(); }
-};
-
-Location object_of(const Location& root, const PartObjects& objects, std::string_view name) {
+Location object_of(const Location& root, const ListedPart& objects, std::string_view name) {
   return root.at(objects.part.empty() ? concat(kRunsPrefix, objects.run, "/", name)
                                       : part_key(objects.run, objects.part, name));
 }
@@ -42,9 +33,10 @@ Error no_such_run(const Location& root, std::string_view id) {
 }
 
 // Reads the facts that were recorded before an end.
-Status read_so_far(const Location& root, const PartObjects& objects, const CallOptions& call,
+Status read_so_far(const Location& root, const ListedPart& objects, const CallOptions& call,
                    RunSoFar& so_far) {
-  for (const std::string& name : objects.names) {
+  for (const ObjectInfo& listed : objects.objects) {
+    const std::string& name = listed.key;
     const Location object = object_of(root, objects, name);
     if (name.starts_with("inputs/")) {
       HEADRACE_TRY(Artifact input, read_parsed(object, parse_run_input, call));
@@ -60,7 +52,7 @@ Status read_so_far(const Location& root, const PartObjects& objects, const CallO
   return {};
 }
 
-Result<RunPart> read_objects(const Location& root, const PartObjects& objects, const CallOptions& call) {
+Result<RunPart> read_objects(const Location& root, const ListedPart& objects, const CallOptions& call) {
   RunPart part{.name = objects.part};
   auto start = read_parsed(object_of(root, objects, "start"), parse_run_start, call);
   if (!start && start.error().code == Code::kNotFound) return no_such_run(root, objects.run);
@@ -77,9 +69,9 @@ Result<RunPart> read_objects(const Location& root, const PartObjects& objects, c
 }
 
 // All parts whose keys begin with `kRunPartsPrefix` and then `prefix`.
-Result<std::vector<PartObjects>> list_parts(const Location& root, std::string_view prefix,
-                                            const CallOptions& call) {
-  std::vector<PartObjects> parts;
+Result<std::vector<ListedPart>> list_parts(const Location& root, std::string_view prefix,
+                                           const CallOptions& call) {
+  std::vector<ListedPart> parts;
   const std::size_t cut = root.at(kRunPartsPrefix).key.size();
   const std::string begin = root.at(concat(kRunPartsPrefix, prefix)).key;
   HEADRACE_CHECK(root.store->list(begin, {.call = call}, [&](const ObjectInfo& object) {
@@ -92,14 +84,15 @@ Result<std::vector<PartObjects>> list_parts(const Location& root, std::string_vi
     if (!parse_part_name(part_name) || !check_run_name(run_name)) return true;
     if (parts.empty() || parts.back().run != run_name || parts.back().part != part_name)
       parts.push_back({std::string(run_name), std::string(part_name)});
-    parts.back().names.emplace_back(rest.substr(part + 1));
+    ObjectInfo& listed = parts.back().objects.emplace_back(object);
+    listed.key = rest.substr(part + 1);
     return true;
   }));
   return parts;
 }
 
-Result<std::vector<PartObjects>> list_version_1(const Location& root, const CallOptions& call) {
-  std::vector<PartObjects> runs;
+Result<std::vector<ListedPart>> list_version_1(const Location& root, const CallOptions& call) {
+  std::vector<ListedPart> runs;
   const std::string prefix = root.at(kRunsPrefix).key;
   HEADRACE_CHECK(
       root.store->list(prefix, {.collapse_folders = true, .call = call}, [&](const ObjectInfo& run) {
@@ -114,7 +107,7 @@ Result<std::vector<PartObjects>> list_version_1(const Location& root, const Call
 }
 
 // When a run began, as its keys tell.
-std::uint64_t started_ms(const PartObjects& objects) {
+std::uint64_t started_ms(const ListedPart& objects) {
   if (const auto part = parse_part_name(objects.part)) return part->started_ms;
   const std::string& id = objects.run;  // of version 1: "20261121-032600-1f2e3d4c"
   if (id.size() < 15) return 0;
@@ -127,9 +120,9 @@ std::uint64_t started_ms(const PartObjects& objects) {
 }
 
 // The parts of the `limit` runs that began last.
-std::vector<PartObjects> newest(std::vector<PartObjects> parts, std::size_t limit) {
+std::vector<ListedPart> newest(std::vector<ListedPart> parts, std::size_t limit) {
   std::map<std::string, std::uint64_t> began;  // by run
-  for (const PartObjects& part : parts) {
+  for (const ListedPart& part : parts) {
     const auto [at, is_new] = began.emplace(part.run, started_ms(part));
     if (!is_new) at->second = std::min(at->second, started_ms(part));
   }
@@ -138,15 +131,21 @@ std::vector<PartObjects> newest(std::vector<PartObjects> parts, std::size_t limi
   for (const auto& [run, time] : began) order.emplace_back(time, run);
   std::ranges::sort(order);
   for (std::size_t i = 0; i < order.size() - limit; ++i) began.erase(order[i].second);
-  std::erase_if(parts, [&](const PartObjects& part) { return !began.contains(part.run); });
+  std::erase_if(parts, [&](const ListedPart& part) { return !began.contains(part.run); });
   return parts;
 }
 
-// Reads them all; damage becomes a message.
-Result<RunList> read_all(const Location& root, const std::vector<PartObjects>& objects,
-                         const CallOptions& call) {
+}  // namespace
+
+bool ListedPart::has(std::string_view name) const {
+  return std::ranges::any_of(objects, [&](const ObjectInfo& object) { return object.key == name; });
+}
+
+// Damage becomes a message.
+Result<RunList> read_listed_runs(const Location& root, const std::vector<ListedPart>& objects, int threads,
+                                 const CallOptions& call) {
   std::vector<std::optional<Result<RunPart>>> read(objects.size());
-  HEADRACE_CHECK(parallel_for(kReaders, objects.size(), [&](std::size_t i) -> Status {
+  HEADRACE_CHECK(parallel_for(threads, objects.size(), [&](std::size_t i) -> Status {
     read[i] = read_objects(root, objects[i], call);
     if (!*read[i] && !is_damaged_record(read[i]->error().code)) return read[i]->error();
     return {};
@@ -168,8 +167,6 @@ Result<RunList> read_all(const Location& root, const std::vector<PartObjects>& o
   return list;
 }
 
-}  // namespace
-
 bool is_damaged_record(Code code) {
   return code == Code::kDataLoss || code == Code::kUnimplemented || code == Code::kNotFound;
 }
@@ -181,7 +178,7 @@ Result<RunPart> read_part(const Location& root, std::string_view run, std::strin
 
 Result<RunRecord> read_run(const Location& root, std::string_view id, const CallOptions& call) {
   HEADRACE_CHECK(check_run_name(id));
-  HEADRACE_TRY(std::vector<PartObjects> objects, list_parts(root, concat(id, "/"), call));
+  HEADRACE_TRY(std::vector<ListedPart> objects, list_parts(root, concat(id, "/"), call));
   if (objects.empty()) objects.push_back({.run = std::string(id), .part = ""});
   std::vector<RunPart> parts(objects.size());
   HEADRACE_CHECK(parallel_for(kReaders, objects.size(), [&](std::size_t i) -> Status {
@@ -193,29 +190,34 @@ Result<RunRecord> read_run(const Location& root, std::string_view id, const Call
 
 Result<RunList> read_runs(const Location& root, const std::vector<std::string>& ids,
                           const CallOptions& call) {
-  std::vector<std::vector<PartObjects>> found(ids.size());
+  std::vector<std::vector<ListedPart>> found(ids.size());
   HEADRACE_CHECK(parallel_for(kReaders, ids.size(), [&](std::size_t i) -> Status {
     HEADRACE_TRY(found[i], list_parts(root, concat(ids[i], "/"), call));
     return {};
   }));
-  std::vector<PartObjects> objects;
-  for (std::vector<PartObjects>& parts : found)
+  std::vector<ListedPart> objects;
+  for (std::vector<ListedPart>& parts : found)
     objects.insert(objects.end(), std::make_move_iterator(parts.begin()),
                    std::make_move_iterator(parts.end()));
-  std::erase_if(objects, [](const PartObjects& part) { return !part.has("start"); });
-  return read_all(root, objects, call);
+  std::erase_if(objects, [](const ListedPart& part) { return !part.has("start"); });
+  return read_listed_runs(root, objects, kReaders, call);
+}
+
+Result<std::vector<ListedPart>> list_run_parts(const Location& root, const CallOptions& call) {
+  HEADRACE_TRY(std::vector<ListedPart> objects, list_version_1(root, call));
+  HEADRACE_TRY(std::vector<ListedPart> parts, list_parts(root, "", call));
+  objects.insert(objects.end(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
+  return objects;
 }
 
 Result<RunList> list_runs(const Location& root, std::size_t limit, const CallOptions& call) {
-  HEADRACE_TRY(std::vector<PartObjects> objects, list_version_1(root, call));
-  HEADRACE_TRY(std::vector<PartObjects> parts, list_parts(root, "", call));
-  objects.insert(objects.end(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
-  return read_all(root, newest(std::move(objects), limit), call);
+  HEADRACE_TRY(std::vector<ListedPart> objects, list_run_parts(root, call));
+  return read_listed_runs(root, newest(std::move(objects), limit), kReaders, call);
 }
 
 Result<RunList> list_version_1_runs(const Location& root, std::size_t limit, const CallOptions& call) {
-  HEADRACE_TRY(std::vector<PartObjects> runs, list_version_1(root, call));
-  return read_all(root, newest(std::move(runs), limit), call);
+  HEADRACE_TRY(std::vector<ListedPart> runs, list_version_1(root, call));
+  return read_listed_runs(root, newest(std::move(runs), limit), kReaders, call);
 }
 
 }  // namespace headrace
