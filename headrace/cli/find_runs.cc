@@ -88,8 +88,10 @@ Status refresh(CommandContext& context, const Location& root, const TableRequest
   return {};
 }
 
+// The first `unshown` runs have only their place in the order.
 Status ask_root(CommandContext& context, const IndexFolder& indexes, const AskedRoot& root,
-                const std::string& place, const TableRequest& request, FoundTable& table) {
+                const std::string& place, const TableRequest& request, std::size_t unshown,
+                FoundTable& table) {
   RunQuery query{request.filter, request.order, request.offset + request.limit, root.is_above ? place : ""};
   return indexes.use(root.url, [&](RunIndex& index) -> Status {
     FoundTable found;
@@ -97,7 +99,7 @@ Status ask_root(CommandContext& context, const IndexFolder& indexes, const Asked
     HEADRACE_TRY(std::vector<IndexedRun> runs, index.find(query));
     for (IndexedRun& run : runs) {
       TableRun& row = found.runs.emplace_back(TableRun{root.location, std::move(run)});
-      HEADRACE_CHECK(fill(index, request, row));
+      if (found.runs.size() > unshown) HEADRACE_CHECK(fill(index, request, row));
     }
     if (found.runs.empty() && root.is_above) {
       HEADRACE_TRY(runs, index.find({.most = 1}));
@@ -181,7 +183,9 @@ Result<std::vector<TableRun>> table_at(CommandContext& context, const Location& 
     roots = indexed_roots_of(indexes, place);
   }
   FoundTable table;
-  for (const AskedRoot& root : roots) HEADRACE_CHECK(ask_root(context, indexes, root, place, request, table));
+  const std::size_t unshown = roots.size() == 1 ? request.offset : 0;
+  for (const AskedRoot& root : roots)
+    HEADRACE_CHECK(ask_root(context, indexes, root, place, request, unshown, table));
   for (const std::string& message : table.damaged) context.console.warn(message);
   std::vector<TableRun>& runs = table.runs;
   if (roots.size() > 1) {

@@ -143,7 +143,7 @@ bool run_comes_before(const IndexedRun& one, const IndexedRun& other,
                       const std::optional<SearchOrder>& order) {
   if (one.rank != other.rank) return one.rank < other.rank;
   if (one.key != other.key) return (one.key < other.key) == order->is_ascending;
-  return std::tie(one.started, one.id) > std::tie(other.started, other.id);
+  return std::tie(one.started, one.id, one.output) > std::tie(other.started, other.id, other.output);
 }
 
 Result<std::vector<IndexedRun>> RunIndex::find(const RunQuery& query) {
