@@ -1,10 +1,11 @@
 // `runs ls`: a table of runs, with columns that the user chooses.
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headrace/base/json.h"
@@ -86,57 +87,67 @@ Result<TableRequest> request_of(const OptionValues& options) {
   return request;
 }
 
-// The columns of one kind that are shown: those that were named, or all that a run has.
-std::vector<std::string> columns_of(const std::vector<std::string>& named,
-                                    const std::vector<std::map<std::string, Json>>& rows) {
+// Cells of the columns of one kind, metrics or parameters; a cell is null where a run lacks the value.
+struct CellBlock {
   std::vector<std::string> columns;
-  for (const std::string& name : named) {
-    if (name != kAllNames) columns.push_back(name);
-  }
-  if (columns.size() == named.size()) return columns;
-  std::set<std::string> others;
-  for (const auto& row : rows) {
-    for (const auto& [name, value] : row) others.insert(name);
+  std::vector<std::vector<Json>> rows;
+};
+
+const std::string& name_of(const IndexedMetric& metric) { return metric.name; }
+const std::string& name_of(const std::pair<std::string, std::string>& parameter) { return parameter.first; }
+Json cell_of(const IndexedMetric& metric) { return number_to_json(metric.value); }
+Json cell_of(const std::pair<std::string, std::string>& parameter) { return Json(parameter.second); }
+
+// The columns that were named, or all that a run has. `values` are those of a run, sorted by name.
+template <typename Values>
+std::vector<std::string> columns_of(const std::vector<std::string>& named, const std::vector<TableRun>& runs,
+                                    Values TableRun::*values) {
+  std::vector<std::string> columns = named;
+  if (std::erase(columns, std::string(kAllNames)) == 0) return columns;
+  std::set<std::string, std::less<>> others;
+  for (const TableRun& run : runs) {
+    auto place = others.begin();
+    for (const auto& value : run.*values) {
+      if (place == others.end() || *place != name_of(value))
+        place = others.emplace_hint(place, name_of(value));
+      ++place;
+    }
   }
   for (const std::string& name : columns) others.erase(name);
   columns.insert(columns.end(), others.begin(), others.end());
   return columns;
 }
 
-struct Columns {
-  std::vector<std::string> metrics;
-  std::vector<std::string> parameters;
-};
-
-// A table in which every row has every column; null where a run lacks the value.
-struct ChosenTable {
-  Columns columns;
-  std::vector<std::map<std::string, Json>> metrics{};
-  std::vector<std::map<std::string, Json>> parameters{};
-};
-
-ChosenTable chosen_table(const std::vector<TableRun>& runs, const OptionValues& options) {
-  ChosenTable table;
+template <typename Values>
+CellBlock block_of(const std::vector<std::string>& named, const std::vector<TableRun>& runs,
+                   Values TableRun::*values) {
+  CellBlock block{columns_of(named, runs, values), {}};
   for (const TableRun& run : runs) {
-    auto& metrics = table.metrics.emplace_back();
-    for (const IndexedMetric& metric : run.metrics)
-      metrics.emplace(metric.name, number_to_json(metric.value));
-    auto& parameters = table.parameters.emplace_back();
-    for (const auto& [name, value] : run.parameters) parameters.emplace(name, Json(value));
+    std::vector<Json>& row = block.rows.emplace_back();
+    auto next = (run.*values).begin();  // runs mostly have the same names, in the same order
+    for (const std::string& column : block.columns) {
+      const bool is_next = next != (run.*values).end() && name_of(*next) == column;
+      const auto found = is_next ? next
+                                 : std::lower_bound((run.*values).begin(), (run.*values).end(), column,
+                                                    [](const auto& value, const std::string& name) {
+                                                      return name_of(value) < name;
+                                                    });
+      const bool has_it = found != (run.*values).end() && name_of(*found) == column;
+      row.push_back(has_it ? cell_of(*found) : Json());
+      if (has_it) next = std::next(found);
+    }
   }
-  table.columns = {columns_of(options.list("metric"), table.metrics),
-                   columns_of(options.list("param"), table.parameters)};
-  return table;
+  return block;
 }
 
-Json value_of_run(const std::map<std::string, Json>& row, const std::string& name) {
-  const auto found = row.find(name);
-  return found == row.end() ? Json() : found->second;
-}
+struct ChosenTable {
+  CellBlock metrics;
+  CellBlock parameters;
+};
 
-Json members_of(const std::map<std::string, Json>& row, const std::vector<std::string>& names) {
+Json members_of(const CellBlock& block, std::size_t row) {
   Json members = Json::object();
-  for (const std::string& name : names) members[name] = value_of_run(row, name);
+  for (std::size_t i = 0; i < block.columns.size(); ++i) members[block.columns[i]] = block.rows[row][i];
   return members;
 }
 
@@ -147,9 +158,9 @@ Json table_to_json(const std::vector<TableRun>& runs, const ChosenTable& table) 
     Json row = {{"id", run.id},           {"command", run.command}, {"status", run.status},
                 {"started", run.started}, {"output", run.output},   {"seconds", nullptr}};
     if (run.seconds) row["seconds"] = number_to_json(*run.seconds);
-    row["metrics"] = members_of(table.metrics[i], table.columns.metrics);
-    row["parameters"] = members_of(table.parameters[i], table.columns.parameters);
-    rows.push_back(std::move(row));
+    row["metrics"] = members_of(table.metrics, i);
+    row["parameters"] = members_of(table.parameters, i);
+    rows.values().push_back(std::move(row));
   }
   return {{"runs", std::move(rows)}};
 }
@@ -160,14 +171,14 @@ std::vector<std::vector<std::string>> cells_of(const std::vector<TableRun>& runs
                                                std::vector<std::string> (*fixed_of)(const IndexedRun&),
                                                std::string (*cell)(const Json&)) {
   std::vector<std::vector<std::string>> rows = {fixed};
-  for (const std::string& name : table.columns.metrics) rows[0].push_back(cell(Json(name)));
-  for (const std::string& name : table.columns.parameters) rows[0].push_back(cell(Json(name)));
+  for (const CellBlock* block : {&table.metrics, &table.parameters}) {
+    for (const std::string& name : block->columns) rows[0].push_back(cell(Json(name)));
+  }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::vector<std::string>& row = rows.emplace_back(fixed_of(runs[i].run));
-    for (const std::string& name : table.columns.metrics)
-      row.push_back(cell(value_of_run(table.metrics[i], name)));
-    for (const std::string& name : table.columns.parameters)
-      row.push_back(cell(value_of_run(table.parameters[i], name)));
+    for (const CellBlock* block : {&table.metrics, &table.parameters}) {
+      for (const Json& value : block->rows[i]) row.push_back(cell(value));
+    }
   }
   return rows;
 }
@@ -222,7 +233,8 @@ Status list(CommandContext& context, const std::vector<std::string>& arguments, 
     print_records(context, runs);
     return {};
   }
-  const ChosenTable table = chosen_table(runs, options);
+  const ChosenTable table{block_of(options.list("metric"), runs, &TableRun::metrics),
+                          block_of(options.list("param"), runs, &TableRun::parameters)};
   if (options.flag("csv")) return print_csv(context, runs, table);
   if (context.console.json()) {
     context.console.result(table_to_json(runs, table).dump());

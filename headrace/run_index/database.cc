@@ -65,11 +65,8 @@ SqlValue column_value(sqlite3_stmt* statement, int column) {
       return sqlite3_column_double(statement, column);
     case SQLITE_NULL:
       return {};
-    default: {
-      const auto* const text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
-      const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, column));
-      return text == nullptr ? std::string() : std::string(text, size);
-    }
+    default:
+      return std::string(SqlRow(statement).text(column));
   }
 }
 
@@ -187,25 +184,41 @@ Result<sqlite3_stmt*> Database::prepare(const Sql& sql) {
 }
 
 Status Database::run(const Sql& sql) {
-  const auto found = rows(sql);
-  return found ? Status{} : Status(found.error());
+  return visit(sql, [](const SqlRow&) {});
+}
+
+Status Database::visit(const Sql& sql, const std::function<void(const SqlRow&)>& visit) {
+  HEADRACE_TRY(sqlite3_stmt* const statement, prepare(sql));
+  int code = sqlite3_step(statement);
+  for (; code == SQLITE_ROW; code = sqlite3_step(statement)) visit(SqlRow(statement));
+  Status status = code == SQLITE_DONE ? Status{} : error_of(code);
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  return status;
 }
 
 Result<std::vector<std::vector<SqlValue>>> Database::rows(const Sql& sql) {
   HEADRACE_TRY(sqlite3_stmt* const statement, prepare(sql));
   std::vector<std::vector<SqlValue>> all;
-  int code = sqlite3_step(statement);
-  for (; code == SQLITE_ROW; code = sqlite3_step(statement)) {
+  HEADRACE_CHECK(visit(sql, [&](const SqlRow&) {
     std::vector<SqlValue>& row = all.emplace_back();
     const int columns = sqlite3_column_count(statement);
     row.reserve(static_cast<std::size_t>(columns));
     for (int i = 0; i < columns; ++i) row.push_back(column_value(statement, i));
-  }
-  Status status = code == SQLITE_DONE ? Status{} : error_of(code);
-  sqlite3_reset(statement);
-  sqlite3_clear_bindings(statement);
-  if (!status) return std::move(status).error();
+  }));
   return all;
+}
+
+bool SqlRow::is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+std::int64_t SqlRow::integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+double SqlRow::number(int column) const { return sqlite3_column_double(statement_, column); }
+
+std::string_view SqlRow::text(int column) const {
+  const auto* const text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (text == nullptr) return {};
+  return {text, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
 }  // namespace headrace

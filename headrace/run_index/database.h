@@ -3,6 +3,7 @@
 /// \file A SQLite database that may fail at any time without harm: its content can be made again.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,19 @@ enum class DatabaseFailure : std::uint8_t {
 
 /// A value of a column, or one that is bound. A double that is NaN is null.
 using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+/// A row that is being visited. Texts are valid until the visit ends.
+class SqlRow {
+ public:
+  explicit SqlRow(sqlite3_stmt* statement) : statement_(statement) {}
+  bool is_null(int column) const;
+  std::int64_t integer(int column) const;   // 0 if it is null
+  double number(int column) const;          // 0 if it is null
+  std::string_view text(int column) const;  // empty if it is null
+
+ private:
+  sqlite3_stmt* statement_;
+};
 
 /// SQL with values for its question marks, in their order.
 struct Sql {
@@ -59,6 +73,8 @@ class Database {
   Status commit();
   /// Statements are prepared once for each text.
   Status run(const Sql& sql);
+  /// Calls `visit` for each row. `visit` must not use the database.
+  Status visit(const Sql& sql, const std::function<void(const SqlRow&)>& visit);
   /// All rows. REQUIRES: few enough to be kept in memory
   Result<std::vector<std::vector<SqlValue>>> rows(const Sql& sql);
 

@@ -184,23 +184,21 @@ Result<RunRecord> RunIndex::record(std::int64_t number, const std::string& id) {
 }
 
 Result<std::vector<IndexedMetric>> RunIndex::metrics(const IndexedRun& run) {
-  HEADRACE_TRY(const auto rows,
-               database_.rows({"SELECT name, value, is_final FROM metrics WHERE run = ?", {run.number}}));
   std::vector<IndexedMetric> metrics;
-  metrics.reserve(rows.size());
-  for (const auto& row : rows) {
-    const auto* const value = std::get_if<double>(&row[1]);
-    metrics.push_back({text_at(row, 0), value ? *value : std::numeric_limits<double>::quiet_NaN(),
-                       integer_at(row, 2) != 0});
-  }
+  HEADRACE_CHECK(database_.visit(
+      {"SELECT name, value, is_final FROM metrics WHERE run = ? ORDER BY name", {run.number}},
+      [&](const SqlRow& row) {
+        const double value = row.is_null(1) ? std::numeric_limits<double>::quiet_NaN() : row.number(1);
+        metrics.push_back({std::string(row.text(0)), value, row.integer(2) != 0});
+      }));
   return metrics;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> RunIndex::parameters(const IndexedRun& run) {
-  HEADRACE_TRY(const auto rows,
-               database_.rows({"SELECT name, value FROM parameters WHERE run = ?", {run.number}}));
   std::vector<std::pair<std::string, std::string>> parameters;
-  for (const auto& row : rows) parameters.emplace_back(text_at(row, 0), text_at(row, 1));
+  HEADRACE_CHECK(
+      database_.visit({"SELECT name, value FROM parameters WHERE run = ? ORDER BY name", {run.number}},
+                      [&](const SqlRow& row) { parameters.emplace_back(row.text(0), row.text(1)); }));
   return parameters;
 }
 
