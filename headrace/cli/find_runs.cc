@@ -23,11 +23,15 @@ struct AskedRoot {
 
 // The nearest root at or above the place, and those below it.
 Result<std::vector<AskedRoot>> roots_of(CommandContext& context, const Location& location) {
-  // The root may be the URL itself: ask as for something in it.
-  HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));
-  std::vector<AskedRoot> roots = {{recorded_url(nearest), nearest, nearest.key != location.key}};
   const auto below = tracking_roots_below(location, context.call());
   if (!below && below.error().code != Code::kPermissionDenied) return below.error();
+  const bool is_root =
+      below && std::ranges::any_of(*below, [&](const Location& root) { return root.key == location.key; });
+  Location nearest = location;
+  if (!is_root) {
+    HEADRACE_TRY(nearest, tracking_root(location.at("run"), context.call()));
+  }
+  std::vector<AskedRoot> roots = {{recorded_url(nearest), nearest, nearest.key != location.key}};
   if (!below) {
     context.console.warn(concat("runs that are recorded below ", location.describe(),
                                 " may be missing here: ", below.error().message));

@@ -19,11 +19,29 @@ Location object_of(const Location& root, const ListedPart& objects, std::string_
                                       : part_key(objects.run, objects.part, name));
 }
 
-template <typename T>
-Result<T> read_parsed(const Location& object, Result<T> (*parse)(BytesView), const CallOptions& call) {
+// An object of a part. Where a listing has told its size, one request is enough.
+Result<Bytes> read_bytes(const Location& object, const ListedPart& part, std::string_view name,
+                         const CallOptions& call) {
   HEADRACE_CHECK(check_key(object.key));
-  HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kRunRecordLimitBytes, call));
-  auto parsed = parse(read.data);
+  const auto listed =
+      std::ranges::find_if(part.objects, [&](const ObjectInfo& each) { return each.key == name; });
+  if (listed != part.objects.end() && listed->size_bytes <= kRunRecordLimitBytes) {
+    Bytes data(listed->size_bytes);
+    ReadOptions options{.is_whole = true, .call = call};
+    if (!listed->version.token.empty()) options.if_version = listed->version;
+    const auto read = object.store->read_into(object.key, data, options);
+    if (read && read->bytes_read == data.size()) return data;
+  }  // else it was replaced meanwhile, or there is another reason, which the error of the other way tells
+  HEADRACE_TRY(ReadObject read, read_object(*object.store, object.key, kRunRecordLimitBytes, call));
+  return std::move(read.data);
+}
+
+template <typename T>
+Result<T> read_parsed(const Location& root, const ListedPart& part, std::string_view name,
+                      Result<T> (*parse)(BytesView), const CallOptions& call) {
+  const Location object = object_of(root, part, name);
+  HEADRACE_TRY(const Bytes data, read_bytes(object, part, name, call));
+  auto parsed = parse(data);
   if (!parsed) return std::move(parsed).error().in(object.describe());
   return parsed;
 }
@@ -37,15 +55,14 @@ Status read_so_far(const Location& root, const ListedPart& objects, const CallOp
                    RunSoFar& so_far) {
   for (const ObjectInfo& listed : objects.objects) {
     const std::string& name = listed.key;
-    const Location object = object_of(root, objects, name);
     if (name.starts_with("inputs/")) {
-      HEADRACE_TRY(Artifact input, read_parsed(object, parse_run_input, call));
+      HEADRACE_TRY(Artifact input, read_parsed(root, objects, name, parse_run_input, call));
       so_far.inputs.push_back(std::move(input));
     } else if (name.starts_with("outputs/")) {
-      HEADRACE_TRY(Artifact output, read_parsed(object, parse_run_output, call));
+      HEADRACE_TRY(Artifact output, read_parsed(root, objects, name, parse_run_output, call));
       so_far.outputs.push_back(std::move(output));
     } else if (name.starts_with("series/")) {
-      HEADRACE_TRY(RunSeries series, read_parsed(object, parse_run_series, call));
+      HEADRACE_TRY(RunSeries series, read_parsed(root, objects, name, parse_run_series, call));
       so_far.series.push_back(std::move(series));
     }
   }
@@ -54,11 +71,11 @@ Status read_so_far(const Location& root, const ListedPart& objects, const CallOp
 
 Result<RunPart> read_objects(const Location& root, const ListedPart& objects, const CallOptions& call) {
   RunPart part{.name = objects.part};
-  auto start = read_parsed(object_of(root, objects, "start"), parse_run_start, call);
+  auto start = read_parsed(root, objects, "start", parse_run_start, call);
   if (!start && start.error().code == Code::kNotFound) return no_such_run(root, objects.run);
   if (!start) return start.error();
   part.start = std::move(*start);
-  auto end = read_parsed(object_of(root, objects, "end"), parse_run_end, call);
+  auto end = read_parsed(root, objects, "end", parse_run_end, call);
   if (!end && end.error().code != Code::kNotFound) return end.error();
   if (end) {
     part.end = std::move(*end);
