@@ -50,6 +50,7 @@ endfunction()
 
 headrace_static_package(dependency_zlib zlib.h libz.a)
 headrace_static_package(dependency_deflate libdeflate.h libdeflate.a)
+headrace_static_package(dependency_sqlite sqlite3.h libsqlite3.a dependency_zlib m Threads::Threads)
 headrace_static_package(dependency_pugixml pugixml.hpp libpugixml.a)
 headrace_static_package(dependency_bz2 bzlib.h libbz2.a)
 headrace_static_package(dependency_lzma lzma.h liblzma.a Threads::Threads)

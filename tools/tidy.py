@@ -27,7 +27,7 @@ LAYERS = [
     {"coordinate", "model", "page", "events"},
     {"stream", "track", "metrics"},
     {"artifact", "history", "prepare", "train", "evaluate", "statistics", "serve"},
-    {"mlflow", "predict", "run_import"},
+    {"mlflow", "predict", "run_import", "run_index"},
     {"study", "sweep"},
     {"engine_process"},
     {"cli"},

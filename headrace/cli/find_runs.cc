@@ -3,39 +3,140 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <set>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/run_metrics.h"
+#include "headrace/run_index/open_index.h"
 #include "headrace/track/recorder.h"
 
 namespace headrace {
 
 namespace {
 
-using ReadRuns = std::function<Result<RunList>(const Location& root)>;
+// A tracking root whose runs are asked for.
+struct AskedRoot {
+  std::string url;
+  std::optional<Location> location{};  // none: only its index is asked
+  bool is_above = false;               // only runs that wrote to the place count
+};
 
-// Those recorded below `location` in other roots than `nearest`.
-Status add_runs_below(CommandContext& context, const Location& location, const Location& nearest,
-                      const ReadRuns& read, RunList& list) {
-  const auto roots = tracking_roots_below(location, context.call());
-  if (!roots && roots.error().code == Code::kPermissionDenied) {
-    context.console.warn(concat("runs that are recorded below ", location.describe(),
-                                " may be missing here: ", roots.error().message));
-    return {};
+// The nearest root at or above the place, and those below it.
+Result<std::vector<AskedRoot>> roots_of(CommandContext& context, const Location& location) {
+  const auto below = tracking_roots_below(location, context.call());
+  if (!below && below.error().code != Code::kPermissionDenied) return below.error();
+  const bool is_root =
+      below && std::ranges::any_of(*below, [&](const Location& root) { return root.key == location.key; });
+  Location nearest = location;
+  if (!is_root) {
+    HEADRACE_TRY(nearest, tracking_root(location.at("run"), context.call()));
   }
-  if (!roots) return roots.error();
-  for (const Location& root : *roots) {
-    if (root.key == nearest.key) continue;
-    HEADRACE_TRY(RunList more, read(root));
-    std::ranges::move(more.runs, std::back_inserter(list.runs));
-    std::ranges::move(more.damaged, std::back_inserter(list.damaged));
+  std::vector<AskedRoot> roots = {{recorded_url(nearest), nearest, nearest.key != location.key}};
+  if (!below) {
+    context.console.warn(concat("runs that are recorded below ", location.describe(),
+                                " may be missing here: ", below.error().message));
+    return roots;
+  }
+  for (const Location& root : *below) {
+    if (root.key != nearest.key) roots.push_back({recorded_url(root), root});
+  }
+  return roots;
+}
+
+// The same, of those that have an index on this machine.
+std::vector<AskedRoot> indexed_roots_of(const IndexFolder& indexes, const std::string& url) {
+  std::vector<AskedRoot> roots;
+  std::string nearest;
+  for (const std::string& root : indexes.roots()) {
+    if (root.starts_with(url + "/")) roots.push_back({root});
+    if ((url == root || url.starts_with(root + "/")) && root.size() > nearest.size()) nearest = root;
+  }
+  if (!nearest.empty()) roots.push_back({nearest, std::nullopt, nearest != url});
+  return roots;
+}
+
+bool names_metrics(const TableRequest& request) {
+  const auto is_metric = [](const SearchColumn& column) { return column.entity == Entity::kMetric; };
+  return request.has_metrics || (request.order && is_metric(request.order->column)) ||
+         std::ranges::any_of(request.filter.clauses(),
+                             [&](const FilterClause& clause) { return is_metric(clause.column); });
+}
+
+// Runs of the roots that were asked so far.
+struct FoundTable {
+  std::vector<TableRun> runs;
+  std::set<std::string> damaged;
+  bool are_others = false;  // runs that wrote to other places
+};
+
+Status fill(RunIndex& index, const TableRequest& request, TableRun& row) {
+  if (request.has_metrics) {
+    HEADRACE_TRY(row.metrics, index.metrics(row.run));
+  }
+  if (request.has_parameters) {
+    HEADRACE_TRY(row.parameters, index.parameters(row.run));
+  }
+  if (request.has_records) {
+    HEADRACE_TRY(row.record, index.record(row.run));
   }
   return {};
 }
 
-// The newest `limit`, oldest first.
-void keep_newest(std::size_t limit, std::vector<RunRecord>& runs) {
-  std::ranges::stable_sort(runs, {}, [](const RunRecord& run) { return run.start.started; });
-  if (runs.size() > limit) runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(limit));
+Status refresh(CommandContext& context, const Location& root, const TableRequest& request, RunIndex& index,
+               std::set<std::string>& damaged) {
+  HEADRACE_TRY(RefreshReport report, index.refresh_records(root, context.call()));
+  damaged.insert(report.damaged.begin(), report.damaged.end());
+  if (!names_metrics(request)) return {};
+  HEADRACE_TRY(report, index.refresh_metrics(history_source(context)));
+  damaged.insert(report.damaged.begin(), report.damaged.end());
+  return {};
+}
+
+// The first `unshown` runs have only their place in the order.
+Status ask_root(CommandContext& context, const IndexFolder& indexes, const AskedRoot& root,
+                const std::string& place, const TableRequest& request, std::size_t unshown,
+                FoundTable& table) {
+  RunQuery query{request.filter, request.order, request.offset + request.limit, root.is_above ? place : ""};
+  return indexes.use(root.url, [&](RunIndex& index) -> Status {
+    FoundTable found;
+    if (root.location) HEADRACE_CHECK(refresh(context, *root.location, request, index, found.damaged));
+    HEADRACE_TRY(std::vector<IndexedRun> runs, index.find(query));
+    for (IndexedRun& run : runs) {
+      TableRun& row = found.runs.emplace_back(TableRun{root.location, std::move(run)});
+      if (found.runs.size() > unshown) HEADRACE_CHECK(fill(index, request, row));
+    }
+    if (found.runs.empty() && root.is_above) {
+      HEADRACE_TRY(runs, index.find({.most = 1}));
+      found.are_others = !runs.empty();
+    }
+    std::ranges::move(found.runs, std::back_inserter(table.runs));
+    table.damaged.merge(found.damaged);
+    table.are_others = table.are_others || found.are_others;
+    return {};
+  });
+}
+
+Error nothing_found(const Location& location, const TableRequest& request, const std::string& nearest,
+                    const FoundTable& table) {
+  if (!request.filter.clauses().empty() || request.offset > 0)
+    return {Code::kNotFound, concat("no run at ", location.describe(), " is left by --where and --offset")};
+  if (table.are_others)
+    return {Code::kNotFound,
+            concat("none of the runs recorded below ", nearest, " wrote to ", location.describe())};
+  if (!table.damaged.empty())
+    return {Code::kDataLoss,
+            concat("no record of a run at ", location.describe(), " can be read; see the warnings")};
+  if (!request.refreshes)
+    return {Code::kNotFound, concat("this machine has no index of runs at ", location.describe(),
+                                    ": leave out --no-refresh once")};
+  return {Code::kNotFound, concat("no runs are recorded at, above or below ", location.describe())};
+}
+
+// The newest one that wrote to the URL itself, else the newest that wrote below it.
+// REQUIRES: there are runs, newest first
+const TableRun& newest_run(const std::vector<TableRun>& runs, const std::string& url) {
+  const auto found = std::ranges::find(runs, url, [](const TableRun& run) { return run.run.output; });
+  return found == runs.end() ? runs.front() : *found;
 }
 
 void keep_writers_to(const Location& location, std::vector<RunRecord>& runs) {
@@ -43,14 +144,6 @@ void keep_writers_to(const Location& location, std::vector<RunRecord>& runs) {
   std::erase_if(runs, [&](const RunRecord& run) {
     return run.start.output != wanted && !run.start.output.starts_with(wanted + "/");
   });
-}
-
-// The newest one that wrote to the URL itself, else the newest that wrote below it.
-// REQUIRES: there are runs, oldest first
-const RunRecord& newest_run(const std::vector<RunRecord>& runs, const std::string& url) {
-  const auto found =
-      std::find_if(runs.rbegin(), runs.rend(), [&](const RunRecord& run) { return run.start.output == url; });
-  return found == runs.rend() ? runs.back() : *found;
 }
 
 // The one with that id, else the only one whose id begins so. `url` is the place that was asked.
@@ -76,6 +169,22 @@ Result<const RunRecord*> run_named(const std::vector<RunRecord>& runs, const std
                                               ": give the output of one as the URL: ", join(outputs, ", "))};
 }
 
+// Runs at or below the place whose ids begin so, of all roots; of the nearest alone if it has that very id.
+Result<RunList> runs_of_id(CommandContext& context, const Location& location, const std::string& id) {
+  HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));
+  HEADRACE_TRY(RunList found, find_runs(nearest, id, context.call()));
+  if (nearest.key != location.key) keep_writers_to(location, found.runs);
+  if (found.runs.size() == 1 && found.runs[0].id == id) return found;
+  HEADRACE_TRY(const std::vector<AskedRoot> roots, roots_of(context, location));  // lists all that is below
+  for (const AskedRoot& root : roots) {
+    if (root.location->key == nearest.key) continue;
+    HEADRACE_TRY(RunList more, find_runs(*root.location, id, context.call()));
+    std::ranges::move(more.runs, std::back_inserter(found.runs));
+    std::ranges::move(more.damaged, std::back_inserter(found.damaged));
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<std::vector<Location>> roots_near(CommandContext& context, const Location& location) {
@@ -88,37 +197,49 @@ Result<std::vector<Location>> roots_near(CommandContext& context, const Location
   return roots;
 }
 
-Result<RunList> runs_at(CommandContext& context, const Location& location, std::size_t limit) {
-  // The root may be the URL itself: ask as for something in it.
-  HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));
-  HEADRACE_TRY(RunList list, list_runs(nearest, limit, context.call()));
-  const bool are_others = nearest.key != location.key && !list.runs.empty();
-  if (nearest.key != location.key) keep_writers_to(location, list.runs);
-  const auto read = [&](const Location& root) { return list_runs(root, limit, context.call()); };
-  HEADRACE_CHECK(add_runs_below(context, location, nearest, read, list));
-  keep_newest(limit, list.runs);
-  for (const std::string& message : list.damaged) context.console.warn(message);
-  if (!list.runs.empty()) return list;
-  if (are_others)
-    return Error{Code::kNotFound, concat("none of the runs recorded below ", nearest.describe(), " wrote to ",
-                                         location.describe())};
-  if (!list.damaged.empty())
-    return Error{Code::kDataLoss,
-                 concat("no record of a run at ", location.describe(), " can be read; see the warnings")};
-  return Error{Code::kNotFound, concat("no runs are recorded at, above or below ", location.describe())};
+Result<std::vector<TableRun>> table_at(CommandContext& context, const Location& location,
+                                       const TableRequest& request) {
+  const IndexFolder indexes(cache_folder(context.environment),
+                            [&](const std::string& message) { context.console.warn(message); });
+  const std::string place = recorded_url(location);
+  std::vector<AskedRoot> roots;
+  if (request.refreshes) {
+    HEADRACE_TRY(roots, roots_of(context, location));
+  } else {
+    roots = indexed_roots_of(indexes, place);
+  }
+  FoundTable table;
+  const std::size_t unshown = roots.size() == 1 ? request.offset : 0;
+  for (const AskedRoot& root : roots)
+    HEADRACE_CHECK(ask_root(context, indexes, root, place, request, unshown, table));
+  for (const std::string& message : table.damaged) context.console.warn(message);
+  std::vector<TableRun>& runs = table.runs;
+  if (roots.size() > 1) {
+    std::ranges::stable_sort(runs, [&](const TableRun& one, const TableRun& other) {
+      return run_comes_before(one.run, other.run, request.order);
+    });
+  }
+  runs.erase(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(std::min(request.offset, runs.size())));
+  if (runs.size() > request.limit) runs.resize(request.limit);
+  if (runs.empty()) return nothing_found(location, request, roots.empty() ? "" : roots[0].url, table);
+  return std::move(runs);
+}
+
+Result<std::vector<RunRecord>> runs_at(CommandContext& context, const Location& location, std::size_t limit) {
+  HEADRACE_TRY(std::vector<TableRun> found,
+               table_at(context, location, {.limit = limit, .has_records = true}));
+  std::vector<RunRecord> runs;
+  for (auto run = found.rbegin(); run != found.rend(); ++run) runs.push_back(*std::move(run->record));
+  return runs;
 }
 
 Result<RunRecord> run_at(CommandContext& context, const Location& location, const std::string& id) {
   if (id.empty()) {
-    HEADRACE_TRY(const RunList found, runs_at(context, location, kMaximumRuns));
-    return newest_run(found.runs, recorded_url(location));
+    HEADRACE_TRY(const std::vector<TableRun> runs, table_at(context, location, {}));
+    const TableRun& newest = newest_run(runs, recorded_url(location));
+    return read_run(*newest.root, newest.run.id, context.call());
   }
-  const auto read = [&](const Location& root) { return find_runs(root, id, context.call()); };
-  HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));
-  HEADRACE_TRY(RunList found, read(nearest));
-  if (nearest.key != location.key) keep_writers_to(location, found.runs);
-  if (found.runs.size() == 1 && found.runs[0].id == id) return std::move(found.runs[0]);
-  HEADRACE_CHECK(add_runs_below(context, location, nearest, read, found));  // lists all that is below
+  HEADRACE_TRY(const RunList found, runs_of_id(context, location, id));
   for (const std::string& message : found.damaged) context.console.warn(message);
   if (found.runs.empty() && !found.damaged.empty())
     return Error{Code::kDataLoss, concat("the record of the run ", id, " cannot be read; see the warnings")};

@@ -136,33 +136,19 @@ Result<std::vector<RunRecord>> chosen_runs(CommandContext& context, const Locati
     runs.push_back(std::move(run));
   }
   if (ids.empty()) {
-    HEADRACE_TRY(RunList newest, runs_at(context, location, 2));
-    runs = std::move(newest.runs);
+    HEADRACE_TRY(runs, runs_at(context, location, 2));
   }
   if (runs.size() < 2) return Error{Code::kInvalidArgument, "name at least two runs to compare"};
   return runs;
 }
 
-Result<std::vector<MetricSummary>> logged_metrics(CommandContext& context, const RunRecord& run) {
-  // An end has the metrics of segments.
-  HEADRACE_TRY(const RunMetrics logged, metrics_of(context, run, {.reads_segments = !run.end}));
-  return logged.summaries();
-}
-
-// Those that the end of the record has; the others as far as they are logged, by the lowest rank. How busy
-// the machine was is no result.
+// How busy the machine was is no result.
 Result<ComparedRun> with_metrics(CommandContext& context, RunRecord run) {
-  std::map<std::string, double> metrics = run.end ? run.end->metrics : std::map<std::string, double>();
-  const auto logged = logged_metrics(context, run);
-  if (!logged && !run.end) return logged.error();
-  if (!logged) {
-    context.console.warn(concat("metrics of ", run.id, " are missing here: ", logged.error().message));
-    return ComparedRun{std::move(run), std::move(metrics)};
-  }
-  for (const MetricSummary& metric : *logged) {
-    if (!metric.name.starts_with(kSystemMetrics)) metrics.emplace(metric.name, metric.last);
-  }
-  return ComparedRun{std::move(run), std::move(metrics)};
+  auto metrics = last_values(run, history_source(context));
+  if (metrics) return ComparedRun{std::move(run), *std::move(metrics)};
+  if (!run.end) return metrics.error();
+  context.console.warn(concat("metrics of ", run.id, " are missing here: ", metrics.error().message));
+  return ComparedRun{run, run.end->metrics};
 }
 
 Status compare(CommandContext& context, const std::vector<std::string>& arguments,

@@ -54,8 +54,7 @@ Result<std::vector<RunRecord>> chosen(CommandContext& context, const Location& l
   }
   std::ranges::stable_sort(runs, {}, [](const RunRecord& run) { return run.start.started; });
   if (!runs.empty()) return runs;
-  HEADRACE_TRY(RunList all, runs_at(context, location, kMaximumRuns));
-  return std::move(all.runs);
+  return runs_at(context, location, kMaximumRuns);
 }
 
 struct Written {

@@ -133,11 +133,14 @@ Status recover(CommandContext& context, const std::vector<std::string>&, const O
 
 }  // namespace
 
+HistorySource history_source(CommandContext& context) {
+  return {.open = [&](const std::string& url) { return context.stores.open(url); },
+          .warn = [&](const std::string& message) { context.console.warn(message); },
+          .call = context.call()};
+}
+
 Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run, const HistoryOptions& options) {
-  const HistorySource source{.open = [&](const std::string& url) { return context.stores.open(url); },
-                             .warn = [&](const std::string& message) { context.console.warn(message); },
-                             .call = context.call()};
-  return metrics_of(run, source, options);
+  return metrics_of(run, history_source(context), options);
 }
 
 std::string short_number(double value) {

@@ -10,8 +10,8 @@
 
 namespace headrace {
 
-/// Begins the names of metrics that say how busy a machine was.
-inline constexpr std::string_view kSystemMetrics = "system/";
+/// The stores of a command as a source of metrics; warns of damage in event files.
+HistorySource history_source(CommandContext& context);
 
 /// The metrics that the run has logged (history.h), from the command's stores. Warns of damage in event
 /// files.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "headrace/base/text.h"
+#include "headrace/cli/run_metrics.h"
 #include "headrace/cli/text_table.h"
 #include "headrace/history/run_tables.h"
 
@@ -12,12 +13,6 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kShownBytes = 60;  // of a cell in a terminal
-
-HistorySource source_of(CommandContext& context) {
-  return {.open = [&](const std::string& url) { return context.stores.open(url); },
-          .warn = [&](const std::string& message) { context.console.warn(message); },
-          .call = context.call()};
-}
 
 std::string cell_text(const Json& cell) {
   if (cell.is_null()) return "";
@@ -48,7 +43,7 @@ void print_table(Console& console, const TableContent& content) {
 
 Status show_table(CommandContext& context, const RunRecord& run, const std::string& name,
                   std::optional<std::int64_t> step) {
-  HEADRACE_TRY(const std::vector<RunTable> tables, tables_of(run, source_of(context)));
+  HEADRACE_TRY(const std::vector<RunTable> tables, tables_of(run, history_source(context)));
   const RunTable* chosen = nullptr;
   for (const RunTable& table : tables) {
     if (table.name != name || (step && table.step != *step)) continue;
@@ -86,7 +81,7 @@ Result<std::uint64_t> write_tables(CommandContext& context, const std::vector<Ru
   std::optional<std::vector<std::string>> columns;
   std::uint64_t written = 0;
   for (const RunRecord& run : runs) {
-    HEADRACE_TRY(const std::vector<RunTable> tables, tables_of(run, source_of(context)));
+    HEADRACE_TRY(const std::vector<RunTable> tables, tables_of(run, history_source(context)));
     for (const RunTable& table : tables) {
       if (table.name != name) continue;
       HEADRACE_TRY(const TableContent content, read_table(table, context.call()));

@@ -11,21 +11,6 @@
 namespace headrace {
 namespace {
 
-constexpr Positional kRunsLsPositionals[] = {
-    {.name = "URL",
-     .sentence = "Shows the runs that wrote to this URL or below it, and all runs whose records lie at or "
-                 "below it (in a folder _headrace/runs/). Lists everything below the URL to find them."}};
-
-constexpr Option kRunsLsOptions[] = {
-    {.name = "limit",
-     .type = OptionType::kInteger,
-     .default_value = "1000",
-     .unit = "runs",
-     .sentence = "Read only this many of the newest runs.",
-     .minimum = 1,
-     .maximum = static_cast<double>(kMaximumRuns)},
-};
-
 constexpr Positional kShowPositionals[] = {
     {.name = "URL", .sentence = "The output of the run, or a folder above it."},
     {.name = "RUN",
@@ -43,20 +28,6 @@ constexpr Option kShowOptions[] = {
 
 constexpr Positional kRepairPositionals[] = {
     {.name = "URL", .sentence = "The folder with _headrace/runs/, or anything below it."}};
-
-Status list(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
-  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
-  HEADRACE_TRY(const RunList found,
-               runs_at(context, location, static_cast<std::size_t>(options.integer("limit"))));
-  if (context.console.json()) {
-    Json out = Json::array();
-    for (const RunRecord& run : found.runs) out.push_back(run_to_json(run));
-    context.console.result(Json({{"runs", std::move(out)}}).dump());
-    return {};
-  }
-  for (const RunRecord& run : found.runs) context.console.result(run_line(run));
-  return {};
-}
 
 Status show(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
@@ -83,19 +54,6 @@ Status repair(CommandContext& context, const std::vector<std::string>& arguments
 }
 
 }  // namespace
-
-extern const Command kRunsLsCommand;
-const Command kRunsLsCommand = {
-    .name = "runs ls",
-    .summary = "List the runs that wrote to a folder",
-    .details =
-        "Shows id, command, status, duration, final metrics and output of each run, oldest first.\n"
-        "\n"
-        "  headrace runs ls s3://datasets\n"
-        "  headrace runs ls s3://datasets/runs/imdb-1",
-    .positionals = kRunsLsPositionals,
-    .options = kRunsLsOptions,
-    .run = list};
 
 extern const Command kRunsShowCommand;
 const Command kRunsShowCommand = {

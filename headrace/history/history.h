@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -56,5 +57,14 @@ struct HistorySource {
 ///                             files have too many points; as the store
 Result<RunMetrics> metrics_of(const RunRecord& run, const HistorySource& source,
                               const HistoryOptions& options = {});
+
+/// Begins the names of metrics that say how busy a machine was.
+inline constexpr std::string_view kSystemMetrics = "system/";
+
+/// The last value of each metric: those that the end of the record has, and it has those of segments; the
+/// others as far as they are logged, by the lowest rank. How busy the machine was is no result, so the latter
+/// lack kSystemMetrics.
+/// \error as `metrics_of`
+Result<std::map<std::string, double>> last_values(const RunRecord& run, const HistorySource& source);
 
 }  // namespace headrace

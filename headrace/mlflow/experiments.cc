@@ -5,7 +5,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/mlflow/names.h"
-#include "headrace/mlflow/search_filter.h"
+#include "headrace/mlflow/search_targets.h"
 
 namespace headrace::mlflow {
 namespace {
@@ -288,8 +288,8 @@ Result<Json> Experiments::search(const RequestFields& fields, const CallOptions&
     for (const SearchOrder& order : orders) {
       const ColumnValue a = experiment_value(one.first, one.second, order.column);
       const ColumnValue b = experiment_value(other.first, other.second, order.column);
-      if (comes_before(a, b, order.is_ascending)) return true;
-      if (comes_before(b, a, order.is_ascending)) return false;
+      if (value_comes_before(a, b, order.is_ascending)) return true;
+      if (value_comes_before(b, a, order.is_ascending)) return false;
     }
     return false;
   });

@@ -7,7 +7,7 @@
 #include "headrace/base/environment.h"
 #include "headrace/base/text.h"
 #include "headrace/mlflow/names.h"
-#include "headrace/mlflow/search_filter.h"
+#include "headrace/mlflow/search_targets.h"
 #include "headrace/mlflow/state_text.h"
 #include "headrace/track/json_number.h"
 
@@ -202,8 +202,8 @@ void sort_models(std::vector<FoundModel>& models, const std::vector<ModelOrder>&
     for (const auto& [order, datasets] : orders) {
       const ColumnValue a = model_value(one, order.column, datasets);
       const ColumnValue b = model_value(other, order.column, datasets);
-      if (comes_before(a, b, order.is_ascending)) return true;
-      if (comes_before(b, a, order.is_ascending)) return false;
+      if (value_comes_before(a, b, order.is_ascending)) return true;
+      if (value_comes_before(b, a, order.is_ascending)) return false;
     }
     return false;
   });

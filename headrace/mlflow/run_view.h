@@ -9,7 +9,7 @@
 #include "headrace/mlflow/experiments.h"
 #include "headrace/mlflow/open_part.h"
 #include "headrace/mlflow/records.h"
-#include "headrace/mlflow/search_filter.h"
+#include "headrace/mlflow/search_targets.h"
 #include "headrace/mlflow/state_log.h"
 
 namespace headrace::mlflow {

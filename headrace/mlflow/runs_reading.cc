@@ -50,8 +50,8 @@ std::vector<const RunView*> sorted_runs(const std::vector<RunView>& runs,
   }
   std::ranges::stable_sort(sorted, [&](const SortedRun& one, const SortedRun& other) {
     for (std::size_t i = 0; i < orders.size(); ++i) {
-      if (comes_before(one.keys[i], other.keys[i], orders[i].is_ascending)) return true;
-      if (comes_before(other.keys[i], one.keys[i], orders[i].is_ascending)) return false;
+      if (value_comes_before(one.keys[i], other.keys[i], orders[i].is_ascending)) return true;
+      if (value_comes_before(other.keys[i], one.keys[i], orders[i].is_ascending)) return false;
     }
     return false;
   });

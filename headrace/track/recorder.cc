@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "headrace/base/environment.h"
 #include "headrace/base/iso_time.h"
@@ -17,8 +18,9 @@ namespace {
 
 using TimePoint = std::chrono::system_clock::time_point;
 
-constexpr std::size_t kResumeLookback = 256;  // runs of version 1
-constexpr std::size_t kMostEntries = 16;      // that may point to no record, of processes that were killed
+constexpr std::size_t kResumeLookback = 256;      // runs of version 1
+constexpr std::size_t kRecordsBeforeSkip = 1000;  // a page of a listing
+constexpr std::size_t kMostEntries = 16;  // that may point to no record, of processes that were killed
 
 Result<bool> has_runs(const Location& folder, const CallOptions& call) {
   bool found = false;
@@ -152,14 +154,24 @@ Result<std::vector<Location>> tracking_roots_below(const Location& folder, const
   std::vector<Location> roots;
   const std::string prefix = folder_prefix(folder.key);
   const std::string mark = concat("/", kRunsPrefix);
-  HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
-    const std::string path = concat("/", std::string_view(object.key).substr(prefix.size()));
-    const std::size_t end = path.find(mark);
-    if (end == std::string::npos) return true;
-    Location root = folder.at(end == 0 ? "" : path.substr(1, end - 1));
-    if (roots.empty() || roots.back().key != root.key) roots.push_back(std::move(root));
-    return true;
-  }));
+  std::string after;  // where the listing goes on
+  std::size_t records = 0;
+  do {
+    const ListOptions options{.after = std::exchange(after, ""), .call = call};
+    HEADRACE_CHECK(folder.store->list(prefix, options, [&](const ObjectInfo& object) {
+      const std::string path = concat("/", std::string_view(object.key).substr(prefix.size()));
+      const std::size_t end = path.find(mark);
+      if (end == std::string::npos) return true;
+      Location root = folder.at(end == 0 ? "" : path.substr(1, end - 1));
+      if (roots.empty() || roots.back().key != root.key) {
+        roots.push_back(std::move(root));
+        records = 0;
+      }
+      // Another request costs less than the rest of many records: '0' follows '/'.
+      if (++records == kRecordsBeforeSkip) after = concat(prefix, path.substr(1, end + mark.size() - 2), "0");
+      return after.empty();
+    }));
+  } while (!after.empty());
   return roots;
 }
 

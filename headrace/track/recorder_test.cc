@@ -161,6 +161,20 @@ TEST_F(Recorder, TrackingRootsAreFoundAtAndBelowAFolder) {
   EXPECT_THAT(roots_below("memory://b/projects/d"), testing::IsEmpty());
 }
 
+TEST_F(Recorder, TrackingRootsBehindManyRecordsAreFound) {
+  for (const char* root : {"", "/a", "/b"}) {
+    for (int i = 0; i < 2500; ++i)
+      write(concat("memory://b", root, "/_headrace/runs/v2/run-", i, "/part/start"), "{}");
+  }
+  write("memory://b/_headrace/runs_of_others/x", "{}");
+  write("memory://b/a/_headrace/runs/v3/_headrace/runs/x", "{}");
+  const auto roots = tracking_roots_below(at("memory://b"));
+  ASSERT_TRUE(roots);
+  std::vector<std::string> urls;
+  for (const Location& root : *roots) urls.push_back(root.url.text());
+  EXPECT_THAT(urls, testing::ElementsAre("memory://b", "memory://b/a", "memory://b/b"));
+}
+
 TEST_F(Recorder, TheTrackingRootOfAFileIsItsParentFolderAndNeverTheMachinesRoot) {
   EXPECT_EQ(tracking_root(at("file:///nonexistent/a/b"))->url.text(), "file:///nonexistent/a");
   EXPECT_EQ(tracking_root(at("file:///nonexistent"))->url.text(), "file:///nonexistent");

@@ -16,25 +16,34 @@ namespace {
 
 constexpr int kReaders = 8;
 
-// Objects of a part, as a listing names them: "start", "inputs/data".
-struct PartObjects {
-  std::string run;
-  std::string part;  // empty: version 1
-  std::vector<std::string> names{};
-
-  bool has(std::string_view name) const { return std::ranges::find(names, name) != names.end(); }
-};
-
-Location object_of(const Location& root, const PartObjects& objects, std::string_view name) {
+Location object_of(const Location& root, const ListedPart& objects, std::string_view name) {
   return root.at(objects.part.empty() ? concat(kRunsPrefix, objects.run, "/", name)
                                       : part_key(objects.run, objects.part, name));
 }
 
-template <typename T>
-Result<T> read_parsed(const Location& object, Result<T> (*parse)(BytesView), const CallOptions& call) {
+// An object of a part. Where a listing has told its size, one request is enough.
+Result<Bytes> read_bytes(const Location& object, const ListedPart& part, std::string_view name,
+                         const CallOptions& call) {
   HEADRACE_CHECK(check_key(object.key));
-  HEADRACE_TRY(const ReadObject read, read_object(*object.store, object.key, kRunRecordLimitBytes, call));
-  auto parsed = parse(read.data);
+  const auto listed =
+      std::ranges::find_if(part.objects, [&](const ObjectInfo& each) { return each.key == name; });
+  if (listed != part.objects.end() && listed->size_bytes <= kRunRecordLimitBytes) {
+    Bytes data(listed->size_bytes);
+    ReadOptions options{.is_whole = true, .call = call};
+    if (!listed->version.token.empty()) options.if_version = listed->version;
+    const auto read = object.store->read_into(object.key, data, options);
+    if (read && read->bytes_read == data.size()) return data;
+  }  // else it was replaced meanwhile, or there is another reason, which the error of the other way tells
+  HEADRACE_TRY(ReadObject read, read_object(*object.store, object.key, kRunRecordLimitBytes, call));
+  return std::move(read.data);
+}
+
+template <typename T>
+Result<T> read_parsed(const Location& root, const ListedPart& part, std::string_view name,
+                      Result<T> (*parse)(BytesView), const CallOptions& call) {
+  const Location object = object_of(root, part, name);
+  HEADRACE_TRY(const Bytes data, read_bytes(object, part, name, call));
+  auto parsed = parse(data);
   if (!parsed) return std::move(parsed).error().in(object.describe());
   return parsed;
 }
@@ -44,31 +53,31 @@ Error no_such_run(const Location& root, std::string_view id) {
 }
 
 // Reads the facts that were recorded before an end.
-Status read_so_far(const Location& root, const PartObjects& objects, const CallOptions& call,
+Status read_so_far(const Location& root, const ListedPart& objects, const CallOptions& call,
                    RunSoFar& so_far) {
-  for (const std::string& name : objects.names) {
-    const Location object = object_of(root, objects, name);
+  for (const ObjectInfo& listed : objects.objects) {
+    const std::string& name = listed.key;
     if (name.starts_with("inputs/")) {
-      HEADRACE_TRY(Artifact input, read_parsed(object, parse_run_input, call));
+      HEADRACE_TRY(Artifact input, read_parsed(root, objects, name, parse_run_input, call));
       so_far.inputs.push_back(std::move(input));
     } else if (name.starts_with("outputs/")) {
-      HEADRACE_TRY(Artifact output, read_parsed(object, parse_run_output, call));
+      HEADRACE_TRY(Artifact output, read_parsed(root, objects, name, parse_run_output, call));
       so_far.outputs.push_back(std::move(output));
     } else if (name.starts_with("series/")) {
-      HEADRACE_TRY(RunSeries series, read_parsed(object, parse_run_series, call));
+      HEADRACE_TRY(RunSeries series, read_parsed(root, objects, name, parse_run_series, call));
       so_far.series.push_back(std::move(series));
     }
   }
   return {};
 }
 
-Result<RunPart> read_objects(const Location& root, const PartObjects& objects, const CallOptions& call) {
+Result<RunPart> read_objects(const Location& root, const ListedPart& objects, const CallOptions& call) {
   RunPart part{.name = objects.part};
-  auto start = read_parsed(object_of(root, objects, "start"), parse_run_start, call);
+  auto start = read_parsed(root, objects, "start", parse_run_start, call);
   if (!start && start.error().code == Code::kNotFound) return no_such_run(root, objects.run);
   if (!start) return start.error();
   part.start = std::move(*start);
-  auto end = read_parsed(object_of(root, objects, "end"), parse_run_end, call);
+  auto end = read_parsed(root, objects, "end", parse_run_end, call);
   if (!end && end.error().code != Code::kNotFound) return end.error();
   if (end) {
     part.end = std::move(*end);
@@ -79,9 +88,9 @@ Result<RunPart> read_objects(const Location& root, const PartObjects& objects, c
 }
 
 // All parts whose keys begin with `kRunPartsPrefix` and then `prefix`.
-Result<std::vector<PartObjects>> list_parts(const Location& root, std::string_view prefix,
-                                            const CallOptions& call) {
-  std::vector<PartObjects> parts;
+Result<std::vector<ListedPart>> list_parts(const Location& root, std::string_view prefix,
+                                           const CallOptions& call) {
+  std::vector<ListedPart> parts;
   const std::size_t cut = root.at(kRunPartsPrefix).key.size();
   const std::string begin = root.at(concat(kRunPartsPrefix, prefix)).key;
   HEADRACE_CHECK(root.store->list(begin, {.call = call}, [&](const ObjectInfo& object) {
@@ -94,16 +103,17 @@ Result<std::vector<PartObjects>> list_parts(const Location& root, std::string_vi
     if (!parse_part_name(part_name) || !check_run_name(run_name)) return true;
     if (parts.empty() || parts.back().run != run_name || parts.back().part != part_name)
       parts.push_back({std::string(run_name), std::string(part_name)});
-    parts.back().names.emplace_back(rest.substr(part + 1));
+    ObjectInfo& listed = parts.back().objects.emplace_back(object);
+    listed.key = rest.substr(part + 1);
     return true;
   }));
   return parts;
 }
 
 // Those whose ids begin with `prefix`.
-Result<std::vector<PartObjects>> list_version_1(const Location& root, std::string_view prefix,
-                                                const CallOptions& call) {
-  std::vector<PartObjects> runs;
+Result<std::vector<ListedPart>> list_version_1(const Location& root, std::string_view prefix,
+                                               const CallOptions& call) {
+  std::vector<ListedPart> runs;
   const std::size_t cut = root.at(kRunsPrefix).key.size();
   const std::string begin = root.at(concat(kRunsPrefix, prefix)).key;
   HEADRACE_CHECK(
@@ -119,7 +129,7 @@ Result<std::vector<PartObjects>> list_version_1(const Location& root, std::strin
 }
 
 // When a run began, as its keys tell.
-std::uint64_t started_ms(const PartObjects& objects) {
+std::uint64_t started_ms(const ListedPart& objects) {
   if (const auto part = parse_part_name(objects.part)) return part->started_ms;
   const std::string& id = objects.run;  // of version 1: "20261121-032600-1f2e3d4c"
   if (id.size() < 15) return 0;
@@ -132,9 +142,9 @@ std::uint64_t started_ms(const PartObjects& objects) {
 }
 
 // The parts of the `limit` runs that began last.
-std::vector<PartObjects> newest(std::vector<PartObjects> parts, std::size_t limit) {
+std::vector<ListedPart> newest(std::vector<ListedPart> parts, std::size_t limit) {
   std::map<std::string, std::uint64_t> began;  // by run
-  for (const PartObjects& part : parts) {
+  for (const ListedPart& part : parts) {
     const auto [at, is_new] = began.emplace(part.run, started_ms(part));
     if (!is_new) at->second = std::min(at->second, started_ms(part));
   }
@@ -143,15 +153,21 @@ std::vector<PartObjects> newest(std::vector<PartObjects> parts, std::size_t limi
   for (const auto& [run, time] : began) order.emplace_back(time, run);
   std::ranges::sort(order);
   for (std::size_t i = 0; i < order.size() - limit; ++i) began.erase(order[i].second);
-  std::erase_if(parts, [&](const PartObjects& part) { return !began.contains(part.run); });
+  std::erase_if(parts, [&](const ListedPart& part) { return !began.contains(part.run); });
   return parts;
 }
 
-// Reads them all; damage becomes a message.
-Result<RunList> read_all(const Location& root, const std::vector<PartObjects>& objects,
-                         const CallOptions& call) {
+}  // namespace
+
+bool ListedPart::has(std::string_view name) const {
+  return std::ranges::any_of(objects, [&](const ObjectInfo& object) { return object.key == name; });
+}
+
+// Damage becomes a message.
+Result<RunList> read_listed_runs(const Location& root, const std::vector<ListedPart>& objects, int threads,
+                                 const CallOptions& call) {
   std::vector<std::optional<Result<RunPart>>> read(objects.size());
-  HEADRACE_CHECK(parallel_for(kReaders, objects.size(), [&](std::size_t i) -> Status {
+  HEADRACE_CHECK(parallel_for(threads, objects.size(), [&](std::size_t i) -> Status {
     read[i] = read_objects(root, objects[i], call);
     if (!*read[i] && !is_damaged_record(read[i]->error().code)) return read[i]->error();
     return {};
@@ -173,8 +189,6 @@ Result<RunList> read_all(const Location& root, const std::vector<PartObjects>& o
   return list;
 }
 
-}  // namespace
-
 bool is_damaged_record(Code code) {
   return code == Code::kDataLoss || code == Code::kUnimplemented || code == Code::kNotFound;
 }
@@ -186,7 +200,7 @@ Result<RunPart> read_part(const Location& root, std::string_view run, std::strin
 
 Result<RunRecord> read_run(const Location& root, std::string_view id, const CallOptions& call) {
   HEADRACE_CHECK(check_run_name(id));
-  HEADRACE_TRY(std::vector<PartObjects> objects, list_parts(root, concat(id, "/"), call));
+  HEADRACE_TRY(std::vector<ListedPart> objects, list_parts(root, concat(id, "/"), call));
   if (objects.empty()) objects.push_back({.run = std::string(id), .part = ""});
   std::vector<RunPart> parts(objects.size());
   HEADRACE_CHECK(parallel_for(kReaders, objects.size(), [&](std::size_t i) -> Status {
@@ -198,39 +212,44 @@ Result<RunRecord> read_run(const Location& root, std::string_view id, const Call
 
 Result<RunList> read_runs(const Location& root, const std::vector<std::string>& ids,
                           const CallOptions& call) {
-  std::vector<std::vector<PartObjects>> found(ids.size());
+  std::vector<std::vector<ListedPart>> found(ids.size());
   HEADRACE_CHECK(parallel_for(kReaders, ids.size(), [&](std::size_t i) -> Status {
     HEADRACE_TRY(found[i], list_parts(root, concat(ids[i], "/"), call));
     return {};
   }));
-  std::vector<PartObjects> objects;
-  for (std::vector<PartObjects>& parts : found)
+  std::vector<ListedPart> objects;
+  for (std::vector<ListedPart>& parts : found)
     objects.insert(objects.end(), std::make_move_iterator(parts.begin()),
                    std::make_move_iterator(parts.end()));
-  std::erase_if(objects, [](const PartObjects& part) { return !part.has("start"); });
-  return read_all(root, objects, call);
+  std::erase_if(objects, [](const ListedPart& part) { return !part.has("start"); });
+  return read_listed_runs(root, objects, kReaders, call);
+}
+
+Result<std::vector<ListedPart>> list_run_parts(const Location& root, const CallOptions& call) {
+  HEADRACE_TRY(std::vector<ListedPart> objects, list_version_1(root, "", call));
+  HEADRACE_TRY(std::vector<ListedPart> parts, list_parts(root, "", call));
+  objects.insert(objects.end(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
+  return objects;
 }
 
 Result<RunList> find_runs(const Location& root, std::string_view id, const CallOptions& call) {
   if (!check_run_name(id)) return RunList{};  // the beginning of a name is a name
-  HEADRACE_TRY(std::vector<PartObjects> objects, list_version_1(root, id, call));
-  HEADRACE_TRY(std::vector<PartObjects> parts, list_parts(root, id, call));
+  HEADRACE_TRY(std::vector<ListedPart> objects, list_version_1(root, id, call));
+  HEADRACE_TRY(std::vector<ListedPart> parts, list_parts(root, id, call));
   std::ranges::move(parts, std::back_inserter(objects));
-  const auto has_id = [id](const PartObjects& part) { return part.run == id; };
+  const auto has_id = [id](const ListedPart& part) { return part.run == id; };
   if (std::ranges::any_of(objects, has_id)) std::erase_if(objects, std::not_fn(has_id));
-  return read_all(root, objects, call);
+  return read_listed_runs(root, objects, kReaders, call);
 }
 
 Result<RunList> list_runs(const Location& root, std::size_t limit, const CallOptions& call) {
-  HEADRACE_TRY(std::vector<PartObjects> objects, list_version_1(root, "", call));
-  HEADRACE_TRY(std::vector<PartObjects> parts, list_parts(root, "", call));
-  objects.insert(objects.end(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
-  return read_all(root, newest(std::move(objects), limit), call);
+  HEADRACE_TRY(std::vector<ListedPart> objects, list_run_parts(root, call));
+  return read_listed_runs(root, newest(std::move(objects), limit), kReaders, call);
 }
 
 Result<RunList> list_version_1_runs(const Location& root, std::size_t limit, const CallOptions& call) {
-  HEADRACE_TRY(std::vector<PartObjects> runs, list_version_1(root, "", call));
-  return read_all(root, newest(std::move(runs), limit), call);
+  HEADRACE_TRY(std::vector<ListedPart> runs, list_version_1(root, "", call));
+  return read_listed_runs(root, newest(std::move(runs), limit), kReaders, call);
 }
 
 }  // namespace headrace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headrace/store/location.h"
+#include "headrace/store/store.h"
 #include "headrace/track/run_record.h"
 
 namespace headrace {
@@ -33,6 +34,23 @@ struct RunList {
   /// Why a record could not be read, one message each: damage in one hides no other.
   std::vector<std::string> damaged;
 };
+
+/// The objects of a part, as a listing shows them.
+struct ListedPart {
+  std::string run;
+  std::string part;  // empty: of version 1, whose objects are not listed
+  /// The `key` of each is its name within the part: "start", "inputs/data".
+  std::vector<ObjectInfo> objects{};
+
+  bool has(std::string_view name) const;
+};
+/// The parts of all runs below `root`, those of version 1 first; parts of a run follow each other. Two
+/// listings.
+Result<std::vector<ListedPart>> list_run_parts(const Location& root, const CallOptions& call = {});
+
+/// The runs that these parts make, read `threads` objects at a time.
+Result<RunList> read_listed_runs(const Location& root, const std::vector<ListedPart>& parts, int threads,
+                                 const CallOptions& call = {});
 
 /// The newest `limit` runs below `root`, read eight objects at a time.
 Result<RunList> list_runs(const Location& root, std::size_t limit, const CallOptions& call = {});

@@ -1,8 +1,10 @@
 #pragma once
 
-/// \file Filters, orders and pages of MLflow's searches, in the language that MLflow documents:
+/// \file Filters and orders of searches for runs and the like, in the language that MLflow documents:
 ///
 ///   metrics.loss < 0.1 AND params.`batch size` = '64' AND tags.team LIKE 'vision%' AND run_id IN ('a', 'b')
+///
+/// A SearchTarget says which columns there are.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +17,7 @@
 
 #include "headrace/base/result.h"
 
-namespace headrace::mlflow {
+namespace headrace {
 
 enum class Entity : std::uint8_t { kAttribute, kMetric, kParam, kTag, kDataset };
 
@@ -33,10 +35,9 @@ struct SearchTarget {
   std::set<std::string, std::less<>> number_attributes;
   std::set<std::string, std::less<>> list_attributes;  // that IN may be used with
   std::set<Entity> entities;                           // besides attributes
+  /// Whether `params.lr >= 1e-3` compares by number; a param that is none never matches such a clause.
+  bool compares_params_by_number = false;
 };
-const SearchTarget& run_target();
-const SearchTarget& experiment_target();
-const SearchTarget& model_target();
 
 /// `dataset.NAME` is a column of several values: a clause holds if it holds for one.
 using ColumnValues = std::function<std::vector<ColumnValue>(const SearchColumn& column)>;
@@ -59,7 +60,7 @@ struct FilterClause {
   SearchColumn column;
   Comparator comparator = Comparator::kEqual;
   double number = 0;
-  std::vector<std::string> texts{};  // one, but for lists
+  std::vector<std::string> texts{};  // one, but for lists; none where a number is compared
 };
 
 /// Clauses that must all hold.
@@ -85,18 +86,12 @@ Result<SearchOrder> parse_order(std::string_view text, const SearchTarget& targe
 
 /// Whether a value comes before another one. Missing values come last whatever the order is, numbers that
 /// are NaN before them.
-bool comes_before(const ColumnValue& one, const ColumnValue& other, bool is_ascending);
+bool value_comes_before(const ColumnValue& one, const ColumnValue& other, bool is_ascending);
+
+/// The finite number that a text is, whole; none if it is another text.
+std::optional<double> finite_number(std::string_view text);
 
 /// Whether a text matches a pattern of LIKE: % any text, _ any character. Time: at most the product of both.
 bool matches_like(std::string_view text, std::string_view pattern, bool ignores_case);
 
-/// A part of a list.
-struct ListPage {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  std::string next_token{};  // empty: it is the last one
-};
-/// \error kInvalidArgument  `token` is none that this function has made
-Result<ListPage> find_page(std::size_t count, std::string_view token, std::size_t most);
-
-}  // namespace headrace::mlflow
+}  // namespace headrace

@@ -1,4 +1,4 @@
-#include "headrace/mlflow/search_filter.h"
+#include "headrace/mlflow/search_targets.h"
 
 #include <gtest/gtest.h>
 
@@ -126,12 +126,12 @@ TEST(SearchFilter, OrdersArePlain) {
 TEST(SearchFilter, MissingValuesComeLastAndNanBeforeThem) {
   const ColumnValue one = 1.0, two = 2.0, nan = std::nan(""), none;
   for (const bool is_ascending : {true, false}) {
-    EXPECT_EQ(comes_before(one, two, is_ascending), is_ascending);
-    EXPECT_EQ(comes_before(two, one, is_ascending), !is_ascending);
-    EXPECT_TRUE(comes_before(two, nan, is_ascending));
-    EXPECT_TRUE(comes_before(nan, none, is_ascending));
-    EXPECT_FALSE(comes_before(none, one, is_ascending));
-    EXPECT_FALSE(comes_before(nan, nan, is_ascending));
+    EXPECT_EQ(value_comes_before(one, two, is_ascending), is_ascending);
+    EXPECT_EQ(value_comes_before(two, one, is_ascending), !is_ascending);
+    EXPECT_TRUE(value_comes_before(two, nan, is_ascending));
+    EXPECT_TRUE(value_comes_before(nan, none, is_ascending));
+    EXPECT_FALSE(value_comes_before(none, one, is_ascending));
+    EXPECT_FALSE(value_comes_before(nan, nan, is_ascending));
   }
 }
 

@@ -1,13 +1,11 @@
-#include "headrace/mlflow/search_filter.h"
+#include "headrace/track/search_filter.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "headrace/base/digest.h"
-#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 
-namespace headrace::mlflow {
+namespace headrace {
 namespace {
 
 using Comparator = FilterClause::Comparator;
@@ -88,8 +86,8 @@ class FilterScanner {
     while (end < text_.size() && (is_word(text_[end]) || text_[end] == '+')) ++end;
     std::string_view word = text_.substr(position_, end - position_);
     if (word.starts_with('+')) word.remove_prefix(1);
-    const auto number = parse_number<double>(word);
-    if (!number || !std::isfinite(*number)) return std::nullopt;
+    const auto number = finite_number(word);
+    if (!number) return std::nullopt;
     position_ = end;
     return number;
   }
@@ -162,6 +160,10 @@ bool is_number_column(const SearchColumn& column, const SearchTarget& target) {
          (column.entity == Entity::kAttribute && target.number_attributes.contains(column.key));
 }
 
+bool may_be_number(const SearchColumn& column, const SearchTarget& target) {
+  return column.entity == Entity::kParam && target.compares_params_by_number;
+}
+
 bool is_for_numbers(Comparator comparator) { return comparator <= Comparator::kGreaterEqual; }
 
 Result<Comparator> take_comparator(FilterScanner& scanner) {
@@ -196,7 +198,8 @@ Status check_comparator(const FilterClause& clause, const SearchTarget& target) 
     return filter_error(
         concat("'", printable_line(clause.column.key, 60), "' does not support IN and NOT IN"));
   const bool is_number = is_number_column(clause.column, target);
-  const bool is_order = is_for_numbers(comparator) && comparator >= Comparator::kLess;
+  const bool is_order =
+      is_for_numbers(comparator) && comparator >= Comparator::kLess && !may_be_number(clause.column, target);
   if (is_number ? !is_for_numbers(comparator) : is_order)
     return filter_error(concat("Invalid comparator for '", printable_line(clause.column.key, 60), "'"));
   return {};
@@ -226,11 +229,12 @@ Status take_value(FilterScanner& scanner, FilterClause& clause, const SearchTarg
     return filter_error(concat("Expected ", wanted, " for '", printable_line(clause.column.key, 60),
                                "'. Found ", printable_line(scanner.rest(), 60)));
   };
-  if (is_number_column(clause.column, target)) {
+  const bool is_number = is_number_column(clause.column, target);
+  if (is_number || (is_for_numbers(clause.comparator) && may_be_number(clause.column, target))) {
     const auto number = scanner.take_number();
-    if (!number) return wrong("numeric value type");
-    clause.number = *number;
-    return {};
+    clause.number = number.value_or(0);
+    if (number) return {};
+    if (is_number || clause.comparator >= Comparator::kLess) return wrong("numeric value type");
   }
   auto text = scanner.take_quoted();
   if (!text) return wrong("a quoted string value");
@@ -294,37 +298,13 @@ bool holds_for(const FilterClause& clause, const ColumnValue& value) {
   if (clause.comparator == Comparator::kNotNull) return !is_missing;
   if (is_missing) return false;
   if (const auto* number = std::get_if<double>(&value)) return holds_for_number(clause, *number);
-  return holds_for_text(clause, std::get<std::string>(value));
+  const auto& text = std::get<std::string>(value);
+  if (!clause.texts.empty()) return holds_for_text(clause, text);
+  const auto number = finite_number(text);
+  return number && holds_for_number(clause, *number);
 }
 
 }  // namespace
-
-const SearchTarget& run_target() {
-  static const SearchTarget kRuns = {
-      .text_attributes = {"run_id", "run_name", "user_id", "status", "artifact_uri"},
-      .number_attributes = {"start_time", "end_time"},
-      .list_attributes = {"run_id"},
-      .entities = {Entity::kMetric, Entity::kParam, Entity::kTag, Entity::kDataset}};
-  return kRuns;
-}
-
-const SearchTarget& experiment_target() {
-  static const SearchTarget kExperiments = {.text_attributes = {"name", "experiment_id"},
-                                            .number_attributes = {"creation_time", "last_update_time"},
-                                            .list_attributes = {"experiment_id"},
-                                            .entities = {Entity::kTag}};
-  return kExperiments;
-}
-
-const SearchTarget& model_target() {
-  static const SearchTarget kModels = {
-      .text_attributes = {"name", "model_id", "model_type", "status", "source_run_id"},
-      .number_attributes = {"creation_timestamp", "creation_time", "last_updated_timestamp",
-                            "last_updated_time"},
-      .list_attributes = {"name", "model_id", "model_type", "status", "source_run_id"},
-      .entities = {Entity::kMetric, Entity::kParam, Entity::kTag}};
-  return kModels;
-}
 
 Result<SearchFilter> SearchFilter::parse(std::string_view text, const SearchTarget& target) {
   if (text.size() > kFilterBytesMax)
@@ -367,7 +347,12 @@ Result<SearchOrder> parse_order(std::string_view text, const SearchTarget& targe
   return order;
 }
 
-bool comes_before(const ColumnValue& one, const ColumnValue& other, bool is_ascending) {
+std::optional<double> finite_number(std::string_view text) {
+  const auto number = parse_number<double>(text);
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+bool value_comes_before(const ColumnValue& one, const ColumnValue& other, bool is_ascending) {
   const auto rank = [](const ColumnValue& value) {  // of those that come last
     const auto* number = std::get_if<double>(&value);
     return std::holds_alternative<std::monostate>(value) ? 2 : number && std::isnan(*number) ? 1 : 0;
@@ -405,22 +390,4 @@ bool matches_like(std::string_view text, std::string_view pattern, bool ignores_
   return pattern.find_first_not_of('%', in_pattern) == pattern.npos;
 }
 
-Result<ListPage> find_page(std::size_t count, std::string_view token, std::size_t most) {
-  ListPage page;
-  if (!token.empty()) {
-    const auto decoded = parse_base64(token);
-    const auto parsed = decoded ? parse_json(as_text(*decoded)) : Result<Json>(Json());
-    const Json offset = parsed ? (*parsed)["offset"] : Json();
-    if (!offset.is_unsigned())
-      return Error{Code::kInvalidArgument, "Invalid page token: use one that an answer has given"};
-    page.begin = std::min<std::size_t>(offset.as<std::uint64_t>(), count);
-  }
-  page.end = page.begin + std::min(most, count - page.begin);
-  if (page.end < count) {
-    const std::string next = Json({{"offset", page.end}}).dump();
-    page.next_token = base64(as_bytes(next));
-  }
-  return page;
-}
-
-}  // namespace headrace::mlflow
+}  // namespace headrace

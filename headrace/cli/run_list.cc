@@ -1,0 +1,269 @@
+// `runs ls`: a table of runs, with columns that the user chooses.
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headrace/base/json.h"
+#include "headrace/base/text.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/find_runs.h"
+#include "headrace/cli/quoted_name.h"
+#include "headrace/cli/run_metrics.h"
+#include "headrace/cli/run_table.h"
+#include "headrace/cli/run_views.h"
+#include "headrace/cli/text_table.h"
+#include "headrace/track/json_number.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::string_view kAllNames = "*";
+constexpr std::size_t kListedCellBytes = 48;
+
+constexpr Positional kRunsLsPositionals[] = {
+    {.name = "URL",
+     .sentence = "Shows the runs that wrote to this URL or below it, and all runs whose records lie at or "
+                 "below it (in a folder _headrace/runs/). Lists everything below the URL to find them."}};
+
+constexpr Option kRunsLsOptions[] = {
+    {.name = "limit",
+     .type = OptionType::kInteger,
+     .default_value = "1000",
+     .unit = "runs",
+     .sentence = "Show only this many: the newest, or the first in the order of --sort.",
+     .minimum = 1,
+     .maximum = static_cast<double>(kMaximumRuns)},
+    {.name = "offset",
+     .type = OptionType::kInteger,
+     .default_value = "0",
+     .unit = "runs",
+     .sentence = "Pass over this many runs before.",
+     .minimum = 0,
+     .maximum = static_cast<double>(kMaximumRuns)},
+    {.name = "metric",
+     .type = OptionType::kTextList,
+     .unit = "NAME",
+     .sentence = "A column with the last value of this metric; '*': of all metrics."},
+    {.name = "param",
+     .type = OptionType::kTextList,
+     .unit = "NAME",
+     .sentence = "A column with this parameter; '*': with all parameters."},
+    {.name = "where",
+     .unit = "FILTER",
+     .sentence = "Show only runs that the filter keeps: \"metrics.loss < 0.3 AND params.lr >= 1e-3 AND "
+                 "status = 'finished'\". Names besides: run_id, command, output, started, seconds."},
+    {.name = "sort",
+     .unit = "COLUMN",
+     .sentence = "The order: \"metrics.loss\", \"params.lr DESC\", \"seconds\". Runs without the value come "
+                 "last. Default: by start, the oldest of those shown first."},
+    {.name = "csv", .type = OptionType::kFlag, .sentence = "Print the table as CSV (RFC 4180)."},
+    {.name = "no-refresh",
+     .type = OptionType::kFlag,
+     .sentence = "Show what the index of this machine has, without asking the store for what is new."},
+};
+
+Result<TableRequest> request_of(const OptionValues& options) {
+  TableRequest request{.limit = static_cast<std::size_t>(options.integer("limit")),
+                       .offset = static_cast<std::size_t>(options.integer("offset")),
+                       .has_metrics = !options.list("metric").empty(),
+                       .has_parameters = !options.list("param").empty(),
+                       .refreshes = !options.flag("no-refresh")};
+  request.has_records = !request.has_metrics && !request.has_parameters && !options.flag("csv");
+  if (options.has("where")) {
+    auto filter = SearchFilter::parse(options.text("where"), indexed_run_target());
+    if (!filter) return std::move(filter).error().in("--where");
+    request.filter = *std::move(filter);
+  }
+  if (options.has("sort")) {
+    auto order = parse_order(options.text("sort"), indexed_run_target());
+    if (!order) return std::move(order).error().in("--sort");
+    request.order = *std::move(order);
+  }
+  return request;
+}
+
+// Cells of the columns of one kind, metrics or parameters; a cell is null where a run lacks the value.
+struct CellBlock {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Json>> rows;
+};
+
+const std::string& name_of(const IndexedMetric& metric) { return metric.name; }
+const std::string& name_of(const std::pair<std::string, std::string>& parameter) { return parameter.first; }
+Json cell_of(const IndexedMetric& metric) { return number_to_json(metric.value); }
+Json cell_of(const std::pair<std::string, std::string>& parameter) { return Json(parameter.second); }
+
+// The columns that were named, or all that a run has. `values` are those of a run, sorted by name.
+template <typename Values>
+std::vector<std::string> columns_of(const std::vector<std::string>& named, const std::vector<TableRun>& runs,
+                                    Values TableRun::*values) {
+  std::vector<std::string> columns = named;
+  if (std::erase(columns, std::string(kAllNames)) == 0) return columns;
+  std::set<std::string, std::less<>> others;
+  for (const TableRun& run : runs) {
+    auto place = others.begin();
+    for (const auto& value : run.*values) {
+      if (place == others.end() || *place != name_of(value))
+        place = others.emplace_hint(place, name_of(value));
+      ++place;
+    }
+  }
+  for (const std::string& name : columns) others.erase(name);
+  columns.insert(columns.end(), others.begin(), others.end());
+  return columns;
+}
+
+template <typename Values>
+CellBlock block_of(const std::vector<std::string>& named, const std::vector<TableRun>& runs,
+                   Values TableRun::*values) {
+  CellBlock block{columns_of(named, runs, values), {}};
+  for (const TableRun& run : runs) {
+    std::vector<Json>& row = block.rows.emplace_back();
+    auto next = (run.*values).begin();  // runs mostly have the same names, in the same order
+    for (const std::string& column : block.columns) {
+      const bool is_next = next != (run.*values).end() && name_of(*next) == column;
+      const auto found = is_next ? next
+                                 : std::lower_bound((run.*values).begin(), (run.*values).end(), column,
+                                                    [](const auto& value, const std::string& name) {
+                                                      return name_of(value) < name;
+                                                    });
+      const bool has_it = found != (run.*values).end() && name_of(*found) == column;
+      row.push_back(has_it ? cell_of(*found) : Json());
+      if (has_it) next = std::next(found);
+    }
+  }
+  return block;
+}
+
+struct ChosenTable {
+  CellBlock metrics;
+  CellBlock parameters;
+};
+
+Json members_of(const CellBlock& block, std::size_t row) {
+  Json members = Json::object();
+  for (std::size_t i = 0; i < block.columns.size(); ++i) members[block.columns[i]] = block.rows[row][i];
+  return members;
+}
+
+Json table_to_json(const std::vector<TableRun>& runs, const ChosenTable& table) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const IndexedRun& run = runs[i].run;
+    Json row = {{"id", run.id},           {"command", run.command}, {"status", run.status},
+                {"started", run.started}, {"output", run.output},   {"seconds", nullptr}};
+    if (run.seconds) row["seconds"] = number_to_json(*run.seconds);
+    row["metrics"] = members_of(table.metrics, i);
+    row["parameters"] = members_of(table.parameters, i);
+    rows.values().push_back(std::move(row));
+  }
+  return {{"runs", std::move(rows)}};
+}
+
+// The cells of the table as text; `cell` shows a value, `fixed` are the columns before the chosen ones.
+std::vector<std::vector<std::string>> cells_of(const std::vector<TableRun>& runs, const ChosenTable& table,
+                                               const std::vector<std::string>& fixed,
+                                               std::vector<std::string> (*fixed_of)(const IndexedRun&),
+                                               std::string (*cell)(const Json&)) {
+  std::vector<std::vector<std::string>> rows = {fixed};
+  for (const CellBlock* block : {&table.metrics, &table.parameters}) {
+    for (const std::string& name : block->columns) rows[0].push_back(cell(Json(name)));
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    std::vector<std::string>& row = rows.emplace_back(fixed_of(runs[i].run));
+    for (const CellBlock* block : {&table.metrics, &table.parameters}) {
+      for (const Json& value : block->rows[i]) row.push_back(cell(value));
+    }
+  }
+  return rows;
+}
+
+std::string shown_cell(const Json& value) {
+  if (value.is_null()) return "-";
+  if (!value.is_string()) return format_metric(value.as<double>());
+  return printable_line(quoted_name(value.text(), Quoting::kUnsafe), kListedCellBytes);
+}
+
+std::vector<std::string> shown_fixed(const IndexedRun& run) {
+  return {shown_cell(Json(run.id)), shown_cell(Json(run.command)), run.status};
+}
+
+std::string csv_cell(const Json& value) {
+  if (value.is_null()) return "";
+  return value.is_string() ? csv_field(value.text()) : exact_number(value.as<double>());
+}
+
+std::vector<std::string> csv_fixed(const IndexedRun& run) {
+  return {csv_field(run.id),
+          csv_field(run.command),
+          csv_field(run.status),
+          csv_field(run.started),
+          run.seconds ? exact_number(*run.seconds) : "",
+          csv_field(run.output)};
+}
+
+Status print_csv(CommandContext& context, const std::vector<TableRun>& runs, const ChosenTable& table) {
+  std::string text;
+  const std::vector<std::string> fixed = {"run", "command", "status", "started", "seconds", "output"};
+  for (const auto& row : cells_of(runs, table, fixed, csv_fixed, csv_cell)) text += join(row, ",") + "\r\n";
+  return context.console.result_bytes(as_bytes(text));
+}
+
+void print_records(CommandContext& context, const std::vector<TableRun>& runs) {
+  if (!context.console.json()) {
+    for (const TableRun& run : runs) context.console.result(run_line(*run.record));
+    return;
+  }
+  Json out = Json::array();
+  for (const TableRun& run : runs) out.push_back(run_to_json(*run.record));
+  context.console.result(Json({{"runs", std::move(out)}}).dump());
+}
+
+Status list(CommandContext& context, const std::vector<std::string>& arguments, const OptionValues& options) {
+  HEADRACE_TRY(const TableRequest request, request_of(options));
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  HEADRACE_TRY(std::vector<TableRun> runs, table_at(context, location, request));
+  if (!request.order) std::ranges::reverse(runs);
+  if (request.has_records) {
+    print_records(context, runs);
+    return {};
+  }
+  const ChosenTable table{block_of(options.list("metric"), runs, &TableRun::metrics),
+                          block_of(options.list("param"), runs, &TableRun::parameters)};
+  if (options.flag("csv")) return print_csv(context, runs, table);
+  if (context.console.json()) {
+    context.console.result(table_to_json(runs, table).dump());
+    return {};
+  }
+  const auto rows = cells_of(runs, table, {"run", "command", "status"}, shown_fixed, shown_cell);
+  for (const std::string& line : table_lines(rows, Align::kLeft)) context.console.result(line);
+  return {};
+}
+
+}  // namespace
+
+extern const Command kRunsLsCommand;
+const Command kRunsLsCommand = {
+    .name = "runs ls",
+    .summary = "List the runs that wrote to a folder",
+    .details =
+        "Shows id, command, status, duration, final metrics and output of each run, oldest first; or a "
+        "table\n"
+        "with the columns that --metric and --param name. Records are read once: an index of them is kept "
+        "in\n"
+        "the cache of this machine, and made again if it is missing.\n"
+        "\n"
+        "  headrace runs ls s3://datasets\n"
+        "  headrace runs ls s3://datasets/runs/imdb-1\n"
+        "  headrace runs ls s3://datasets/runs --metric loss --param lr --sort metrics.loss --limit 20\n"
+        "  headrace runs ls s3://datasets/runs --where \"metrics.loss < 0.3 AND status = 'finished'\"",
+    .positionals = kRunsLsPositionals,
+    .options = kRunsLsOptions,
+    .run = list};
+
+}  // namespace headrace

@@ -1,0 +1,127 @@
+#include "headrace/run_index/open_index.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "headrace/base/digest.h"
+#include "headrace/base/text.h"
+#include "headrace/os/lock_file.h"
+#include "headrace/run_index/local_disk.h"
+
+namespace headrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kNameDigits = 16;
+constexpr std::string_view kIndexSuffix = ".sqlite";
+// While another process makes a damaged file anew.
+constexpr int kLockAttempts = 20;
+constexpr std::chrono::milliseconds kBetweenAttempts{100};
+
+FileDescriptor share_lock(const std::string& path) {
+  FileDescriptor lock = open_share_locked(path + ".lock", O_RDWR | O_CREAT);
+  for (int i = 0; i < kLockAttempts && !lock.is_open() && errno == EWOULDBLOCK; ++i) {
+    std::this_thread::sleep_for(kBetweenAttempts);
+    lock = open_share_locked(path + ".lock", O_RDWR | O_CREAT);
+  }
+  return lock;
+}
+
+// Removes a damaged file, unless another process has it open.
+bool remove_index(const std::string& path) {
+  const FileDescriptor lock = open_locked(path + ".lock", O_RDWR | O_CREAT);
+  if (!lock.is_open()) return false;
+  std::error_code error;
+  for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) {
+    fs::remove_all(concat(path, suffix), error);
+    if (error) return false;
+  }
+  return true;
+}
+
+struct Attempt {
+  Status status;
+  DatabaseFailure failure = DatabaseFailure::kNone;
+};
+
+Attempt attempt(const std::string& path, const std::string& root_url,
+                const std::function<Status(RunIndex&)>& use) {
+  Attempt made;
+  auto index = RunIndex::open(path, root_url, made.failure);
+  if (!index) {
+    made.status = index.error();
+    return made;
+  }
+  made.status = use(*index);
+  made.failure = index->failure();
+  return made;
+}
+
+Attempt attempt_file(const std::string& path, const std::string& root_url,
+                     const std::function<Status(RunIndex&)>& use) {
+  const FileDescriptor lock = share_lock(path);
+  if (!lock.is_open()) {
+    return {Error{Code::kFailedPrecondition, concat(path, ".lock: ", std::strerror(errno))},
+            DatabaseFailure::kUnusable};
+  }
+  return attempt(path, root_url, use);
+}
+
+}  // namespace
+
+IndexFolder::IndexFolder(std::optional<std::string> cache, std::function<void(const std::string&)> warn)
+    : warn_(std::move(warn)) {
+  if (!cache) return;
+  const std::string folder = *cache + "/runs";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    warn_(concat("no index of runs is kept: ", folder, ": ", error.message()));
+  } else if (!is_on_local_disk(folder)) {
+    warn_(concat("no index of runs is kept, since ", folder,
+                 " is on a remote disk: set XDG_CACHE_HOME to a folder of this machine"));
+  } else {
+    folder_ = folder;
+  }
+}
+
+std::string IndexFolder::path_of(const std::string& root_url) const {
+  return concat(*folder_, "/", sha256_hex(as_bytes(root_url)).substr(0, kNameDigits), kIndexSuffix);
+}
+
+Status IndexFolder::use(const std::string& root_url, const std::function<Status(RunIndex&)>& use) const {
+  if (folder_) {
+    const std::string path = path_of(root_url);
+    Attempt made = attempt_file(path, root_url, use);
+    if (made.failure == DatabaseFailure::kDamaged && remove_index(path))
+      made = attempt_file(path, root_url, use);
+    if (made.status || made.failure == DatabaseFailure::kNone) return made.status;
+    warn_(concat("the index of runs ", path,
+                 " cannot be used, so all records are read: ", made.status.error().message));
+  }
+  return attempt("", root_url, use).status;
+}
+
+std::vector<std::string> IndexFolder::roots() const {
+  std::vector<std::string> roots;
+  if (!folder_) return roots;
+  std::error_code error;
+  for (fs::directory_iterator entry(*folder_, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() != kIndexSuffix) continue;
+    const FileDescriptor lock = share_lock(entry->path());
+    auto root = lock.is_open() ? RunIndex::root_of(entry->path()) : std::nullopt;
+    if (root) roots.push_back(*std::move(root));
+  }
+  std::ranges::sort(roots);
+  return roots;
+}
+
+}  // namespace headrace

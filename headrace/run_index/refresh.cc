@@ -1,0 +1,284 @@
+// Reads new and changed records into the index.
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "headrace/base/digest.h"
+#include "headrace/base/text.h"
+#include "headrace/os/parallel.h"
+#include "headrace/run_index/run_index.h"
+
+namespace headrace {
+namespace {
+
+constexpr int kReadsAtOnce = 32;
+constexpr std::size_t kRunsPerTransaction = 256;
+constexpr std::size_t kStateDigits = 32;
+
+// Keeps no state: the next refresh reads the run again.
+constexpr std::string_view kUnsettled = "";
+
+using RunKey = std::pair<std::string, bool>;  // id, is of version 1
+
+struct KnownRun {
+  std::int64_t number = 0;
+  std::string state;
+};
+
+// A run that is to be read.
+struct ChangedRun {
+  RunKey key;
+  std::vector<ListedPart> parts;
+  std::string state;
+  std::optional<KnownRun> known;  // what the index had before the listing
+  RunList read{};
+};
+
+void add_to_state(Sha256& digest, std::string_view text) {
+  const std::string sized = concat(text.size(), ":", text);
+  digest.update(as_bytes(sized));
+}
+
+void add_to_state(Sha256& digest, const ObjectInfo& object) {
+  add_to_state(digest, object.key);
+  add_to_state(digest, concat(object.size_bytes));
+  add_to_state(digest, object.version.token);
+}
+
+std::string finish_state(Sha256& digest) { return hex(digest.finish()).substr(0, kStateDigits); }
+
+std::string state_of(const std::vector<ListedPart>& parts) {
+  Sha256 digest;
+  for (const ListedPart& part : parts) {
+    add_to_state(digest, part.part);
+    for (const ObjectInfo& object : part.objects) add_to_state(digest, object);
+  }
+  return finish_state(digest);
+}
+
+std::vector<ChangedRun> runs_of(std::vector<ListedPart> parts) {
+  std::vector<ChangedRun> runs;
+  for (ListedPart& part : parts) {
+    RunKey key{part.run, part.part.empty()};
+    if (runs.empty() || runs.back().key != key) runs.push_back({std::move(key), {}, {}, {}});
+    runs.back().parts.push_back(std::move(part));
+  }
+  return runs;
+}
+
+// A digest of the listings of all places to which a run without an end logs: a change means new points.
+Result<std::string> series_state(const RunRecord& run, const HistorySource& source) {
+  Sha256 digest;
+  for (const RunPart& part : run.parts) {
+    for (const RunSeries& series : series_of(part)) {
+      HEADRACE_TRY(const Location place, source.open(series.url));
+      HEADRACE_CHECK(
+          place.store->list(folder_prefix(place.key), {.call = source.call}, [&](const ObjectInfo& object) {
+            add_to_state(digest, object);
+            return true;
+          }));
+    }
+  }
+  return finish_state(digest);
+}
+
+std::string text_of_column(const SqlValue& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  return text ? *text : std::string();
+}
+
+std::int64_t integer_of_column(const SqlValue& value) {
+  const auto* const integer = std::get_if<std::int64_t>(&value);
+  return integer ? *integer : 0;
+}
+
+Result<std::map<RunKey, KnownRun>> known_runs(Database& database) {
+  HEADRACE_TRY(const auto rows, database.rows({"SELECT id, is_version_1, number, state FROM runs"}));
+  std::map<RunKey, KnownRun> known;
+  for (const auto& row : rows) {
+    known[{text_of_column(row[0]), integer_of_column(row[1]) != 0}] = {integer_of_column(row[2]),
+                                                                       text_of_column(row[3])};
+  }
+  return known;
+}
+
+Result<std::optional<KnownRun>> known_run(Database& database, const RunKey& key) {
+  HEADRACE_TRY(const auto rows,
+               database.rows({"SELECT number, state FROM runs WHERE id = ? AND is_version_1 = ?",
+                              {key.first, std::int64_t{key.second}}}));
+  if (rows.empty()) return std::optional<KnownRun>();
+  return std::optional(KnownRun{integer_of_column(rows[0][0]), text_of_column(rows[0][1])});
+}
+
+bool is_same_state(const std::optional<KnownRun>& one, const std::optional<KnownRun>& other) {
+  return one.has_value() == other.has_value() && (!one || one->state == other->state);
+}
+
+// The state under which a run that was read is kept.
+std::string kept_state(const ChangedRun& run, const RunRecord& record) {
+  const bool may_change_unseen = run.key.second && !record.end;  // of version 1
+  return run.read.damaged.empty() && !may_change_unseen ? run.state : std::string(kUnsettled);
+}
+
+}  // namespace
+
+Result<RefreshReport> RunIndex::refresh_records(const Location& root, const CallOptions& call) {
+  HEADRACE_TRY(auto known, known_runs(database_));
+  HEADRACE_TRY(std::vector<ListedPart> parts, list_run_parts(root, call));
+  std::vector<ChangedRun> changed = runs_of(std::move(parts));
+  for (ChangedRun& run : changed) {
+    run.state = state_of(run.parts);
+    const auto before = known.find(run.key);
+    if (before == known.end()) continue;
+    run.known = std::move(before->second);
+    known.erase(before);
+  }
+  std::erase_if(changed, [](const ChangedRun& run) { return run.known && run.known->state == run.state; });
+  // Those that are left are gone: changes without parts.
+  for (auto& [key, run] : known) changed.push_back({key, {}, {}, std::move(run)});
+
+  RefreshReport report;
+  for (std::size_t begin = 0; begin < changed.size(); begin += kRunsPerTransaction) {
+    const std::size_t count = std::min(kRunsPerTransaction, changed.size() - begin);
+    HEADRACE_CHECK(parallel_for(kReadsAtOnce, count, [&](std::size_t i) -> Status {
+      ChangedRun& run = changed[begin + i];
+      HEADRACE_TRY(run.read, read_listed_runs(root, run.parts, 1, call));
+      return {};
+    }));
+    HEADRACE_CHECK(database_.begin());
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      ChangedRun& run = changed[i];
+      HEADRACE_TRY(const std::optional<KnownRun> now, known_run(database_, run.key));
+      if (is_same_state(now, run.known)) {
+        if (now) HEADRACE_CHECK(forget(now->number));
+        for (const RunRecord& record : run.read.runs)
+          HEADRACE_CHECK(insert(record, run.key.second, kept_state(run, record)));
+      }
+      report.read += run.read.runs.size();
+      std::ranges::move(run.read.damaged, std::back_inserter(report.damaged));
+      run = {};
+    }
+    HEADRACE_CHECK(database_.commit());
+  }
+  return report;
+}
+
+struct RunIndex::Pending {
+  std::int64_t number = 0;
+  std::string id;
+  std::string state;
+  std::string metrics_state;
+  RunRecord record{};
+  bool has_changed = false;
+  std::map<std::string, double> values{};
+  std::string damage{};
+};
+
+namespace {
+
+constexpr std::string_view kPendingColumns = "SELECT r.number, r.id, r.state, r.metrics_state FROM runs r ";
+
+}  // namespace
+
+Result<std::vector<RunIndex::Pending>> RunIndex::pending_metrics() {
+  HEADRACE_TRY(const auto rows,
+               database_.rows({concat(kPendingColumns, "WHERE metrics_state IS NULL OR NOT is_ended")}));
+  std::vector<Pending> pending;
+  for (const auto& row : rows)
+    pending.push_back(
+        {integer_of_column(row[0]), text_of_column(row[1]), text_of_column(row[2]), text_of_column(row[3])});
+  return pending;
+}
+
+// Runs that have ended, in whose folders of event files a run that has changed goes on.
+Result<std::vector<RunIndex::Pending>> RunIndex::sharing_folders(const std::set<std::int64_t>& changed) {
+  std::vector<Pending> sharing;
+  std::set<std::int64_t> found = changed;
+  for (const std::int64_t number : changed) {
+    HEADRACE_TRY(const auto rows,
+                 database_.rows(
+                     {concat(kPendingColumns,
+                             "JOIN folders other ON other.run = r.number JOIN folders f ON f.url = other.url "
+                             "WHERE f.run = ? AND r.is_ended"),
+                      {number}}));
+    for (const auto& row : rows) {
+      if (found.insert(integer_of_column(row[0])).second)
+        sharing.push_back({integer_of_column(row[0]), text_of_column(row[1]), text_of_column(row[2]), {}});
+    }
+  }
+  return sharing;
+}
+
+Result<RefreshReport> RunIndex::refresh_metrics(const HistorySource& source) {
+  RefreshReport report;
+  std::set<std::int64_t> changed;
+  HEADRACE_TRY(std::vector<Pending> pending, pending_metrics());
+  HEADRACE_CHECK(read_metrics(std::move(pending), source, report, changed));
+  HEADRACE_TRY(std::vector<Pending> sharing, sharing_folders(changed));
+  HEADRACE_CHECK(read_metrics(std::move(sharing), source, report, changed));
+  return report;
+}
+
+namespace {
+
+// Damage, of which others shall not suffer, becomes a message.
+Status keep_damage(Status status, std::string& damage) {
+  if (status || !is_damaged_record(status.error().code)) return status;
+  damage = status.error().message;
+  return {};
+}
+
+}  // namespace
+
+Status RunIndex::read_metrics(std::vector<Pending> pending, const HistorySource& source,
+                              RefreshReport& report, std::set<std::int64_t>& changed) {
+  for (std::size_t begin = 0; begin < pending.size(); begin += kRunsPerTransaction) {
+    const std::size_t count = std::min(kRunsPerTransaction, pending.size() - begin);
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      HEADRACE_TRY(pending[i].record, record(pending[i].number, pending[i].id));
+    }
+    const auto read = [&](Pending& run) -> Status {
+      std::string state = "all";
+      if (!run.record.end) {
+        HEADRACE_TRY(state, series_state(run.record, source));
+      }
+      if (state == run.metrics_state) return {};
+      HEADRACE_TRY(run.values, last_values(run.record, source));
+      run.metrics_state = std::move(state);
+      run.has_changed = true;
+      return {};
+    };
+    HEADRACE_CHECK(parallel_for(kReadsAtOnce, count, [&](std::size_t i) {
+      return keep_damage(read(pending[begin + i]), pending[begin + i].damage);
+    }));
+    HEADRACE_CHECK(database_.begin());
+    for (std::size_t i = begin; i < begin + count; ++i) {
+      if (!pending[i].damage.empty()) report.damaged.push_back(std::move(pending[i].damage));
+      if (!pending[i].has_changed) continue;
+      HEADRACE_CHECK(write_metrics(pending[i]));
+      changed.insert(pending[i].number);
+      ++report.read;
+    }
+    HEADRACE_CHECK(database_.commit());
+    for (std::size_t i = begin; i < begin + count; ++i) pending[i] = {};
+  }
+  return {};
+}
+
+Status RunIndex::write_metrics(const Pending& pending) {
+  HEADRACE_TRY(const auto now, database_.rows({"SELECT 1 FROM runs WHERE number = ? AND id = ? AND state = ?",
+                                               {pending.number, pending.id, pending.state}}));
+  if (now.empty()) return {};  // another process has replaced the run meanwhile
+  HEADRACE_CHECK(database_.run(
+      {"UPDATE runs SET metrics_state = ? WHERE number = ?", {pending.metrics_state, pending.number}}));
+  HEADRACE_CHECK(database_.run({"DELETE FROM metrics WHERE run = ? AND NOT is_final", {pending.number}}));
+  for (const auto& [name, value] : pending.values) {
+    HEADRACE_CHECK(
+        database_.run({"INSERT OR IGNORE INTO metrics (run, name, value, is_final) VALUES (?, ?, ?, 0)",
+                       {pending.number, name, value}}));
+  }
+  return {};
+}
+
+}  // namespace headrace

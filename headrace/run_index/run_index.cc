@@ -1,0 +1,205 @@
+#include "headrace/run_index/run_index.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "headrace/base/bytes.h"
+
+namespace headrace {
+namespace {
+
+// Counts up whenever the tables, or what is put into them, change.
+constexpr std::int64_t kLayoutVersion = 1;
+
+constexpr std::string_view kSchema = R"(
+CREATE TABLE place (root TEXT NOT NULL);
+CREATE TABLE runs (number INTEGER PRIMARY KEY, id TEXT NOT NULL, is_version_1 INTEGER NOT NULL,
+  state TEXT NOT NULL, metrics_state TEXT, is_ended INTEGER NOT NULL, status TEXT NOT NULL,
+  command TEXT NOT NULL, output TEXT NOT NULL, started TEXT NOT NULL, seconds REAL,
+  UNIQUE (id, is_version_1));
+CREATE INDEX runs_by_start ON runs (started, id);
+CREATE INDEX runs_to_look_at ON runs (number) WHERE metrics_state IS NULL OR NOT is_ended;
+CREATE TABLE objects (run INTEGER, part TEXT, kind INTEGER, number INTEGER, content TEXT NOT NULL,
+  PRIMARY KEY (run, part, kind, number)) WITHOUT ROWID;
+CREATE TABLE metrics (run INTEGER, name TEXT, value REAL, is_final INTEGER NOT NULL,
+  PRIMARY KEY (run, name)) WITHOUT ROWID;
+CREATE INDEX metrics_by_value ON metrics (name, value);
+CREATE TABLE parameters (run INTEGER, name TEXT, value TEXT NOT NULL, number REAL,
+  PRIMARY KEY (run, name)) WITHOUT ROWID;
+CREATE INDEX parameters_by_value ON parameters (name, number, value);
+CREATE TABLE folders (url TEXT, run INTEGER, PRIMARY KEY (url, run)) WITHOUT ROWID;
+CREATE INDEX folders_by_run ON folders (run))";
+
+enum ObjectKind : std::int64_t { kStart, kEnd, kInput, kOutput, kSeries };
+
+const std::string& text_at(const std::vector<SqlValue>& row, std::size_t column) {
+  static const std::string kNone;
+  const auto* const text = std::get_if<std::string>(&row[column]);
+  return text ? *text : kNone;
+}
+
+std::int64_t integer_at(const std::vector<SqlValue>& row, std::size_t column) {
+  const auto* const integer = std::get_if<std::int64_t>(&row[column]);
+  return integer ? *integer : 0;
+}
+
+SqlValue number_or_null(const std::optional<double>& number) {
+  return number ? SqlValue(*number) : SqlValue();
+}
+
+// Adds an object of a record to its part, which is the last one or a new one.
+Status add_object(const std::vector<SqlValue>& row, std::vector<RunPart>& parts) {
+  const std::string& name = text_at(row, 0);
+  if (parts.empty() || parts.back().name != name) parts.push_back({.name = name, .start = {}});
+  RunPart& part = parts.back();
+  const BytesView content = as_bytes(text_at(row, 2));
+  switch (integer_at(row, 1)) {
+    case kStart: {
+      HEADRACE_TRY(part.start, parse_run_start(content));
+      return {};
+    }
+    case kEnd: {
+      HEADRACE_TRY(part.end, parse_run_end(content));
+      return {};
+    }
+    case kInput: {
+      HEADRACE_TRY(part.so_far.inputs.emplace_back(), parse_run_input(content));
+      return {};
+    }
+    case kOutput: {
+      HEADRACE_TRY(part.so_far.outputs.emplace_back(), parse_run_output(content));
+      return {};
+    }
+    default: {
+      HEADRACE_TRY(part.so_far.series.emplace_back(), parse_run_series(content));
+      return {};
+    }
+  }
+}
+
+}  // namespace
+
+Result<RunIndex> RunIndex::open(const std::string& path, const std::string& root_url,
+                                DatabaseFailure& failure) {
+  HEADRACE_TRY(Database database, Database::open(path, kSchema, kLayoutVersion, failure));
+  RunIndex index(std::move(database));
+  const auto known = index.root_url();
+  Status status;
+  if (known && known->empty()) {
+    status = index.database_.run({"INSERT INTO place (root) VALUES (?)", {root_url}});
+  } else if (known && *known != root_url) {
+    status = index.database_.damaged("it is the index of another tracking root");
+  } else if (!known) {
+    status = known.error();
+  }
+  failure = index.failure();
+  if (!status) return status.error();
+  return index;
+}
+
+std::optional<std::string> RunIndex::root_of(const std::string& path) {
+  DatabaseFailure failure = DatabaseFailure::kNone;
+  auto database = Database::open(path, kSchema, kLayoutVersion, failure);
+  if (!database) return std::nullopt;
+  auto root = RunIndex(*std::move(database)).root_url();
+  return root && !root->empty() ? std::optional(*std::move(root)) : std::nullopt;
+}
+
+Result<std::string> RunIndex::root_url() {
+  HEADRACE_TRY(const auto rows, database_.rows({"SELECT root FROM place LIMIT 1"}));
+  return rows.empty() ? std::string() : text_at(rows[0], 0);
+}
+
+Status RunIndex::forget(std::int64_t number) {
+  for (const char* const sql : {"DELETE FROM runs WHERE number = ?", "DELETE FROM objects WHERE run = ?",
+                                "DELETE FROM metrics WHERE run = ?", "DELETE FROM parameters WHERE run = ?",
+                                "DELETE FROM folders WHERE run = ?"}) {
+    HEADRACE_CHECK(database_.run({sql, {number}}));
+  }
+  return {};
+}
+
+Status RunIndex::insert(const RunRecord& run, bool is_version_1, const std::string& state) {
+  const std::vector<RunEventFolder> folders = event_folders_of(run);
+  const bool has_all_metrics = run.end && folders.empty();
+  HEADRACE_CHECK(database_.run(
+      {"INSERT INTO runs (id, is_version_1, state, metrics_state, is_ended, status, command, output, "
+       "started, "
+       "seconds) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+       {run.id, std::int64_t{is_version_1}, state,
+        has_all_metrics ? SqlValue(std::string("all")) : SqlValue(), std::int64_t{run.end.has_value()},
+        std::string(run_status_name(run.status())), run.start.command, run.start.output, run.start.started,
+        run.end ? SqlValue(run.end->seconds) : SqlValue()}}));
+  HEADRACE_TRY(const auto rows, database_.rows({"SELECT last_insert_rowid()"}));
+  const std::int64_t number = integer_at(rows.at(0), 0);
+  HEADRACE_CHECK(insert_objects(number, run));
+  for (const auto& [name, value] : run.end ? run.end->metrics : std::map<std::string, double>()) {
+    HEADRACE_CHECK(database_.run(
+        {"INSERT INTO metrics (run, name, value, is_final) VALUES (?, ?, ?, 1)", {number, name, value}}));
+  }
+  for (const auto& [name, value] : run.parameters()) {
+    HEADRACE_CHECK(database_.run({"INSERT INTO parameters (run, name, value, number) VALUES (?, ?, ?, ?)",
+                                  {number, name, value, number_or_null(finite_number(value))}}));
+  }
+  for (const RunEventFolder& folder : folders) {
+    HEADRACE_CHECK(database_.run(
+        {"INSERT OR IGNORE INTO folders (url, run) VALUES (?, ?)", {folder.series.url, number}}));
+  }
+  return {};
+}
+
+Status RunIndex::insert_objects(std::int64_t number, const RunRecord& run) {
+  for (const RunPart& part : run.parts) {
+    std::int64_t count = 0;
+    const auto add = [&](ObjectKind kind, std::string content) {
+      return database_.run({"INSERT INTO objects (run, part, kind, number, content) VALUES (?, ?, ?, ?, ?)",
+                            {number, part.name, std::int64_t{kind}, count++, std::move(content)}});
+    };
+    HEADRACE_CHECK(add(kStart, serialize_run_start(run.id, part.start)));
+    if (part.end) HEADRACE_CHECK(add(kEnd, serialize_run_end(run.id, *part.end)));
+    for (const Artifact& input : part.so_far.inputs)
+      HEADRACE_CHECK(add(kInput, serialize_run_input(run.id, input)));
+    for (const Artifact& output : part.so_far.outputs)
+      HEADRACE_CHECK(add(kOutput, serialize_run_output(run.id, output)));
+    for (const RunSeries& series : part.so_far.series)
+      HEADRACE_CHECK(add(kSeries, serialize_run_series(run.id, series)));
+  }
+  return {};
+}
+
+Result<RunRecord> RunIndex::record(const IndexedRun& run) { return record(run.number, run.id); }
+
+Result<RunRecord> RunIndex::record(std::int64_t number, const std::string& id) {
+  HEADRACE_TRY(
+      const auto rows,
+      database_.rows(
+          {"SELECT part, kind, content FROM objects WHERE run = ? ORDER BY part, kind, number", {number}}));
+  std::vector<RunPart> parts;
+  for (const auto& row : rows) {
+    if (const Status added = add_object(row, parts); !added) return database_.damaged(added.error().message);
+  }
+  if (parts.empty()) return database_.damaged("a run has no parts");
+  return join_parts(id, std::move(parts));
+}
+
+Result<std::vector<IndexedMetric>> RunIndex::metrics(const IndexedRun& run) {
+  std::vector<IndexedMetric> metrics;
+  HEADRACE_CHECK(database_.visit(
+      {"SELECT name, value, is_final FROM metrics WHERE run = ? ORDER BY name", {run.number}},
+      [&](const SqlRow& row) {
+        const double value = row.is_null(1) ? std::numeric_limits<double>::quiet_NaN() : row.number(1);
+        metrics.push_back({std::string(row.text(0)), value, row.integer(2) != 0});
+      }));
+  return metrics;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> RunIndex::parameters(const IndexedRun& run) {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  HEADRACE_CHECK(
+      database_.visit({"SELECT name, value FROM parameters WHERE run = ? ORDER BY name", {run.number}},
+                      [&](const SqlRow& row) { parameters.emplace_back(row.text(0), row.text(1)); }));
+  return parameters;
+}
+
+}  // namespace headrace

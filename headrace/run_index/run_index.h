@@ -1,0 +1,115 @@
+#pragma once
+
+/// \file The index of the runs of one tracking root: a local copy of what tables of runs need, which can be
+/// made again from the store at any time. docs/decisions/run-index.md.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headrace/history/history.h"
+#include "headrace/run_index/database.h"
+#include "headrace/store/location.h"
+#include "headrace/track/run_record.h"
+#include "headrace/track/runs.h"
+#include "headrace/track/search_filter.h"
+
+namespace headrace {
+
+/// Filters and orders of runs can name `run_id`, `command`, `status`, `output`, `started`, `seconds`,
+/// `metrics.NAME` and `params.NAME`.
+const SearchTarget& indexed_run_target();
+
+/// The first runs in an order.
+struct RunQuery {
+  SearchFilter filter{};
+  /// None: the newest first. Runs that are equal in it come newest first, those without the value last;
+  /// NaN before these. Params that are numbers come before other texts.
+  std::optional<SearchOrder> order{};
+  std::size_t most = 0;
+  /// Only runs that wrote to this URL or below it; empty: all.
+  std::string output{};
+};
+
+struct IndexedMetric {
+  std::string name;
+  double value = 0;
+  bool is_final = false;  // the end of the record has it
+};
+
+/// A line of a table.
+struct IndexedRun {
+  std::int64_t number = 0;  // within the index, as long as it is open
+  /// Its place in the order: runs of several indexes can be merged by these.
+  int rank = 0;
+  ColumnValue key{};
+
+  std::string id;
+  std::string command;
+  std::string status;
+  std::string output;
+  std::string started;
+  std::optional<double> seconds{};  // none: it has not ended
+};
+
+/// Whether one comes before the other in the order of a query; none: the newest first.
+bool run_comes_before(const IndexedRun& one, const IndexedRun& other,
+                      const std::optional<SearchOrder>& order);
+
+struct RefreshReport {
+  /// Why a record or its metrics could not be read, one message each.
+  std::vector<std::string> damaged{};
+  /// Records that were read, since they are new or have changed.
+  std::size_t read = 0;
+};
+
+/// Not thread-safe. After an error of the database (`failure`), only destroy it: open_index.h goes on.
+class RunIndex {
+ public:
+  /// `path`: its file, which is made if it is missing; empty: in memory. `root_url`: of the tracking root.
+  /// \error kFailedPrecondition  see `Database::open`
+  static Result<RunIndex> open(const std::string& path, const std::string& root_url,
+                               DatabaseFailure& failure);
+
+  /// The tracking root whose index the file at `path` is; none if it is no index that can be read.
+  static std::optional<std::string> root_of(const std::string& path);
+
+  DatabaseFailure failure() const { return database_.failure(); }
+
+  /// Reads the records below `root` that are new or have changed, and forgets runs that are gone. Lists the
+  /// records once; reads many at a time. \error of the store or the database
+  Result<RefreshReport> refresh_records(const Location& root, const CallOptions& call = {});
+  /// The same for last values of metrics that no end of a record has: of runs that have not ended, and in
+  /// event files. Call it after `refresh_records`.
+  Result<RefreshReport> refresh_metrics(const HistorySource& source);
+
+  Result<std::vector<IndexedRun>> find(const RunQuery& query);
+  /// By name.
+  Result<std::vector<IndexedMetric>> metrics(const IndexedRun& run);
+  Result<std::vector<std::pair<std::string, std::string>>> parameters(const IndexedRun& run);
+  Result<RunRecord> record(const IndexedRun& run);
+
+ private:
+  struct Pending;
+  explicit RunIndex(Database database) : database_(std::move(database)) {}
+
+  Result<std::string> root_url();
+  Status forget(std::int64_t number);
+  Status insert(const RunRecord& run, bool is_version_1, const std::string& state);
+  Status insert_objects(std::int64_t number, const RunRecord& run);
+  Result<RunRecord> record(std::int64_t number, const std::string& id);
+  Result<std::vector<Pending>> pending_metrics();
+  Status read_metrics(std::vector<Pending> pending, const HistorySource& source, RefreshReport& report,
+                      std::set<std::int64_t>& changed);
+  Status write_metrics(const Pending& pending);
+  Result<std::vector<Pending>> sharing_folders(const std::set<std::int64_t>& changed);
+
+  Database database_;
+};
+
+}  // namespace headrace

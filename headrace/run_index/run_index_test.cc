@@ -1,0 +1,356 @@
+#include "headrace/run_index/run_index.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <random>
+#include <tuple>
+
+#include "headrace/base/text.h"
+#include "headrace/metrics/metric_log.h"
+#include "headrace/metrics/segment.h"
+#include "headrace/store/layers/forwarding.h"
+#include "headrace/store/memory/memory_store.h"
+#include "headrace/store/registry.h"
+#include "headrace/store/scratch_folder_test.h"
+#include "headrace/track/run_keys.h"
+
+namespace headrace {
+namespace {
+
+const std::vector<std::string> kStrangeNames = {"loss", "a' OR 1=1 --", "val loss", "a.b/c", "ü%_\n\"`"};
+
+// Counts what it is asked, and may do something behind a listing of records.
+class CountingStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    ++reads;
+    return inner().read_into(key, target, options);
+  }
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    ++lists;
+    Status status = inner().list(prefix, options, visit);
+    if (after_listing && prefix == kRunPartsPrefix) std::exchange(after_listing, nullptr)();
+    return status;
+  }
+  std::atomic<int> reads{0};
+  std::atomic<int> lists{0};
+  std::function<void()> after_listing;
+};
+
+auto* const index_scratch = static_cast<ScratchFolder*>(testing::AddGlobalTestEnvironment(new ScratchFolder));
+
+class RunIndexTest : public testing::Test {
+ protected:
+  RunIndexTest() {
+    store_ = std::make_shared<CountingStore>(make_memory_store("b"));
+    root_ = {store_, "", StoreRegistry::parse("memory://b").value_or(Url())};
+  }
+
+  static RunStart start_of(int number) {
+    RunStart start{.command = number % 3 == 0 ? "prepare" : "train"};
+    start.started =
+        concat("2026-11-27T00:00:", zero_padded(static_cast<std::uint64_t>(number % 60), 2), ".000Z");
+    start.output = concat("memory://b/out/", number % 4);
+    return start;
+  }
+  static std::string part_of(int number) {
+    return make_part_name(0, std::chrono::system_clock::time_point(std::chrono::seconds(number)), 7);
+  }
+  void put(const std::string& run, const std::string& part, const std::string& name, std::string_view text) {
+    ASSERT_TRUE(write_text(*store_, part_key(run, part, name), text));
+  }
+  void put_run(int number, const RunEnd& end, const std::map<std::string, std::string>& parameters = {}) {
+    const std::string run = concat("run-", number);
+    RunStart start = start_of(number);
+    start.parameters = parameters;
+    put(run, part_of(number), "start", serialize_run_start(run, start));
+    put(run, part_of(number), "end", serialize_run_end(run, end));
+  }
+  RunIndex open() {
+    DatabaseFailure failure = DatabaseFailure::kNone;
+    auto index = RunIndex::open("", "memory://b", failure);
+    EXPECT_TRUE(index);
+    return *std::move(index);
+  }
+  RefreshReport refresh(RunIndex& index) {
+    auto report = index.refresh_records(root_);
+    EXPECT_TRUE(report) << (report ? "" : report.error().message);
+    return report ? *std::move(report) : RefreshReport();
+  }
+  static std::vector<std::string> ids(RunIndex& index, const RunQuery& query) {
+    const auto found = index.find(query);
+    EXPECT_TRUE(found) << (found ? "" : found.error().message);
+    std::vector<std::string> all;
+    if (!found) return all;
+    for (const IndexedRun& run : *found) all.push_back(run.id);
+    return all;
+  }
+  static std::vector<std::string> ids(RunIndex& index) { return ids(index, {.most = 1000}); }
+
+  std::shared_ptr<CountingStore> store_;
+  Location root_;
+};
+
+RunEnd end_with(std::map<std::string, double> metrics) {
+  RunEnd end;
+  end.metrics = std::move(metrics);
+  end.ended = "2026-11-27T01:00:00.000Z";
+  return end;
+}
+
+TEST_F(RunIndexTest, ARefreshWithoutNewsReadsNothing) {
+  for (int i = 0; i < 5; ++i) put_run(i, end_with({{"loss", i * 1.0}}));
+  RunIndex index = open();
+  EXPECT_EQ(refresh(index).read, 5U);
+  store_->reads = store_->lists = 0;
+  EXPECT_EQ(refresh(index).read, 0U);
+  EXPECT_EQ(store_->reads, 0);
+  EXPECT_EQ(store_->lists, 2);
+  EXPECT_THAT(ids(index), testing::ElementsAre("run-4", "run-3", "run-2", "run-1", "run-0"));
+}
+
+TEST_F(RunIndexTest, NewsOfARunAreSeenInTheListing) {
+  put("r", part_of(1), "start", serialize_run_start("r", start_of(1)));
+  RunIndex index = open();
+  refresh(index);
+  const auto status = [&] { return index.find({.most = 1})->at(0).status; };
+  EXPECT_EQ(status(), "running or killed");
+  put("r", part_of(1), "end", serialize_run_end("r", end_with({})));
+  refresh(index);
+  EXPECT_EQ(status(), "finished");
+  RunEnd failed = end_with({});
+  failed.status = RunStatus::kFailed;
+  put("r", part_of(2), "start", serialize_run_start("r", start_of(2)));  // another attempt
+  put("r", part_of(2), "end", serialize_run_end("r", failed));
+  refresh(index);
+  EXPECT_EQ(status(), "failed");
+  EXPECT_EQ(index.record(index.find({.most = 1})->at(0))->parts.size(), 2U);
+}
+
+TEST_F(RunIndexTest, ARunThatWasRemovedIsForgotten) {
+  put_run(1, end_with({{"loss", 1}}));
+  put_run(2, end_with({{"loss", 2}}));
+  RunIndex index = open();
+  refresh(index);
+  ASSERT_TRUE(remove_object(*store_, part_key("run-1", part_of(1), "start")));
+  ASSERT_TRUE(remove_object(*store_, part_key("run-1", part_of(1), "end")));
+  refresh(index);
+  EXPECT_THAT(ids(index), testing::ElementsAre("run-2"));
+  EXPECT_EQ(
+      ids(index, {.order = parse_order("metrics.loss", indexed_run_target()).value_or({}), .most = 9}).size(),
+      1U);
+}
+
+TEST_F(RunIndexTest, ADamagedRecordHidesNoOtherAndIsReadAgain) {
+  put_run(1, end_with({}));
+  put("bad", part_of(2), "start", "{}");
+  RunIndex index = open();
+  EXPECT_EQ(refresh(index).damaged.size(), 1U);
+  EXPECT_EQ(refresh(index).damaged.size(), 1U);
+  EXPECT_THAT(ids(index), testing::ElementsAre("run-1"));
+  put("bad", part_of(2), "start", serialize_run_start("bad", start_of(2)));
+  EXPECT_TRUE(refresh(index).damaged.empty());
+  EXPECT_THAT(ids(index), testing::ElementsAre("bad", "run-1"));
+}
+
+TEST_F(RunIndexTest, TheRecordIsThatOfTheStore) {
+  RunEnd end = end_with({{"loss", std::nan("")}, {"accuracy", 0.5}});
+  end.inputs.push_back({.url = "memory://b/in", .kind = "object", .name = "data"});
+  put_run(1, end, {{"lr", "0.1"}});
+  RunIndex index = open();
+  refresh(index);
+  const auto record = index.record(index.find({.most = 1})->at(0));
+  const auto read = read_run(root_, "run-1");
+  ASSERT_TRUE(record && read);
+  EXPECT_EQ(serialize_run_start("run-1", record->start), serialize_run_start("run-1", read->start));
+  EXPECT_EQ(serialize_run_end("run-1", *record->end), serialize_run_end("run-1", *read->end));
+}
+
+TEST_F(RunIndexTest, ASlowRefreshDoesNotReplaceWhatALaterOneWrote) {
+  const std::string path = index_scratch->new_root();
+  DatabaseFailure failure = DatabaseFailure::kNone;
+  auto slow = RunIndex::open(path, "memory://b", failure);
+  auto fast = RunIndex::open(path, "memory://b", failure);
+  ASSERT_TRUE(slow && fast);
+  put("r", part_of(1), "start", serialize_run_start("r", start_of(1)));
+  put_run(3, end_with({}));
+  store_->after_listing = [&] {
+    put("r", part_of(1), "end", serialize_run_end("r", end_with({})));
+    put_run(2, end_with({}));
+    refresh(*fast);
+  };
+  refresh(*slow);
+  EXPECT_THAT(ids(*slow), testing::UnorderedElementsAre("r", "run-2", "run-3"));
+  EXPECT_EQ(refresh(*slow).read, 0U);  // the states are those of the later listing
+}
+
+// Logs points by step into the part's log, and names it in the record.
+class LoggedRun {
+ public:
+  LoggedRun(Location root, std::string run, std::string part)
+      : log_(root.at(concat(kMetricsPrefix, run, "/", part))) {}
+  std::string url() const { return concat("memory://b/", log_.key); }
+  void log(std::uint64_t segment, std::vector<MetricPoint> points) {
+    const std::vector<std::string> names = {"loss", "system/cpu"};
+    const Bytes bytes = encode_segment({.first = segment, .last = segment}, names, points);
+    ASSERT_TRUE(log_.store->write(log_.at(segment_name(segment, segment)).key, bytes, {}));
+  }
+
+ private:
+  Location log_;
+};
+
+TEST_F(RunIndexTest, ARunThatGoesOnHasTheLastValuesThatItLogged) {
+  const HistorySource source{.open = [&](const std::string& url) -> Result<Location> {
+    return root_.at(url.substr(std::string("memory://b/").size()));
+  }};
+  LoggedRun logged(root_, "r", part_of(1));
+  put("r", part_of(1), "start", serialize_run_start("r", start_of(1)));
+  put("r", part_of(1), "series/metrics",
+      serialize_run_series("r", {"metrics", logged.url(), std::string(kSegmentsKind)}));
+  logged.log(0, {{0, 1, 0, 0.5}, {1, 1, 0, 80}});
+  RunIndex index = open();
+  const auto values = [&] {
+    refresh(index);
+    const auto report = index.refresh_metrics(source);
+    EXPECT_TRUE(report) << (report ? "" : report.error().message);
+    std::map<std::string, double> all;
+    const auto metrics = index.metrics(index.find({.most = 1})->at(0));
+    for (const IndexedMetric& metric : *metrics) all[metric.name] = metric.value;
+    return all;
+  };
+  EXPECT_THAT(values(), testing::ElementsAre(testing::Pair("loss", 0.5)));
+  logged.log(1, {{0, 2, 0, 0.25}});
+  EXPECT_THAT(values(), testing::ElementsAre(testing::Pair("loss", 0.25)));
+  store_->reads = 0;
+  EXPECT_THAT(values(), testing::ElementsAre(testing::Pair("loss", 0.25)));
+  EXPECT_EQ(store_->reads, 0);
+  put("r", part_of(1), "end", serialize_run_end("r", end_with({{"loss", 0.125}})));
+  EXPECT_THAT(values(), testing::ElementsAre(testing::Pair("loss", 0.125)));
+}
+
+// The same table by reading everything and comparing in C++.
+class Oracle {
+ public:
+  explicit Oracle(std::vector<RunRecord> runs) : runs_(std::move(runs)) {}
+
+  std::vector<std::string> ids(const SearchFilter& filter, const SearchOrder& order) const {
+    std::vector<const RunRecord*> kept;
+    for (const RunRecord& run : runs_) {
+      if (filter.matches([&](const SearchColumn& column) { return std::vector{value(run, column)}; }))
+        kept.push_back(&run);
+    }
+    std::sort(kept.begin(), kept.end(),
+              [&](const RunRecord* a, const RunRecord* b) { return comes_first(*a, *b, order); });
+    std::vector<std::string> all;
+    for (const RunRecord* run : kept) all.push_back(run->id);
+    return all;
+  }
+
+  static ColumnValue value(const RunRecord& run, const SearchColumn& column) {
+    if (column.entity == Entity::kMetric) {
+      const auto found = run.end->metrics.find(column.key);
+      return found == run.end->metrics.end() ? ColumnValue() : found->second;
+    }
+    if (column.entity == Entity::kParam) {
+      const auto found = run.start.parameters.find(column.key);
+      return found == run.start.parameters.end() ? ColumnValue() : found->second;
+    }
+    if (column.key == "run_id") return run.id;
+    if (column.key == "command") return run.start.command;
+    if (column.key == "seconds") return run.end->seconds;
+    return run.start.output;
+  }
+
+ private:
+  static std::pair<int, ColumnValue> key(const RunRecord& run, const SearchOrder& order) {
+    ColumnValue found = value(run, order.column);
+    if (std::holds_alternative<std::monostate>(found)) return {2, {}};
+    if (const auto* number = std::get_if<double>(&found); number && std::isnan(*number)) return {1, {}};
+    if (order.column.entity != Entity::kParam) return {0, found};
+    if (const auto number = finite_number(std::get<std::string>(found))) return {0, *number};
+    return {1, found};
+  }
+  static bool comes_first(const RunRecord& a, const RunRecord& b, const SearchOrder& order) {
+    const auto one = key(a, order);
+    const auto two = key(b, order);
+    if (one.first != two.first) return one.first < two.first;
+    if (one.second != two.second) return (one.second < two.second) == order.is_ascending;
+    return std::tie(a.start.started, a.id) > std::tie(b.start.started, b.id);
+  }
+
+  std::vector<RunRecord> runs_;
+};
+
+TEST_F(RunIndexTest, TablesEqualThoseMadeWithoutTheIndex) {
+  std::mt19937 random(20261127);
+  const std::vector<double> numbers = {0.25,  0.3,          -1,
+                                       1e300, std::nan(""), std::numeric_limits<double>::infinity()};
+  const std::vector<std::string> texts = {"0.1", "1e-3", "adam", "", "nan", "10", "9", "it's"};
+  for (int i = 0; i < 120; ++i) {
+    RunEnd end = end_with({});
+    end.seconds = static_cast<double>(random() % 5);
+    std::map<std::string, std::string> parameters;
+    for (const std::string& name : kStrangeNames) {
+      if (random() % 3 != 0) end.metrics[name] = numbers[random() % numbers.size()];
+      if (random() % 3 != 0) parameters[name] = texts[random() % texts.size()];
+    }
+    put_run(i, end, parameters);
+  }
+  RunIndex index = open();
+  refresh(index);
+  const Oracle oracle(list_runs(root_, 1000).value_or({}).runs);
+  const std::vector<std::string> filters = {"",
+                                            "metrics.loss < 0.3",
+                                            "metrics.loss != 0.3 AND seconds >= 2",
+                                            "metrics.`a' OR 1=1 --` >= 0.25",
+                                            "params.`val loss` >= 1e-3",
+                                            "params.`val loss` != 0.1",
+                                            "params.loss = 'adam'",
+                                            "params.loss != 'adam' AND metrics.`a.b/c` > 0",
+                                            "params.loss LIKE '%a%' AND command ILIKE 'TR%'",
+                                            "params.loss IS NULL",
+                                            "params.loss IS NOT NULL AND command IN ('train', 'x')",
+                                            "run_id NOT IN ('run-1', 'run-2')",
+                                            "output = 'memory://b/out/1'"};
+  const std::vector<std::string> orders = {"metrics.loss", "metrics.`val loss` DESC",
+                                           "params.loss",  "params.`a.b/c` DESC",
+                                           "seconds DESC", "run_id",
+                                           "command"};
+  for (const std::string& filter_text : filters) {
+    const auto filter = SearchFilter::parse(filter_text, indexed_run_target());
+    ASSERT_TRUE(filter) << filter.error().message;
+    for (const std::string& order_text : orders) {
+      const auto order = parse_order(order_text, indexed_run_target());
+      ASSERT_TRUE(order) << order.error().message;
+      const auto expected = oracle.ids(*filter, *order);
+      EXPECT_EQ(ids(index, {*filter, *order, 1000}), expected) << filter_text << " by " << order_text;
+      const std::vector<std::string> first(expected.begin(),
+                                           expected.begin() + std::min<long>(7, expected.size()));
+      EXPECT_EQ(ids(index, {*filter, *order, 7}), first) << filter_text << " by " << order_text;
+    }
+  }
+}
+
+TEST_F(RunIndexTest, OnlyRunsThatWroteBelowAUrlCount) {
+  for (int i = 0; i < 8; ++i) put_run(i, end_with({}));
+  RunIndex index = open();
+  refresh(index);
+  EXPECT_THAT(ids(index, {.most = 9, .output = "memory://b/out/1"}), testing::ElementsAre("run-5", "run-1"));
+  EXPECT_EQ(ids(index, {.most = 9, .output = "memory://b/out"}).size(), 8U);
+  EXPECT_TRUE(ids(index, {.most = 9, .output = "memory://b/ou"}).empty());
+}
+
+}  // namespace
+}  // namespace headrace
