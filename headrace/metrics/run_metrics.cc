@@ -120,4 +120,32 @@ Result<MetricSeries> RunMetrics::read_segments(std::string_view name, std::uint6
   return joined;
 }
 
+std::vector<SeriesColumn> RunMetrics::columns(std::string_view name, std::uint64_t rank) const {
+  std::vector<std::vector<SeriesColumn>> latest_first;
+  std::optional<std::int64_t> end;
+  for (const PartLog& part : parts_) {
+    if (part.rank != rank) continue;
+    std::vector<SeriesColumn>& columns = latest_first.emplace_back();
+    for (const SegmentWithFooter& segment : part.log.segments()) {
+      for (const SegmentColumn& column : segment.footer.columns) {
+        if (column.name == name) columns.push_back({&part.log, &segment, &column, end});
+      }
+    }
+    if (const auto from = part.log.from_step()) end = std::min(end.value_or(*from), *from);
+  }
+  std::vector<SeriesColumn> joined;
+  for (auto columns = latest_first.rbegin(); columns != latest_first.rend(); ++columns)
+    joined.insert(joined.end(), columns->begin(), columns->end());
+  return joined;
+}
+
+Result<RunMetrics> RunMetrics::refreshed() const {
+  std::vector<PartLog> parts;
+  for (const PartLog& part : parts_) {
+    HEADRACE_TRY(MetricLog log, part.log.refreshed());
+    parts.push_back({part.rank, std::move(log)});
+  }
+  return RunMetrics(std::move(parts), events_);
+}
+
 }  // namespace headrace
