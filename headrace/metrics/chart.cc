@@ -24,13 +24,14 @@ const AxisNumbers& numbers_on(ChartAxis axis, const SegmentAxis& of) {
 }
 
 using Samples = std::shared_ptr<const std::vector<std::int64_t>>;
+using Runs = std::shared_ptr<const std::vector<ChartRun>>;
 
 /// What is read of a column of a segment.
 struct ChartPart {
   SeriesColumn source;
   std::size_t series = 0;
   Samples samples{};  // of its axis, if it needs them
-  std::vector<ChartRun> runs{};
+  Runs runs{};
   // Points outside do not count.
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -65,22 +66,22 @@ class ChartReader {
   Status read() {
     for (std::size_t i = 0; i < series_.size(); ++i) find_parts(i);
     HEADRACE_CHECK(read_samples_of_parts());
-    for (ChartPart& part : parts_) plan(part);
+    plan_parts();
     for (std::size_t begin = 0; begin < parts_.size();) {
       PieceBatch batch;
       std::size_t end = begin;
       while (end < parts_.size() && (end == begin || batch.size_bytes() < kMostBatchBytes))
         add_pieces(parts_[end++], batch);
       HEADRACE_CHECK(read_batch(batch));
-      HEADRACE_CHECK(show_parts(begin, end, batch));
+      HEADRACE_CHECK(show_parts(static_cast<std::ptrdiff_t>(begin), static_cast<std::ptrdiff_t>(end), batch));
       begin = end;
     }
     return {};
   }
 
-  std::vector<std::vector<ChartColumn>> columns() const {
+  std::vector<std::vector<ChartColumn>> take_columns() {
     std::vector<std::vector<ChartColumn>> all;
-    for (const ChartColumns& chart : charts_) all.push_back(chart.columns());
+    for (ChartColumns& chart : charts_) all.push_back(chart.take_columns());
     return all;
   }
   const ChartCost& cost() const { return cost_; }
@@ -159,20 +160,33 @@ class ChartReader {
     return {};
   }
 
-  void plan(ChartPart& part) const {
-    if (part.cuts_steps || !is_ascending(part)) {
-      part.runs = {{.begin = 0, .end = part.points()}};
-      return;
+  // Series that share an axis and a range share their plan.
+  void plan_parts() {
+    std::map<std::tuple<const AxisNumbers*, std::int64_t, std::int64_t, std::uint64_t>, Runs> plans;
+    for (ChartPart& part : parts_) {
+      if (part.cuts_steps || !is_ascending(part)) {
+        part.runs = std::make_shared<std::vector<ChartRun>>(1, ChartRun{.begin = 0, .end = part.points()});
+        continue;
+      }
+      const std::uint64_t width = charts_[part.series].narrowest();
+      Runs& runs = plans[{&numbers(part), part.first, part.last, width}];
+      if (!runs) {
+        runs = std::make_shared<std::vector<ChartRun>>(
+            plan_chart(axis_of(part), part.first, part.last, width));
+      }
+      part.runs = runs;
     }
+  }
+
+  AscendingAxis axis_of(const ChartPart& part) const {
     const std::span<const std::int64_t> samples =
         part.samples ? std::span<const std::int64_t>(*part.samples) : std::span<const std::int64_t>();
-    part.runs = plan_chart(AscendingAxis(numbers(part), part.points(), samples), part.first, part.last,
-                           charts_[part.series].narrowest());
+    return {numbers(part), part.points(), samples};
   }
 
   void add_pieces(const ChartPart& part, PieceBatch& batch) const {
     const SegmentColumn& column = *part.source.column;
-    for (const ChartRun& run : part.runs) {
+    for (const ChartRun& run : *part.runs) {
       if (run.level == column.levels.size() && run.level) continue;  // is in the footer
       const std::uint64_t per_piece = run.level ? kEntriesPerPiece : part.points_per_piece();
       const std::uint64_t entries = run.level ? groups_in_level(part.points(), *run.level) : part.points();
@@ -185,7 +199,7 @@ class ChartReader {
           add(column.levels[*run.level][i], most_group_bytes(column, count));
           continue;
         }
-        add(column.values[i], count * column.width);
+        add(column.values[i], most_value_bytes(column, count));
         if (!numbers(part).distance) add(numbers(part).pieces[i], count * kMostNumberBytes);
         if (part.cuts_steps && !part.source.axis().steps.distance)
           add(part.source.axis().steps.pieces[i], count * kMostNumberBytes);
@@ -194,16 +208,21 @@ class ChartReader {
   }
 
   // Parts of a series are shown in their order.
-  Status show_parts(std::size_t begin, std::size_t end, const PieceBatch& batch) {
-    const std::size_t first = parts_[begin].series;
-    const std::size_t count = parts_[end - 1].series + 1 - first;
+  Status show_parts(std::ptrdiff_t begin, std::ptrdiff_t end, const PieceBatch& batch) {
+    const std::size_t first = parts_[static_cast<std::size_t>(begin)].series;
+    const std::size_t count = parts_[static_cast<std::size_t>(end) - 1].series + 1 - first;
     return parallel_for(options_.threads, count, [&](std::size_t i) -> Status {
-      for (std::size_t k = begin; k < end; ++k) {
-        if (parts_[k].series != first + i) continue;
-        for (const ChartRun& run : parts_[k].runs) HEADRACE_CHECK(show_run(parts_[k], run, batch));
-      }
+      auto part = std::partition_point(parts_.begin() + begin, parts_.begin() + end,
+                                       [&](const ChartPart& other) { return other.series < first + i; });
+      for (; part != parts_.begin() + end && part->series == first + i; ++part)
+        HEADRACE_CHECK(show_part(*part, batch));
       return {};
     });
+  }
+
+  Status show_part(const ChartPart& part, const PieceBatch& batch) {
+    for (const ChartRun& run : *part.runs) HEADRACE_CHECK(show_run(part, run, batch));
+    return {};
   }
 
   Status show_run(const ChartPart& part, const ChartRun& run, const PieceBatch& batch) {
@@ -235,9 +254,7 @@ class ChartReader {
 
   void add_groups(const ChartPart& part, std::size_t level, const LevelGroups& groups, std::uint64_t before,
                   std::uint64_t begin, std::uint64_t end) {
-    const std::span<const std::int64_t> samples =
-        part.samples ? std::span<const std::int64_t>(*part.samples) : std::span<const std::int64_t>();
-    const AscendingAxis axis(numbers(part), part.points(), samples);
+    const AscendingAxis axis = axis_of(part);
     const std::uint64_t size = points_per_group(level);
     for (std::uint64_t group = begin; group < end; ++group) {
       const std::size_t i = group - before;
@@ -259,7 +276,7 @@ class ChartReader {
     const std::uint64_t before = piece * part.points_per_piece();
     const std::uint64_t count = std::min(part.points_per_piece(), part.points() - before);
     HEADRACE_TRY(const Bytes raw, batch.piece(part.store(), part.key(), column.values[piece]));
-    HEADRACE_TRY(const std::vector<double> values, decode_piece_values(raw, column, count));
+    HEADRACE_TRY(const std::vector<double> values, decode_piece_values(raw, part.footer(), column, count));
     const auto some = std::span(values).subspan(begin - before, end - begin);
     const AxisNumbers& x = numbers(part);
     if (x.distance && !part.cuts_steps) {
@@ -354,7 +371,7 @@ Result<std::vector<std::vector<ChartColumn>>> read_charts(std::span<const ChartS
     cost->requests += reader.cost().requests;
     cost->rounds += reader.cost().rounds;
   }
-  return reader.columns();
+  return reader.take_columns();
 }
 
 }  // namespace

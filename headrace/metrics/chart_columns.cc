@@ -13,8 +13,9 @@ __extension__ using Wide = unsigned __int128;
 constexpr std::size_t kLanes = 4;
 
 void widen_column(ChartColumn& column, double minimum, double maximum) {
-  column.minimum = std::fmin(column.minimum, minimum);
-  column.maximum = std::fmax(column.maximum, maximum);
+  // A comparison with NaN is false.
+  if (!(column.minimum <= minimum) && !std::isnan(minimum)) column.minimum = minimum;
+  if (!(column.maximum >= maximum) && !std::isnan(maximum)) column.maximum = maximum;
 }
 
 // Several chains of comparisons at once.
@@ -59,22 +60,27 @@ ChartColumns::ChartColumns(std::int64_t first, std::int64_t last, std::size_t co
   columns_.resize(static_cast<std::size_t>(std::min<Wide>(length, columns)));
   narrowest_ = static_cast<std::uint64_t>(
       std::min<Wide>(length / columns_.size(), std::numeric_limits<std::uint64_t>::max()));
-  current_last_ = columns_.size() == 1 ? place_of(last) : begin_of(1) - 1;
+  rest_ = static_cast<std::uint64_t>(length % columns_.size());
+  go_to(0);
 }
 
-// Rounded up: the first place whose place × columns / length is `column`.
+// The first place whose place × columns / length is `column`: column × length / columns, rounded up.
 std::uint64_t ChartColumns::begin_of(std::size_t column) const {
-  const Wide length = Wide(place_of(last_)) + 1;
-  return static_cast<std::uint64_t>((column * length + columns_.size() - 1) / columns_.size());
+  return column * narrowest_ + (column * rest_ + columns_.size() - 1) / columns_.size();
+}
+
+void ChartColumns::go_to(std::size_t column) {
+  current_ = column;
+  current_first_ = begin_of(column);
+  current_last_ = column + 1 == columns_.size() ? place_of(last_) : begin_of(column + 1) - 1;
 }
 
 ChartColumn& ChartColumns::column_at(std::uint64_t place) {
+  if (place > current_last_ && current_ + 1 < columns_.size()) go_to(current_ + 1);  // the most likely one
   if (place < current_first_ || place > current_last_) {
     const Wide length = Wide(place_of(last_)) + 1;
     place = std::min(place, place_of(last_));  // damaged samples may lead outside
-    current_ = static_cast<std::size_t>(Wide(place) * columns_.size() / length);
-    current_first_ = begin_of(current_);
-    current_last_ = current_ + 1 == columns_.size() ? place_of(last_) : begin_of(current_ + 1) - 1;
+    go_to(static_cast<std::size_t>(Wide(place) * columns_.size() / length));
   }
   return columns_[current_];
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace headrace {
@@ -33,6 +34,11 @@ class ChartColumns {
   /// No column is narrower; nor wider than this and 1.
   std::uint64_t narrowest() const { return narrowest_; }
 
+  /// The first x of a column.
+  std::int64_t begin(std::size_t column) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(first_) + begin_of(column));
+  }
+
   // REQUIRES, of each x: first() <= x <= last()
 
   void add(std::int64_t x, double value);
@@ -41,6 +47,7 @@ class ChartColumns {
   void add_group(std::int64_t x, const ValueGroup& group);
 
   const std::vector<ChartColumn>& columns() const { return columns_; }
+  std::vector<ChartColumn> take_columns() { return std::move(columns_); }
 
  private:
   /// The column of that place, which becomes the current one.
@@ -49,10 +56,12 @@ class ChartColumns {
     return static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(first_);
   }
   std::uint64_t begin_of(std::size_t column) const;
+  void go_to(std::size_t column);
 
   std::int64_t first_;
   std::int64_t last_;
   std::uint64_t narrowest_ = 1;
+  std::uint64_t rest_ = 0;  // the length of all, less that of `columns` narrowest ones
   std::vector<ChartColumn> columns_;
   // Places of the current column.
   std::size_t current_ = 0;

@@ -46,9 +46,9 @@ Status PieceBatch::read(const CallOptions& call) {
   }
   std::map<Store*, std::vector<ReadRequest>> requests;
   for (Range& range : ranges_) {
-    range.bytes.resize(range.size);
+    range.bytes = std::make_unique_for_overwrite<std::byte[]>(range.size);
     read_bytes_ += range.size;
-    requests[range.store].push_back({range.key, range.offset, range.bytes});
+    requests[range.store].push_back({range.key, range.offset, {range.bytes.get(), range.size}});
   }
   for (const auto& [store, some] : requests) HEADRACE_CHECK(store->read_many(some, call));
   return {};
@@ -60,12 +60,8 @@ Result<Bytes> PieceBatch::piece(const Store& store, const std::string& key,
   const Range& range = ranges_.at(wanted.range);
   if (wanted.piece.size != piece.size)
     return Error{Code::kDataLoss, concat(store.describe(key), ": two pieces at offset ", piece.offset)};
-  auto bytes = read_piece(
-      [&](std::uint64_t offset, std::uint64_t size) -> Result<Bytes> {
-        const BytesView stored = BytesView(range.bytes).subspan(offset - range.offset, size);
-        return Bytes(stored.begin(), stored.end());
-      },
-      piece, wanted.most_bytes);
+  const BytesView stored(range.bytes.get() + (piece.offset - range.offset), piece.size);
+  auto bytes = open_piece(stored, piece, wanted.most_bytes);
   if (!bytes) return std::move(bytes).error().in(store.describe(key));
   return bytes;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -46,7 +47,7 @@ class PieceBatch {
     std::string key;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
-    Bytes bytes{};
+    std::unique_ptr<std::byte[]> bytes{};
   };
   using Object = std::pair<const Store*, std::string>;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace headrace {
 
@@ -48,6 +49,17 @@ void summarize(const MetricSeries& series, MetricSummary& summary) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::uint64_t>> RunMetrics::series() const {
+  std::set<std::pair<std::string, std::uint64_t>> all;
+  for (const PartLog& part : parts_) {
+    for (std::string& name : part.log.names()) all.emplace(std::move(name), part.rank);
+  }
+  for (const PartEvents& part : events_) {
+    for (std::string& name : part.events->names()) all.emplace(std::move(name), part.rank);
+  }
+  return {all.begin(), all.end()};
+}
 
 Result<std::vector<MetricSummary>> RunMetrics::summaries() const {
   std::map<std::pair<std::string, std::uint64_t>, MetricSummary> all;

@@ -56,6 +56,8 @@ class RunMetrics {
   explicit RunMetrics(std::vector<PartLog> latest_first, std::vector<PartEvents> events_latest_first = {})
       : parts_(std::move(latest_first)), events_(std::move(events_latest_first)) {}
 
+  /// Names of the metrics with their ranks, sorted. Reads nothing.
+  std::vector<std::pair<std::string, std::uint64_t>> series() const;
   /// By name, then rank. Reads points of segments only where several attempts have logged the metric.
   Result<std::vector<MetricSummary>> summaries() const;
   /// All points of a metric of a rank, those of earlier attempts first, without those that a later attempt

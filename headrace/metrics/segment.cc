@@ -139,9 +139,11 @@ AxisNumbers append_numbers(Bytes& out, std::span<const std::int64_t> numbers) {
 
 SegmentColumn append_column(Bytes& out, std::string name, std::span<const double> values) {
   SegmentColumn column{.name = std::move(name), .width = width_of_values(values)};
-  column.values = append_pieces(out, values.size(), [&](std::size_t first, std::size_t end) {
-    return encode_values(values.subspan(first, end - first), column.width);
-  });
+  for (std::size_t first = 0; first < values.size(); first += kEntriesPerPiece) {
+    const auto some = values.subspan(first, std::min<std::size_t>(kEntriesPerPiece, values.size() - first));
+    const Bytes packed = pack_planes(encode_values(some, column.width), column.width);
+    column.values.push_back(append_uncompressed_piece(out, packed));
+  }
   for (const double value : values) {
     if (!std::isfinite(value)) ++column.not_finite;
     if (std::isnan(value)) {
@@ -286,17 +288,26 @@ Result<std::vector<double>> read_values(const ReadSegment& read, const SegmentFo
   std::vector<double> values;
   for (std::uint64_t first = 0; first < points; first += per_piece) {
     const std::uint64_t count = std::min(per_piece, points - first);
-    HEADRACE_TRY(const Bytes raw, read_piece(read, column.values.at(first / per_piece), count * column.width));
-    HEADRACE_TRY(const std::vector<double> some, decode_piece_values(raw, column, count));
+    HEADRACE_TRY(const Bytes stored,
+                 read_piece(read, column.values.at(first / per_piece), most_value_bytes(column, count)));
+    HEADRACE_TRY(const std::vector<double> some, decode_piece_values(stored, footer, column, count));
     values.insert(values.end(), some.begin(), some.end());
   }
   return values;
 }
 
-Result<std::vector<double>> decode_piece_values(BytesView raw, const SegmentColumn& column,
-                                                std::uint64_t count) {
-  if (raw.size() != count * column.width) return damaged("a column has more or fewer values than points");
-  return decode_values(raw, column.width);
+Result<std::vector<double>> decode_piece_values(BytesView stored, const SegmentFooter& footer,
+                                                const SegmentColumn& column, std::uint64_t count) {
+  if (footer.version > 1) {
+    HEADRACE_TRY(const Bytes planes, unpack_planes(stored, column.width, count));
+    return decode_values(planes, column.width);
+  }
+  if (stored.size() != count * column.width) return damaged("a column has more or fewer values than points");
+  return decode_values(stored, column.width);
+}
+
+std::uint64_t most_value_bytes(const SegmentColumn& column, std::uint64_t count) {
+  return (count + kMostIntegerBytes) * column.width;
 }
 
 Result<LevelGroups> decode_groups(BytesView raw, const SegmentColumn& column, std::uint64_t count) {

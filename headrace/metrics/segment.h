@@ -16,7 +16,7 @@
 namespace headrace {
 
 inline constexpr std::size_t kMetricNameBytes = 1024;
-inline constexpr std::uint64_t kPointsPerGroup = 64;  // of level 0
+inline constexpr std::uint64_t kPointsPerGroup = 32;  // of level 0
 inline constexpr std::uint64_t kGroupsPerGroup = 16;  // of each further level
 inline constexpr std::uint64_t kEntriesPerPiece = 4096;  // points, or groups of a level
 
@@ -129,8 +129,10 @@ std::uint64_t groups_in_level(std::uint64_t points, std::size_t level);
 
 // Decoders of pieces, for whoever has read them already. \error kDataLoss  other than `count` entries
 
-Result<std::vector<double>> decode_piece_values(BytesView raw, const SegmentColumn& column,
-                                                std::uint64_t count);
+Result<std::vector<double>> decode_piece_values(BytesView stored, const SegmentFooter& footer,
+                                                const SegmentColumn& column, std::uint64_t count);
+/// Most bytes of a piece with so many values.
+std::uint64_t most_value_bytes(const SegmentColumn& column, std::uint64_t count);
 Result<LevelGroups> decode_groups(BytesView raw, const SegmentColumn& column, std::uint64_t count);
 /// Most bytes of a piece with so many groups.
 std::uint64_t most_group_bytes(const SegmentColumn& column, std::uint64_t groups);
