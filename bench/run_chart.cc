@@ -66,7 +66,8 @@ Status write(const Location& log, std::uint64_t points) {
     head.first = 2 * number;
     head.last = 2 * number + 1;
     const Bytes segment = encode_segment(head, names, some);
-    HEADRACE_CHECK(log.store->write(log.at(segment_name(head.first, head.last)).key, segment, {.is_durable = false}));
+    HEADRACE_CHECK(
+        log.store->write(log.at(segment_name(head.first, head.last)).key, segment, {.is_durable = false}));
     bytes += segment.size();
     head.previous = Bytes(32);
   }
@@ -122,9 +123,10 @@ Status read(const Location& log, int zooms, int threads, bool is_cold) {
     ChartCost cost;
     HEADRACE_CHECK(whole.time([&] { return draw(run, *all, threads, cost); }));
   }
-  Json answer = {{"open", opening.to_json()},  {"whole", whole.to_json()}, {"zooms", times.to_json()},
-                 {"bytes", std::move(bytes)},  {"requests", std::move(requests)},
-                 {"rounds", std::move(rounds)}, {"steps", std::move(steps)}};
+  Json answer = {{"open", opening.to_json()},       {"whole", whole.to_json()},
+                 {"zooms", times.to_json()},        {"bytes", std::move(bytes)},
+                 {"requests", std::move(requests)}, {"rounds", std::move(rounds)},
+                 {"steps", std::move(steps)}};
   std::cout << answer.dump() << '\n';
   return {};
 }

@@ -62,8 +62,9 @@ constexpr Option kChartOptions[] = {
     {.name = "log", .type = OptionType::kFlag, .sentence = "Scale values logarithmically."},
     {.name = "to",
      .unit = "FILE",
-     .sentence = "Write an HTML page, or an SVG file if its name ends with .svg, to this URL; -: the page, to "
-                 "standard output."},
+     .sentence =
+         "Write an HTML page, or an SVG file if its name ends with .svg, to this URL; -: the page, to "
+         "standard output."},
 };
 
 struct Charted {
@@ -79,7 +80,7 @@ struct Charted {
   }
 };
 
-/// What the command shows.
+/// The series that the command shows.
 struct ChartedRuns {
   std::vector<RunMetrics> metrics;
   std::vector<Charted> series;
@@ -97,8 +98,8 @@ Status add_run(CommandContext& context, const RunRecord& run, const OptionValues
   HEADRACE_TRY(RunMetrics metrics, metrics_of(context, run));
   const std::vector<std::string>& wanted = options.list("metric");
   for (const auto& [name, rank] : metrics.series()) {
-    const bool is_wanted = wanted.empty() ? !name.starts_with(kSystemMetrics)
-                                          : std::ranges::find(wanted, name) != wanted.end();
+    const bool is_wanted =
+        wanted.empty() ? !name.starts_with(kSystemMetrics) : std::ranges::find(wanted, name) != wanted.end();
     if (is_wanted)
       out.series.push_back({.run = run.id, .metric = name, .rank = rank, .run_index = out.metrics.size()});
   }
@@ -109,12 +110,14 @@ Status add_run(CommandContext& context, const RunRecord& run, const OptionValues
 Status check_names(const ChartedRuns& charted, const OptionValues& options) {
   for (const std::string& name : options.list("metric")) {
     if (std::ranges::find(charted.series, name, &Charted::metric) == charted.series.end())
-      return Error{Code::kNotFound, concat("no metric ", name, " was logged; headrace runs metrics lists them")};
+      return Error{Code::kNotFound,
+                   concat("no metric ", name, " was logged; headrace runs metrics lists them")};
   }
   if (charted.series.empty()) return Error{Code::kNotFound, "the runs have logged no metrics"};
   if (charted.series.size() > kChartedSeries)
-    return Error{Code::kInvalidArgument, concat(charted.series.size(), " series, more than the ", kChartedSeries,
-                                                " that can be shown; name some with --metric")};
+    return Error{Code::kInvalidArgument,
+                 concat(charted.series.size(), " series, more than the ", kChartedSeries,
+                        " that can be shown; name some with --metric")};
   return {};
 }
 
@@ -135,7 +138,8 @@ Result<ChartedRuns> chosen_series(CommandContext& context, const std::vector<std
 }
 
 // FIRST:LAST
-Result<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> parse_steps(std::string_view text) {
+Result<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> parse_steps(
+    std::string_view text) {
   const std::size_t colon = text.find(':');
   const auto side = [](std::string_view number) { return parse_number<std::int64_t>(number); };
   if (colon != std::string_view::npos) {
@@ -176,8 +180,7 @@ Status find_ranges(const OptionValues& options, const ChartOptions& chart, Chart
     all.first = steps.first.value_or(all.first);
     all.last = std::max(all.first, steps.second.value_or(all.last));
   }
-  for (Charted& each : charted.series)
-    each.range = {all.first + origin_of(each), all.last + origin_of(each)};
+  for (Charted& each : charted.series) each.range = {all.first + origin_of(each), all.last + origin_of(each)};
   return {};
 }
 
@@ -228,7 +231,10 @@ Json counts(const std::vector<ChartColumn>& columns, std::uint64_t ChartColumn::
 }
 
 Json chart_to_json(const ChartedRuns& charted) {
-  Json out = {{"x", charted.axis}, {"first", charted.range.first}, {"last", charted.range.last}, {"series", Json::array()}};
+  Json out = {{"x", charted.axis},
+              {"first", charted.range.first},
+              {"last", charted.range.last},
+              {"series", Json::array()}};
   for (const Charted& each : charted.series) {
     const ChartColumns places(charted.range.first, charted.range.last, each.columns.size());
     Json x = Json::array();
@@ -263,7 +269,7 @@ SeriesChart::Series drawn_series(const Charted& each, double weight, bool with_m
   return out;
 }
 
-// Of one metric, or of all.
+// Shows one metric, or all of them if it is empty.
 SeriesChart drawn_chart(const ChartedRuns& charted, const std::string& metric, const OptionValues& options) {
   SeriesChart out{.y = metric, .is_log = options.flag("log")};
   const auto length = static_cast<double>(charted.range.last) - static_cast<double>(charted.range.first);
@@ -317,8 +323,8 @@ void print_charts(CommandContext& context, const ChartedRuns& charted, const Opt
     for (const std::string& drawn : braille_chart(columns, lines, options.flag("log")))
       context.console.result(drawn);
   }
-  context.console.result(concat("             ", charted.axis, " ", x_text(charted, charted.range.first), " to ",
-                                x_text(charted, charted.range.last)));
+  context.console.result(concat("             ", charted.axis, " ", x_text(charted, charted.range.first),
+                                " to ", x_text(charted, charted.range.last)));
 }
 
 Status show_chart(CommandContext& context, const std::vector<std::string>& arguments,
@@ -355,13 +361,15 @@ const Command kRunsChartCommand = {
     .name = "runs chart",
     .summary = "Draw metrics of runs",
     .details =
-        "Shows how metrics went, of one run or several: in the terminal, as a page that needs nothing else, or\n"
+        "Shows how metrics went, of one run or several: in the terminal, as a page that needs nothing else, "
+        "or\n"
         "as an SVG file. Each column shows the least and the greatest of its values, so that a spike\n"
         "survives any zoom; lines go through the last ones. Columns of long runs are read from pyramids of\n"
         "extremes. --json prints the columns: places without values are left out.\n"
         "\n"
         "  headrace runs chart s3://datasets/runs --metric loss\n"
-        "  headrace runs chart s3://datasets/runs cnn-1 cnn-2 --metric loss --metric accuracy --to chart.html\n"
+        "  headrace runs chart s3://datasets/runs cnn-1 cnn-2 --metric loss --metric accuracy --to "
+        "chart.html\n"
         "  headrace runs chart s3://datasets/runs --metric loss --steps 1000:2000 --log",
     .positionals = kChartPositionals,
     .options = kChartOptions,

@@ -62,8 +62,7 @@ Status print_json(CommandContext& context, const RunRecord& run,
 // A small plot of each: the last values of columns of equal width.
 Result<std::vector<std::string>> plots_of(CommandContext& context, const RunMetrics& metrics,
                                           const std::vector<MetricSummary>& summaries) {
-  const ChartOptions options{
-      .columns = kPlotColumns, .threads = available_cores(), .call = context.call()};
+  const ChartOptions options{.columns = kPlotColumns, .threads = available_cores(), .call = context.call()};
   std::vector<ChartSeries> series;
   for (const MetricSummary& metric : summaries) {
     ChartSeries& each = series.emplace_back(ChartSeries{&metrics, metric.name, metric.rank});

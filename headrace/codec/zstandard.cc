@@ -45,13 +45,12 @@ Bytes compress_zstandard(BytesView data) {
 }
 
 Status decompress_zstandard(BytesView frame, MutableBytesView target) {
-  const std::size_t size = ZSTD_decompressDCtx(decompression_context(), target.data(), target.size(),
-                                               frame.data(), frame.size());
+  const std::size_t size =
+      ZSTD_decompressDCtx(decompression_context(), target.data(), target.size(), frame.data(), frame.size());
   if (ZSTD_isError(size) != 0)
     return Error{Code::kDataLoss, concat("damaged Zstandard frame: ", ZSTD_getErrorName(size))};
   if (size != target.size())
-    return Error{Code::kDataLoss,
-                 concat("a Zstandard frame of ", size, " bytes instead of ", target.size())};
+    return Error{Code::kDataLoss, concat("a Zstandard frame of ", size, " bytes instead of ", target.size())};
   return {};
 }
 

@@ -26,7 +26,7 @@ const AxisNumbers& numbers_on(ChartAxis axis, const SegmentAxis& of) {
 using Samples = std::shared_ptr<const std::vector<std::int64_t>>;
 using Runs = std::shared_ptr<const std::vector<ChartRun>>;
 
-/// What is read of a column of a segment.
+/// A column of a segment, and which of its groups and points are read.
 struct ChartPart {
   SeriesColumn source;
   std::size_t series = 0;
@@ -41,15 +41,17 @@ struct ChartPart {
   const std::string& key() const { return source.segment->stored.key; }
   Store& store() const { return *source.log->location().store; }
   std::uint64_t points() const { return source.axis().points; }
-  std::uint64_t points_per_piece() const { return footer().version == 1 ? kMostAxisPoints : kEntriesPerPiece; }
+  std::uint64_t points_per_piece() const {
+    return footer().version == 1 ? kMostAxisPoints : kEntriesPerPiece;
+  }
 };
 
 /// Calls `visit(piece, begin, end)`: entries `begin` to `end` lie in that piece, or a part of it does.
 template <typename Visit>
 Status for_each_piece(const ChartRun& run, std::uint64_t per_piece, Visit visit) {
   for (std::uint64_t piece = run.begin / per_piece; piece * per_piece < run.end; ++piece) {
-    HEADRACE_CHECK(visit(piece, std::max(run.begin, piece * per_piece),
-                         std::min(run.end, (piece + 1) * per_piece)));
+    HEADRACE_CHECK(
+        visit(piece, std::max(run.begin, piece * per_piece), std::min(run.end, (piece + 1) * per_piece)));
   }
   return {};
 }
@@ -171,8 +173,8 @@ class ChartReader {
       const std::uint64_t width = charts_[part.series].narrowest();
       Runs& runs = plans[{&numbers(part), part.first, part.last, width}];
       if (!runs) {
-        runs = std::make_shared<std::vector<ChartRun>>(
-            plan_chart(axis_of(part), part.first, part.last, width));
+        runs =
+            std::make_shared<std::vector<ChartRun>>(plan_chart(axis_of(part), part.first, part.last, width));
       }
       part.runs = runs;
     }
@@ -260,7 +262,8 @@ class ChartReader {
       const std::size_t i = group - before;
       const std::uint64_t points = std::min(size, part.points() - group * size);
       const double lost = groups.not_finite.empty() ? 0 : groups.not_finite[i];
-      const auto not_finite = lost > 0 && lost <= static_cast<double>(points) ? static_cast<std::uint64_t>(lost) : 0;
+      const auto not_finite =
+          lost > 0 && lost <= static_cast<double>(points) ? static_cast<std::uint64_t>(lost) : 0;
       charts_[part.series].add_group(axis.at(group * size), {.minimum = groups.minima[i],
                                                              .maximum = groups.maxima[i],
                                                              .last = groups.lasts[i],
@@ -283,7 +286,8 @@ class ChartReader {
       add_regular(part, x, begin, some);
       return {};
     }
-    HEADRACE_TRY(const std::vector<std::int64_t> all_x, numbers_of_piece(part, x, piece, before, count, batch));
+    HEADRACE_TRY(const std::vector<std::int64_t> all_x,
+                 numbers_of_piece(part, x, piece, before, count, batch));
     std::vector<std::int64_t> steps;
     if (part.cuts_steps) {
       HEADRACE_TRY(steps, numbers_of_piece(part, part.source.axis().steps, piece, before, count, batch));
@@ -344,7 +348,7 @@ void include(std::optional<ChartRange>& range, std::int64_t first, std::int64_t 
   range->last = std::max(range->last, last);
 }
 
-// Of a segment of version 1, whose footer does not tell.
+// For a segment of version 1, whose footer does not tell.
 Status include_points(const SeriesColumn& column, const ChartOptions& options,
                       std::optional<ChartRange>& range) {
   const Location& log = column.log->location();

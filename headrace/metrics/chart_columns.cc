@@ -93,7 +93,8 @@ void ChartColumns::add_regular(std::int64_t x, std::uint64_t distance, std::span
   while (!values.empty()) {
     ChartColumn& column = column_at(place);
     const std::uint64_t here =
-        distance == 0 ? values.size() : std::min<std::uint64_t>(values.size(), (current_last_ - place) / distance + 1);
+        distance == 0 ? values.size()
+                      : std::min<std::uint64_t>(values.size(), (current_last_ - place) / distance + 1);
     if (all_finite) {
       add_finite(column, values.first(here));
     } else {

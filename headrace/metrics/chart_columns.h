@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What the columns of a chart show: extremes, the last value, and how many there are.
+/// \file Columns of a chart: extremes, the last value, and how many there are.
 
 #include <cstdint>
 #include <limits>
@@ -22,8 +22,8 @@ struct ChartColumn {
 /// A group of values: ChartColumn without a place.
 using ValueGroup = ChartColumn;
 
-/// Sorts values into columns by x, a step or a time: `first` to `last` in as many columns as possible, at most
-/// `columns`, whose widths differ by 1 at most. One thread at a time.
+/// Sorts values into columns by x, a step or a time: `first` to `last` in as many columns as possible, at
+/// most `columns`, whose widths differ by 1 at most. One thread at a time.
 class ChartColumns {
  public:
   /// REQUIRES: first <= last, columns > 0

@@ -29,8 +29,7 @@ class ChartPlanner {
     const std::int64_t high = axis_.most_before(end);
     if (high < first_ || low > last_) return;
     const bool is_inside = low >= first_ && high <= last_;
-    const bool is_narrow =
-        static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) < most_width_;
+    const bool is_narrow = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) < most_width_;
     if (is_inside && is_narrow) return append({level, group, group + 1});
     // A piece of points costs no more than one of groups.
     if (level == 0 || (is_narrow && size <= kEntriesPerPiece)) return append({{}, begin, end});

@@ -26,7 +26,7 @@ class AscendingAxis {
       : numbers_(numbers), points_(points), samples_(samples) {}
 
   std::uint64_t points() const { return points_; }
-  /// Of a point that begins a group of level 0, or of any point if there is a distance.
+  /// The place of a point that begins a group of level 0, or of any point if there is a distance.
   std::int64_t at(std::uint64_t point) const;
   /// No point before `end`, a group's end, lies behind.
   std::int64_t most_before(std::uint64_t end) const;

@@ -26,12 +26,9 @@ class ChartTest : public testing::Test {
     Bytes previous;
     for (std::uint64_t i = 0; i < segments.size(); ++i) {
       const std::vector<std::string> names = {"loss"};
-      const Bytes segment = encode_segment({.first = i,
-                                            .last = i,
-                                            .previous = previous,
-                                            .points_digest = Bytes(32),
-                                            .from_step = from_step},
-                                           names, segments[i]);
+      const Bytes segment = encode_segment(
+          {.first = i, .last = i, .previous = previous, .points_digest = Bytes(32), .from_step = from_step},
+          names, segments[i]);
       EXPECT_TRUE(store->write(log.at(segment_name(i, i)).key, segment, {}));
       previous = sha256(segment);
     }
@@ -245,7 +242,7 @@ TEST_F(ChartTest, ARefreshedLogReadsNewSegmentsAlone) {
   const Location log = write_log("live", {segments[0]});
   const auto opened = MetricLog::open(log, {});
   write_log("live", segments);
-  // Whoever reads the first segment again finds this.
+  // Found by a reader that reads the first segment again.
   ASSERT_TRUE(store->write(log.at("000000").key, Bytes(opened->segments()[0].stored.size_bytes), {}));
   const auto refreshed = opened->refreshed();
   ASSERT_TRUE(refreshed) << refreshed.error().message;

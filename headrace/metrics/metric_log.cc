@@ -69,14 +69,16 @@ Status verify_segment(const Bytes& segment, const SegmentFooter& footer) {
 }
 
 // The one of these with that key, if it is the same object.
-const SegmentWithFooter* find_known(const std::vector<SegmentWithFooter>& known, const StoredSegment& stored) {
+const SegmentWithFooter* find_known(const std::vector<SegmentWithFooter>& known,
+                                    const StoredSegment& stored) {
   const auto found = std::find_if(known.begin(), known.end(), [&](const SegmentWithFooter& segment) {
     return segment.stored.key == stored.key && segment.stored.size_bytes == stored.size_bytes;
   });
   return found == known.end() ? nullptr : &*found;
 }
 
-Result<SegmentWithFooter> open_segment_of(const Location& log, StoredSegment stored, const CallOptions& call) {
+Result<SegmentWithFooter> open_segment_of(const Location& log, StoredSegment stored,
+                                          const CallOptions& call) {
   auto footer = read_footer(reader_of(log, stored, call), stored.size_bytes);
   if (!footer) return std::move(footer).error().in(log.store->describe(stored.key));
   const SegmentHead& head = footer->head;
@@ -112,9 +114,7 @@ Result<CoveringSegments> covering_segments(std::vector<StoredSegment> all, std::
   return result;
 }
 
-Result<MetricLog> MetricLog::open(Location log, const CallOptions& call) {
-  return open(log, call, {});
-}
+Result<MetricLog> MetricLog::open(Location log, const CallOptions& call) { return open(log, call, {}); }
 
 Result<MetricLog> MetricLog::open(const Location& log, const CallOptions& call,
                                   const std::vector<SegmentWithFooter>& known) {

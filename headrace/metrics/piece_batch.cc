@@ -6,7 +6,7 @@ namespace headrace {
 
 namespace {
 
-constexpr std::uint64_t kMostGapBytes = 16 << 10;   // reading it costs less than a request
+constexpr std::uint64_t kMostGapBytes = 16 << 10;  // reading it costs less than a request
 constexpr std::uint64_t kMostRangeBytes = 8 << 20;
 
 }  // namespace
@@ -54,8 +54,7 @@ Status PieceBatch::read(const CallOptions& call) {
   return {};
 }
 
-Result<Bytes> PieceBatch::piece(const Store& store, const std::string& key,
-                                const SegmentPiece& piece) const {
+Result<Bytes> PieceBatch::piece(const Store& store, const std::string& key, const SegmentPiece& piece) const {
   const Wanted& wanted = wanted_.at({&store, key}).at(piece.offset);
   const Range& range = ranges_.at(wanted.range);
   if (wanted.piece.size != piece.size)

@@ -107,7 +107,8 @@ template <typename Encode>
 std::vector<SegmentPiece> append_pieces(Bytes& out, std::size_t entries, Encode encode) {
   std::vector<SegmentPiece> pieces;
   for (std::size_t first = 0; first < entries; first += kEntriesPerPiece)
-    pieces.push_back(append_piece(out, encode(first, std::min<std::size_t>(entries, first + kEntriesPerPiece))));
+    pieces.push_back(
+        append_piece(out, encode(first, std::min<std::size_t>(entries, first + kEntriesPerPiece))));
   return pieces;
 }
 
@@ -251,7 +252,8 @@ Result<std::vector<std::int64_t>> read_numbers(const ReadSegment& read, const Se
   std::vector<std::int64_t> all;
   if (numbers.distance) {
     for (std::uint64_t i = first; i < end; ++i)
-      all.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(numbers.minimum) + i * *numbers.distance));
+      all.push_back(
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(numbers.minimum) + i * *numbers.distance));
     return all;
   }
   const std::uint64_t per_piece = numbers.pieces.size() == 1 ? axis.points : kEntriesPerPiece;

@@ -16,8 +16,8 @@
 namespace headrace {
 
 inline constexpr std::size_t kMetricNameBytes = 1024;
-inline constexpr std::uint64_t kPointsPerGroup = 32;  // of level 0
-inline constexpr std::uint64_t kGroupsPerGroup = 16;  // of each further level
+inline constexpr std::uint64_t kPointsPerGroup = 32;     // of level 0
+inline constexpr std::uint64_t kGroupsPerGroup = 16;     // of each further level
 inline constexpr std::uint64_t kEntriesPerPiece = 4096;  // points, or groups of a level
 
 /// A segment that is read whole is no larger.
@@ -46,9 +46,9 @@ struct SegmentHead {
 
 /// The steps or the times of an axis.
 struct AxisNumbers {
-  std::vector<SegmentPiece> pieces;          // of kEntriesPerPiece numbers each; none if `distance`
-  std::optional<SegmentPiece> samples{};     // the first number of each group of level 0, if they ascend
-  std::optional<std::uint64_t> distance{};   // number i is `minimum` + i × `distance`
+  std::vector<SegmentPiece> pieces;         // of kEntriesPerPiece numbers each; none if `distance`
+  std::optional<SegmentPiece> samples{};    // the first number of each group of level 0, if they ascend
+  std::optional<std::uint64_t> distance{};  // number i is `minimum` + i × `distance`
   // In version 1 unknown: 0.
   std::int64_t minimum = 0;
   std::int64_t maximum = 0;
@@ -115,7 +115,7 @@ Result<std::vector<std::int64_t>> read_samples(const ReadSegment& read, const Se
 Result<std::vector<double>> read_values(const ReadSegment& read, const SegmentFooter& footer,
                                         const SegmentColumn& column);
 
-/// Groups of a level, a number of each vector for each group. Of the values that are finite: NaN if none is.
+/// Groups of a level, a number of each vector for each group: of the values that are finite, NaN if none is.
 struct LevelGroups {
   std::vector<double> minima;
   std::vector<double> maxima;

@@ -57,7 +57,9 @@ void write_head(WireWriter& writer, const SegmentHead& head) {
   if (!head.last_digest.empty()) writer.bytes(10, head.last_digest);
 }
 
-Error damaged_footer(std::string_view what) { return Error{Code::kDataLoss, concat("a damaged segment: ", what)}; }
+Error damaged_footer(std::string_view what) {
+  return Error{Code::kDataLoss, concat("a damaged segment: ", what)};
+}
 
 std::uint64_t pieces_of(std::uint64_t entries) { return (entries + kEntriesPerPiece - 1) / kEntriesPerPiece; }
 
@@ -169,7 +171,8 @@ Result<SegmentColumn> parse_column(BytesView message, const SegmentFooter& foote
   if (reader.malformed() || !is_right) return damaged_footer("a column of its footer");
   const std::uint64_t points = footer.axes[column.axis].points;
   if (footer.version == 1) {
-    if (column.values.size() != 1 || levels.size() > kMostLevels) return damaged_footer("the pieces of a column");
+    if (column.values.size() != 1 || levels.size() > kMostLevels)
+      return damaged_footer("the pieces of a column");
     for (const SegmentPiece& piece : levels) column.levels.push_back({piece});
   } else if (column.values.size() != pieces_of(points) || column.not_finite > points ||
              !sort_levels(column, std::move(levels), points)) {

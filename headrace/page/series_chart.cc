@@ -18,6 +18,7 @@ constexpr double kSeriesRight = 24, kSeriesBelow = 28, kLegendHeight = 20, kLege
 constexpr std::size_t kLegendBytes = 36;
 constexpr int kSeriesTicks = 5;
 constexpr std::size_t kColours = 8;
+constexpr double kMostValue = std::numeric_limits<double>::max();
 
 /// The left side: where a value lies, from 0 at the bottom to 1.
 class SeriesSide {
@@ -31,8 +32,8 @@ class SeriesSide {
     if (!(low_ <= high_)) low_ = high_ = scaled(1);
     if (high_ - low_ <= std::abs(high_) * 1e-9) {
       const double room = std::max(1e-9, std::abs(high_) / 100);
-      low_ -= room;
-      high_ += room;
+      low_ = std::max(low_ - room, -kMostValue);
+      high_ = std::min(high_ + room, kMostValue);
     }
   }
 
@@ -43,7 +44,7 @@ class SeriesSide {
   }
   double value(double share) const {
     const double at = low_ * (1 - share) + high_ * share;
-    return is_log_ ? std::pow(10, at) : at;
+    return is_log_ ? std::min(std::pow(10, at), kMostValue) : at;
   }
 
  private:
@@ -60,7 +61,9 @@ class SeriesSide {
   double high_ = -std::numeric_limits<double>::infinity();
 };
 
-std::string series_x(double share) { return svg::at(kSeriesLeft + kSeriesWidth * std::clamp(share, 0.0, 1.0)); }
+std::string series_x(double share) {
+  return svg::at(kSeriesLeft + kSeriesWidth * std::clamp(share, 0.0, 1.0));
+}
 std::string series_y(double share) { return svg::at(kSeriesTop + kSeriesHeight * (1 - share)); }
 
 std::string series_axes(const SeriesChart& chart, const SeriesSide& side) {
@@ -74,7 +77,8 @@ std::string series_axes(const SeriesChart& chart, const SeriesSide& side) {
   const auto parts = static_cast<double>(std::max<std::size_t>(2, chart.x_labels.size()) - 1);
   for (std::size_t i = 0; i < chart.x_labels.size(); ++i) {
     const double x = kSeriesLeft + kSeriesWidth * static_cast<double>(i) / parts;
-    out += svg::line(x, kSeriesTop, x, bottom, "grid") + svg::label(x, bottom + 18, chart.x_labels[i], "middle");
+    out +=
+        svg::line(x, kSeriesTop, x, bottom, "grid") + svg::label(x, bottom + 18, chart.x_labels[i], "middle");
   }
   const double middle = kSeriesTop + kSeriesHeight / 2;
   return out + svg::label(12, middle, beginning_of(chart.y, 60), "middle", svg::turned(12, middle, -90));
@@ -94,13 +98,16 @@ std::string band_of(const SeriesChart::Series& series, const SeriesSide& side) {
 std::string drawn_series(const SeriesChart::Series& series, const SeriesSide& side, std::string_view style) {
   std::string line, marks;
   for (const SeriesChart::Column& column : series.columns) {
-    if (const auto share = side.share(column.line)) line += concat(series_x(column.x), ",", series_y(*share), " ");
+    if (const auto share = side.share(column.line))
+      line += concat(series_x(column.x), ",", series_y(*share), " ");
     if (column.has_odd)
       marks += concat("<circle cx=\"", series_x(column.x), "\" cy=\"", series_y(0), "\" r=\"3\">",
-                      svg::tooltip(concat(beginning_of(series.name, kLegendBytes), ": NaN or infinite")), "</circle>");
+                      svg::tooltip(concat(beginning_of(series.name, kLegendBytes), ": NaN or infinite")),
+                      "</circle>");
   }
-  return concat("<g class=\"", style, "\">", svg::tooltip(beginning_of(series.name, 200)), "<polygon points=\"",
-                band_of(series, side), "\"/><polyline points=\"", line, "\"/>", marks, "</g>");
+  return concat("<g class=\"", style, "\">", svg::tooltip(beginning_of(series.name, 200)),
+                "<polygon points=\"", band_of(series, side), "\"/><polyline points=\"", line, "\"/>", marks,
+                "</g>");
 }
 
 struct DrawnChart {

@@ -36,9 +36,10 @@ TEST(SeriesChart, MarksValuesThatAreNotFinite) {
 }
 
 TEST(SeriesChart, AnyNumbersGiveCoordinates) {
-  for (const double value : {0.0, 1e-300, -1e300, 1.7e308}) {
+  for (const double value : {0.0, 1e-300, -1e300, 1.79e308}) {
     for (const bool is_log : {false, true}) {
-      const std::string drawn = html_series_chart(chart_of({{0, -value, value, value}, {2, 0, 0, 0}}, is_log));
+      const std::string drawn =
+          html_series_chart(chart_of({{0, -value, value, value}, {2, 0, 0, 0}}, is_log));
       EXPECT_THAT(drawn, Not(HasSubstr("nan"))) << value;
       EXPECT_THAT(drawn, Not(HasSubstr("inf"))) << value;
     }
@@ -48,7 +49,8 @@ TEST(SeriesChart, AnyNumbersGiveCoordinates) {
 
 TEST(SeriesChart, AFileHasItsStyleAndNoNameBecomesMarkup) {
   const std::string hostile = "<script>\" onload=\"";
-  const std::string drawn = svg_series_chart({.y = hostile, .x_labels = {hostile}, .series = {{hostile, {}}}});
+  const std::string drawn =
+      svg_series_chart({.y = hostile, .x_labels = {hostile}, .series = {{hostile, {}}}});
   EXPECT_THAT(drawn, HasSubstr("xmlns=\"http://www.w3.org/2000/svg\""));
   EXPECT_THAT(drawn, HasSubstr("<style>"));
   EXPECT_THAT(drawn, Not(HasSubstr("<script")));

@@ -26,8 +26,7 @@ std::string line(double x1, double y1, double x2, double y2, std::string_view st
                 "\" y2=\"", at(y2), "\"/>");
 }
 
-std::string label(double x, double y, std::string_view text, std::string_view anchor,
-                  std::string_view more) {
+std::string label(double x, double y, std::string_view text, std::string_view anchor, std::string_view more) {
   return concat("<text x=\"", at(x), "\" y=\"", at(y), "\" text-anchor=\"", anchor, "\"", more, ">",
                 html_escaped(text), "</text>");
 }
