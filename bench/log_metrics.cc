@@ -2,8 +2,9 @@
 ///
 ///   headrace_bench_log_metrics FOLDER COUNT REPEATS
 ///
-/// Each repeat logs COUNT points, one call each, while the background writes them into a journal and the store
-/// below FOLDER; the flush after it is not measured. Writes JSON to standard output: seconds of each repeat.
+/// Each repeat logs COUNT points, one call each, while the background writes them into a journal and the
+/// store below FOLDER; the flush after it is not measured. Writes JSON to standard output: seconds of each
+/// repeat.
 /// bench/log_metrics.py runs it.
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 """How long does it take to log one scalar into a run, until the call returns: MetricWriter::log in C++,
-run.log in Python? On one pinned core, which also writes journal and segments. And by how much does `hr.keras.Track`
-slow a training of steps of some milliseconds, each of which it logs?
+run.log in Python? On one pinned core, which also writes journal and segments. And by how much does
+`hr.keras.Track` slow a training of steps of some milliseconds, each of which it logs?
 
     ./dev bench log_metrics --json bench/results/<date>/log_metrics.json
 """

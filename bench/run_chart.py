@@ -1,8 +1,8 @@
 """How long does a chart of 20 series and 2,000 columns take, of 10⁶ to 10⁹ points? 200 random ranges of
 steps, from 2,000 steps to all (run_chart.cc). Warm: the process has opened the log, the files are in the page
 cache of the machine; two threads. Cold: from MinIO on this machine, the listing and the footers included.
-Beside: reading all points, and MLflow's own history of sampled steps (peers/chart_mlflow.py), whose columns may
-lose a spike.
+Beside: reading all points, and MLflow's own history of sampled steps (peers/chart_mlflow.py), whose columns
+may lose a spike.
 
     ./dev bench run_chart --json bench/results/<date>/run_chart.json
     ./dev bench run_chart --most 1000000000    needs 3 GB of disk, and minutes; default: 10⁸

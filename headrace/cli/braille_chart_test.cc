@@ -17,7 +17,7 @@ TEST(BrailleChart, ASpikeFillsItsColumn) {
 
 TEST(BrailleChart, ALogarithmicSideSpreadsSmallValues) {
   EXPECT_THAT(braille_chart({{1, 1}, {10, 10}, {100, 100}, {-1, -1}}, 1, true),
-              ElementsAre("         100 ⡐⠁"));
+              ElementsAre("         100 ⡠⠁"));
 }
 
 TEST(BrailleChart, NothingFiniteIsEmptyAndEqualValuesAreALine) {

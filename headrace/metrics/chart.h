@@ -47,11 +47,11 @@ struct ChartCost {
 /// \error of the store; kDataLoss
 Result<std::optional<ChartRange>> chart_range(const ChartSeries& series, const ChartOptions& options);
 
-/// The columns of each series. All points of the range count, each in one column. A point counts in the
-/// column of its own x, or in the one before: where a group of a pyramid, no wider than a column, begins there.
-/// Reads groups of the pyramids, and points where the range cuts a group or where groups are wider than a
-/// column: one round of requests, and one more for samples of steps or times without a regular distance.
-/// Memory: 64 MiB of stored pieces at a time. If a log was compacted meanwhile, lists it again.
+/// The columns of each series. All points of the range count, each in one column: that of its own x, or the
+/// one before, where a group of a pyramid, no wider than a column, begins there. Reads groups of the
+/// pyramids, and points where the range cuts a group or where groups are wider than a column: one round of
+/// requests, and one more for samples of steps or times without a regular distance. Memory: 64 MiB of stored
+/// pieces at a time. If a log was compacted meanwhile, lists it again.
 /// \param cost  added to, unless null
 /// \error of the store; kDataLoss  a segment is damaged
 Result<std::vector<std::vector<ChartColumn>>> chart_columns(std::span<const ChartSeries> series,
