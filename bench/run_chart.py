@@ -5,9 +5,11 @@ Beside: reading all points, and MLflow's own history of sampled steps (peers/cha
 may lose a spike.
 
     ./dev bench run_chart --json bench/results/<date>/run_chart.json
-    ./dev bench run_chart --most 1000000000    needs 3 GB of disk, and minutes; default: 10⁸
+    ./dev bench run_chart --most 1000000000    needs 6 GB of disk, and minutes; default: 10⁸
 """
 
+import pathlib
+import shutil
 import statistics
 import tempfile
 
@@ -15,7 +17,6 @@ import measuring
 from measuring import object_store, peers
 
 LIMITS_MS = {10**6: 5, 10**7: 8, 10**8: 20, 10**9: 50}
-MOST_COLD = 10**8
 MOST_PEERS = 10**6
 ZOOMS, COLD_ZOOMS = 200, 40
 THREADS = 2
@@ -25,28 +26,51 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
+def log_of(points: int, program: pathlib.Path) -> pathlib.Path:
+    """A log of so many points; made once."""
+    folder = measuring.DATA / f"chart-{points}"
+    if not folder.exists():
+        unfinished = folder.with_suffix(".unfinished")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        measuring.run([program, "write", f"file://{unfinished}", points], measuring.cores())
+        unfinished.rename(folder)
+    return folder
+
+
+def measure_warm(points: int, program: pathlib.Path) -> dict:
+    log, cores = log_of(points, program), measuring.cores()
+    read = [program, "read", f"file://{log}", ZOOMS, THREADS]
+    measuring.run(read, cores)  # fills the page cache
+    answer = measuring.run_json(read, cores)
+    answer["stored_bytes"] = sum(file.stat().st_size for file in log.iterdir())
+    return answer
+
+
+def measure_peers(points: int, program: pathlib.Path) -> dict:
+    cores = measuring.cores()
+    with tempfile.TemporaryDirectory(dir=measuring.WORK) as folder:
+        return {
+            "all points": measuring.run_json([program, "points", f"file://{log_of(points, program)}"], cores),
+            "mlflow": peers.run_own("chart_mlflow", folder, points, ZOOMS, on=cores, environment="mlflow"),
+        }
+
+
+def measure_cold(points: int, program: pathlib.Path) -> dict:
+    """From a MinIO that is running."""
+    cores, url = measuring.cores(), f"s3://{object_store.BUCKET}/chart-{points}"
+    measuring.run([measuring.headrace(), "cp", "-r", "-q", log_of(points, program), url], cores)
+    return measuring.run_json([program, "cold", url, COLD_ZOOMS, THREADS], cores)
+
+
 def measure(most: int) -> dict:
     program = measuring.build("headrace_bench_run_chart")
-    cores = measuring.cores()
-    answers: dict = {}
-    measuring.WORK.mkdir(parents=True, exist_ok=True)
-    for points in (points for points in LIMITS_MS if points <= most):
-        with tempfile.TemporaryDirectory(dir=measuring.WORK) as folder:
-            url = f"file://{folder}/log"
-            answer = {"written": measuring.run_json([program, "write", url, points], cores)}
-            measuring.run_json([program, "read", url, ZOOMS, THREADS], cores)  # fills the page cache
-            answer["warm"] = measuring.run_json([program, "read", url, ZOOMS, THREADS], cores)
-            if points <= MOST_PEERS:
-                answer["all points"] = measuring.run_json([program, "points", url], cores)
-                answer["mlflow"] = peers.run_own(
-                    "chart_mlflow", folder, points, ZOOMS, on=cores, environment="mlflow"
-                )
-        answers[points] = answer
+    measuring.DATA.mkdir(parents=True, exist_ok=True)
+    chosen = [points for points in LIMITS_MS if points <= most]
+    answers: dict = {points: {"warm": measure_warm(points, program)} for points in chosen}
     with object_store.minio():
-        for points in (points for points in LIMITS_MS if points <= min(most, MOST_COLD)):
-            url = f"s3://{object_store.BUCKET}/chart-{points}"
-            measuring.run_json([program, "write", url, points], cores)
-            answers[points]["cold"] = measuring.run_json([program, "cold", url, COLD_ZOOMS, THREADS], cores)
+        for points in chosen:
+            answers[points]["cold"] = measure_cold(points, program)
+    answers[MOST_PEERS] |= measure_peers(MOST_PEERS, program)
     return answers
 
 
@@ -56,7 +80,7 @@ def in_words(points: int, answer: dict) -> str:
         f"median {percentile(warm['wall_s'], 0.5) * 1e3:.2g} ms",
         f"CPU p95 {percentile(warm['cpu_s'], 0.95) * 1e3:.2g} ms",
         f"{statistics.median(answer['warm']['bytes']) / 1e6:.2g} MB read",
-        f"{answer['written']['bytes'] / points:.3g} B a point",
+        f"{answer['warm']['stored_bytes'] / points:.3g} B a point",
     ]
     if "cold" in answer:
         cold = answer["cold"]["zooms"]["wall_s"]
