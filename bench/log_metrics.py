@@ -1,6 +1,7 @@
 """How long does it take to log one scalar into a run, until the call returns: MetricWriter::log in C++,
 run.log in Python? On one pinned core, which also writes journal and segments. And by how much does
-`hr.keras.Track` slow a training of steps of some milliseconds, each of which it logs?
+`hr.keras.Track` slow a training of steps of some milliseconds, each of which it logs: the CPU time of the
+callback over that of a step? (Whole epochs differ by more from one to the next than by the callback.)
 
     ./dev bench log_metrics --json bench/results/<date>/log_metrics.json
 """
@@ -13,7 +14,7 @@ from measuring import peers
 COUNT = 200_000
 REPEATS = 10
 STEPS = 200
-EPOCHS = 15
+EPOCHS = 10
 
 
 def measure() -> dict:
@@ -35,13 +36,15 @@ def summarise(answers: dict) -> dict:
     times = answers["fit"]["times"]
     pairs = zip(times["tracked"], times["alone"], strict=True)
     slowed = measuring.median(tracked["cpu_s"] / alone["cpu_s"] for tracked, alone in pairs)
-    step_ms = measuring.median(alone["cpu_s"] for alone in times["alone"]) / STEPS * 1e3
+    step_s = measuring.median(alone["cpu_s"] for alone in times["alone"]) / STEPS
+    tracking = answers["fit"]["callback_s"] / step_s
     microseconds = {who: measuring.median(answers[who]["wall_s"]) / COUNT * 1e6 for who in ("c++", "python")}
     return {
         "log of one scalar in C++, until it returns, µs (must be <= 0.3)": microseconds["c++"],
         "log of one scalar in Python, until it returns, µs (must be <= 2)": microseconds["python"],
-        "training slowed by tracking every step, % of CPU time (must be <= 1)": (slowed - 1) * 100,
-        "CPU time of a step that is not tracked, ms": step_ms,
+        "training slowed by tracking every step, % of the CPU time of a step (must be <= 1)": tracking * 100,
+        "CPU time of whole epochs, tracked, over those that are not: median of pairs": slowed,
+        "CPU time of a step that is not tracked, ms": step_s * 1e3,
     }
 
 

@@ -247,8 +247,8 @@ class ChartReader {
             HEADRACE_TRY(raw, batch.piece(part.store(), part.key(), column.levels[*run.level][piece]));
           }
           const bool is_last = *run.level == column.levels.size();
-          HEADRACE_TRY(const LevelGroups groups,
-                       decode_groups(is_last ? BytesView(column.last_level) : BytesView(raw), column, count));
+          HEADRACE_TRY(const LevelGroups groups, is_last ? decode_last_level(column.last_level, column, count)
+                                                         : decode_groups(raw, column, count));
           add_groups(part, *run.level, groups, before, begin, end);
           return {};
         });

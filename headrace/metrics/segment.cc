@@ -92,23 +92,23 @@ LevelGroups level_above(const LevelGroups& below) {
   return groups;
 }
 
-// The groups `first` to `end`.
+// The groups `first` to `end`, as encode_values has them.
 Bytes encode_groups(const LevelGroups& groups, std::size_t first, std::size_t end,
                     const SegmentColumn& column) {
-  Bytes raw;
+  std::vector<double> all;
   for (const auto* const values : {&groups.minima, &groups.maxima, &groups.lasts, &groups.not_finite}) {
     if (values == &groups.not_finite && column.not_finite == 0) break;
-    append(raw, encode_values(std::span(*values).subspan(first, end - first), column.width));
+    const auto some = std::span(*values).subspan(first, end - first);
+    all.insert(all.end(), some.begin(), some.end());
   }
-  return raw;
+  return encode_values(all, column.width);
 }
 
-template <typename Encode>
-std::vector<SegmentPiece> append_pieces(Bytes& out, std::size_t entries, Encode encode) {
+template <typename Append>
+std::vector<SegmentPiece> append_pieces(std::size_t entries, Append append_entries) {
   std::vector<SegmentPiece> pieces;
   for (std::size_t first = 0; first < entries; first += kEntriesPerPiece)
-    pieces.push_back(
-        append_piece(out, encode(first, std::min<std::size_t>(entries, first + kEntriesPerPiece))));
+    pieces.push_back(append_entries(first, std::min<std::size_t>(entries, first + kEntriesPerPiece)));
   return pieces;
 }
 
@@ -128,8 +128,8 @@ AxisNumbers append_numbers(Bytes& out, std::span<const std::int64_t> numbers) {
   const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
   AxisNumbers axis{.distance = distance_of(numbers), .minimum = *least, .maximum = *most};
   if (axis.distance) return axis;
-  axis.pieces = append_pieces(out, numbers.size(), [&](std::size_t first, std::size_t end) {
-    return encode_integers(numbers.subspan(first, end - first));
+  axis.pieces = append_pieces(numbers.size(), [&](std::size_t first, std::size_t end) {
+    return append_piece(out, encode_integers(numbers.subspan(first, end - first)));
   });
   if (level_count(numbers.size()) == 0 || !std::is_sorted(numbers.begin(), numbers.end())) return axis;
   std::vector<std::int64_t> samples;
@@ -140,11 +140,10 @@ AxisNumbers append_numbers(Bytes& out, std::span<const std::int64_t> numbers) {
 
 SegmentColumn append_column(Bytes& out, std::string name, std::span<const double> values) {
   SegmentColumn column{.name = std::move(name), .width = width_of_values(values)};
-  for (std::size_t first = 0; first < values.size(); first += kEntriesPerPiece) {
-    const auto some = values.subspan(first, std::min<std::size_t>(kEntriesPerPiece, values.size() - first));
-    const Bytes packed = pack_planes(encode_values(some, column.width), column.width);
-    column.values.push_back(append_uncompressed_piece(out, packed));
-  }
+  column.values = append_pieces(values.size(), [&](std::size_t first, std::size_t end) {
+    const Bytes planes = encode_values(values.subspan(first, end - first), column.width);
+    return append_uncompressed_piece(out, pack_planes(planes, column.width));
+  });
   for (const double value : values) {
     if (!std::isfinite(value)) ++column.not_finite;
     if (std::isnan(value)) {
@@ -174,8 +173,9 @@ void append_levels(Bytes& out, std::span<SegmentColumn> columns, std::span<const
         continue;
       }
       has_more = true;
-      columns[i].levels.push_back(append_pieces(out, count, [&](std::size_t first, std::size_t end) {
-        return encode_groups(groups[i], first, end, columns[i]);
+      columns[i].levels.push_back(append_pieces(count, [&](std::size_t first, std::size_t end) {
+        const Bytes planes = encode_groups(groups[i], first, end, columns[i]);
+        return append_uncompressed_piece(out, pack_planes(planes, columns[i].width));
       }));
     }
   }
@@ -312,24 +312,35 @@ std::uint64_t most_value_bytes(const SegmentColumn& column, std::uint64_t count)
   return (count + kMostIntegerBytes) * column.width;
 }
 
-Result<LevelGroups> decode_groups(BytesView raw, const SegmentColumn& column, std::uint64_t count) {
-  if (raw.size() != most_group_bytes(column, count)) return damaged("a level of its pyramids");
-  const std::size_t size = count * column.width;
-  LevelGroups groups{.minima = decode_values(raw.first(size), column.width),
-                     .maxima = decode_values(raw.subspan(size, size), column.width),
-                     .lasts = decode_values(raw.subspan(2 * size, size), column.width)};
-  if (arrays_of(column) > 3) groups.not_finite = decode_values(raw.subspan(3 * size), column.width);
+Result<LevelGroups> decode_groups(BytesView stored, const SegmentColumn& column, std::uint64_t count) {
+  HEADRACE_TRY(const Bytes planes, unpack_planes(stored, column.width, arrays_of(column) * count));
+  return decode_last_level(planes, column, count);
+}
+
+Result<LevelGroups> decode_last_level(BytesView planes, const SegmentColumn& column, std::uint64_t count) {
+  if (planes.size() != last_level_bytes(column, count)) return damaged("a level of its pyramids");
+  const std::vector<double> all = decode_values(planes, column.width);
+  const auto array = [&](std::size_t number) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(number * count);
+    return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  LevelGroups groups{.minima = array(0), .maxima = array(1), .lasts = array(2)};
+  if (arrays_of(column) > 3) groups.not_finite = array(3);
   return groups;
 }
 
-std::uint64_t most_group_bytes(const SegmentColumn& column, std::uint64_t groups) {
+std::uint64_t last_level_bytes(const SegmentColumn& column, std::uint64_t groups) {
   return arrays_of(column) * groups * column.width;
+}
+
+std::uint64_t most_group_bytes(const SegmentColumn& column, std::uint64_t groups) {
+  return most_value_bytes(column, arrays_of(column) * groups);
 }
 
 Result<LevelGroups> read_level(const ReadSegment& read, const SegmentFooter& footer,
                                const SegmentColumn& column, std::size_t level) {
   const std::uint64_t count = groups_in_level(footer.axes.at(column.axis).points, level);
-  if (level == column.levels.size()) return decode_groups(column.last_level, column, count);
+  if (level == column.levels.size()) return decode_last_level(column.last_level, column, count);
   LevelGroups all;
   for (std::uint64_t first = 0; first < count; first += kEntriesPerPiece) {
     const std::uint64_t some = std::min(kEntriesPerPiece, count - first);

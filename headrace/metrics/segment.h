@@ -133,7 +133,10 @@ Result<std::vector<double>> decode_piece_values(BytesView stored, const SegmentF
                                                 const SegmentColumn& column, std::uint64_t count);
 /// Most bytes of a piece with so many values.
 std::uint64_t most_value_bytes(const SegmentColumn& column, std::uint64_t count);
-Result<LevelGroups> decode_groups(BytesView raw, const SegmentColumn& column, std::uint64_t count);
+Result<LevelGroups> decode_groups(BytesView stored, const SegmentColumn& column, std::uint64_t count);
+/// Those of SegmentColumn::last_level.
+Result<LevelGroups> decode_last_level(BytesView planes, const SegmentColumn& column, std::uint64_t count);
+std::uint64_t last_level_bytes(const SegmentColumn& column, std::uint64_t groups);
 /// Most bytes of a piece with so many groups.
 std::uint64_t most_group_bytes(const SegmentColumn& column, std::uint64_t groups);
 

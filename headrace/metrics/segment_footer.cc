@@ -141,7 +141,7 @@ bool sort_levels(SegmentColumn& column, std::vector<SegmentPiece> pieces, std::u
     next += count;
   }
   const std::size_t levels = level_count(points);
-  const std::uint64_t most = levels == 0 ? 0 : most_group_bytes(column, groups_in_level(points, levels - 1));
+  const std::uint64_t most = levels == 0 ? 0 : last_level_bytes(column, groups_in_level(points, levels - 1));
   return next == pieces.end() && column.last_level.size() == most;
 }
 
