@@ -14,7 +14,7 @@ from measuring import peers
 COUNT = 200_000
 REPEATS = 10
 STEPS = 200
-EPOCHS = 10
+EPOCHS = 4
 
 
 def measure() -> dict:
