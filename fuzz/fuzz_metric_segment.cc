@@ -15,7 +15,8 @@ void read_all(const Bytes& segment) {
   for (const SegmentColumn& column : footer->columns) {
     const auto values = read_values(read, *footer, column);
     if (values && values->size() != footer->axes[column.axis].points) std::abort();
-    for (std::size_t level = 0; level < column.levels.size(); ++level)
+    if (footer->version == 1) continue;
+    for (std::size_t level = 0; level < level_count(footer->axes[column.axis].points); ++level)
       static_cast<void>(read_level(read, *footer, column, level));
   }
 }

@@ -40,6 +40,7 @@ extern const Command kRunsShowCommand;
 extern const Command kRunsRepairCommand;
 extern const Command kRunsMetricsCommand;
 extern const Command kRunsTailCommand;
+extern const Command kRunsChartCommand;
 extern const Command kRunsCompareCommand;
 extern const Command kRunsCurveCommand;
 extern const Command kRunsExportCommand;
@@ -81,6 +82,7 @@ std::span<const Command* const> all_commands() {
       &kRunsMetricsCommand,
       &kRunsTailCommand,
       &kRunsConsoleCommand,
+      &kRunsChartCommand,
       &kRunsCompareCommand,
       &kRunsCurveCommand,
       &kRunsExportCommand,

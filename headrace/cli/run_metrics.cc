@@ -12,14 +12,15 @@
 #include "headrace/cli/run_metrics.h"
 #include "headrace/cli/sparkline.h"
 #include "headrace/cli/text_table.h"
+#include "headrace/metrics/chart.h"
 #include "headrace/metrics/recover.h"
+#include "headrace/os/parallel.h"
 #include "headrace/track/json_number.h"
 
 namespace headrace {
 namespace {
 
 constexpr std::size_t kPlotColumns = 40;
-constexpr std::uint64_t kPlottedPoints = 1'000'000;  // a metric with more has no plot: it would be read whole
 
 constexpr Option kMetricsOptions[] = {
     {.name = "metric",
@@ -58,25 +59,42 @@ Status print_json(CommandContext& context, const RunRecord& run,
   return {};
 }
 
+// A small plot of each: the last values of columns of equal width.
+Result<std::vector<std::string>> plots_of(CommandContext& context, const RunMetrics& metrics,
+                                          const std::vector<MetricSummary>& summaries) {
+  const ChartOptions options{.columns = kPlotColumns, .threads = available_cores(), .call = context.call()};
+  std::vector<ChartSeries> series;
+  for (const MetricSummary& metric : summaries) {
+    ChartSeries& each = series.emplace_back(ChartSeries{&metrics, metric.name, metric.rank});
+    HEADRACE_TRY(const auto range, chart_range(each, options));
+    each.range = range.value_or(ChartRange());
+  }
+  HEADRACE_TRY(const auto charts, chart_columns(series, options));
+  std::vector<std::string> plots;
+  for (const std::vector<ChartColumn>& columns : charts) {
+    std::vector<double> values;
+    for (const ChartColumn& column : columns) {
+      if (column.finite + column.not_finite > 0) values.push_back(column.last);
+    }
+    plots.push_back(sparkline(values, kPlotColumns));
+  }
+  return plots;
+}
+
 Status print_table(CommandContext& context, const RunMetrics& metrics,
                    const std::vector<MetricSummary>& summaries) {
   std::vector<std::vector<std::string>> rows = {{"metric", "points", "step", "last", "minimum", "maximum"}};
-  std::vector<std::string> plots = {""};
+  HEADRACE_TRY(const std::vector<std::string> plots, plots_of(context, metrics, summaries));
   for (const MetricSummary& metric : summaries) {
-    MetricSeries series;
-    if (metric.points <= kPlottedPoints) {
-      HEADRACE_TRY(series, metrics.read(metric.name, metric.rank));
-    }
     const std::string name = context.console.name(metric.name);
     rows.push_back({metric.rank == 0 ? name : concat(name, " (rank ", metric.rank, ")"),
                     concat(metric.points), concat(metric.last_step), short_number(metric.last),
                     metric.minimum ? short_number(*metric.minimum) : "",
                     metric.maximum ? short_number(*metric.maximum) : ""});
-    plots.push_back(sparkline(series.values, kPlotColumns));
   }
   const std::vector<std::string> lines = table_lines(rows, Align::kRight);
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    context.console.result(plots[i].empty() ? lines[i] : concat(lines[i], "  ", plots[i]));
+  context.console.result(lines.front());
+  for (std::size_t i = 0; i < plots.size(); ++i) context.console.result(concat(lines[i + 1], "  ", plots[i]));
   return {};
 }
 

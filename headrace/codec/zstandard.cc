@@ -2,6 +2,7 @@
 
 #include <zstd.h>
 
+#include <memory>
 #include <new>
 
 #include "headrace/base/text.h"
@@ -21,6 +22,17 @@ namespace {
 
 constexpr int kZstandardLevel = 3;
 
+struct FreeContext {
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+// One for each thread: to make one costs more than to decompress a small frame.
+ZSTD_DCtx* decompression_context() {
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+  if (!context) throw std::bad_alloc();
+  return context.get();
+}
+
 }  // namespace
 
 Bytes compress_zstandard(BytesView data) {
@@ -32,13 +44,19 @@ Bytes compress_zstandard(BytesView data) {
   return out;
 }
 
-Result<Bytes> decompress_zstandard(BytesView frame, std::uint64_t size_bytes) {
-  Bytes out(size_bytes);
-  const std::size_t size = ZSTD_decompress(out.data(), out.size(), frame.data(), frame.size());
+Status decompress_zstandard(BytesView frame, MutableBytesView target) {
+  const std::size_t size =
+      ZSTD_decompressDCtx(decompression_context(), target.data(), target.size(), frame.data(), frame.size());
   if (ZSTD_isError(size) != 0)
     return Error{Code::kDataLoss, concat("damaged Zstandard frame: ", ZSTD_getErrorName(size))};
-  if (size != size_bytes)
-    return Error{Code::kDataLoss, concat("a Zstandard frame of ", size, " bytes instead of ", size_bytes)};
+  if (size != target.size())
+    return Error{Code::kDataLoss, concat("a Zstandard frame of ", size, " bytes instead of ", target.size())};
+  return {};
+}
+
+Result<Bytes> decompress_zstandard(BytesView frame, std::uint64_t size_bytes) {
+  Bytes out(size_bytes);
+  HEADRACE_CHECK(decompress_zstandard(frame, MutableBytesView(out)));
   return out;
 }
 

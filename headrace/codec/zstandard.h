@@ -15,5 +15,7 @@ Bytes compress_zstandard(BytesView data);
 /// The content of one frame, which must be of exactly that size. The caller bounds it: so much is allocated.
 /// \error kDataLoss  it is no frame, or of another size
 Result<Bytes> decompress_zstandard(BytesView frame, std::uint64_t size_bytes);
+/// Fills the target. \error as above
+Status decompress_zstandard(BytesView frame, MutableBytesView target);
 
 }  // namespace headrace

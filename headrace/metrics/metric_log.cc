@@ -42,15 +42,50 @@ void append_between(const AxisPoints& axis, const std::vector<double>& values,
   }
 }
 
+// Levels of version 1 are of no use to readers, but must not be damaged either.
+Status verify_levels(const ReadSegment& read, const SegmentFooter& footer, const SegmentColumn& column) {
+  const std::uint64_t points = footer.axes[column.axis].points;
+  if (footer.version == 1) {
+    for (const auto& level : column.levels) HEADRACE_CHECK(read_piece(read, level.front(), 2 * 8 * points));
+    return {};
+  }
+  for (std::size_t level = 0; level < level_count(points); ++level)
+    HEADRACE_CHECK(read_level(read, footer, column, level));
+  return {};
+}
+
 Status verify_segment(const Bytes& segment, const SegmentFooter& footer) {
   const ReadSegment read = read_from(segment);
-  for (const SegmentAxis& axis : footer.axes) HEADRACE_CHECK(read_axis(read, axis));
+  for (const SegmentAxis& axis : footer.axes) {
+    HEADRACE_CHECK(read_axis(read, axis));
+    for (const AxisNumbers* const numbers : {&axis.steps, &axis.times_us})
+      HEADRACE_CHECK(read_samples(read, axis, *numbers));
+  }
   for (const SegmentColumn& column : footer.columns) {
     HEADRACE_CHECK(read_values(read, footer, column));
-    for (std::size_t level = 0; level < column.levels.size(); ++level)
-      HEADRACE_CHECK(read_level(read, footer, column, level));
+    HEADRACE_CHECK(verify_levels(read, footer, column));
   }
   return {};
+}
+
+// The one of these with that key, if it is the same object.
+const SegmentWithFooter* find_known(const std::vector<SegmentWithFooter>& known,
+                                    const StoredSegment& stored) {
+  const auto found = std::find_if(known.begin(), known.end(), [&](const SegmentWithFooter& segment) {
+    return segment.stored.key == stored.key && segment.stored.size_bytes == stored.size_bytes;
+  });
+  return found == known.end() ? nullptr : &*found;
+}
+
+Result<SegmentWithFooter> open_segment_of(const Location& log, StoredSegment stored,
+                                          const CallOptions& call) {
+  auto footer = read_footer(reader_of(log, stored, call), stored.size_bytes);
+  if (!footer) return std::move(footer).error().in(log.store->describe(stored.key));
+  const SegmentHead& head = footer->head;
+  if (head.first != stored.first || head.last != stored.last)
+    return Error{Code::kDataLoss, concat(log.store->describe(stored.key), " holds the segments ", head.first,
+                                         " to ", head.last)};
+  return SegmentWithFooter{std::move(stored), std::move(*footer)};
 }
 
 }  // namespace
@@ -79,17 +114,21 @@ Result<CoveringSegments> covering_segments(std::vector<StoredSegment> all, std::
   return result;
 }
 
-Result<MetricLog> MetricLog::open(Location log, const CallOptions& call) {
-  auto opened = open_once(log, call);
+Result<MetricLog> MetricLog::open(Location log, const CallOptions& call) { return open(log, call, {}); }
+
+Result<MetricLog> MetricLog::open(const Location& log, const CallOptions& call,
+                                  const std::vector<SegmentWithFooter>& known) {
+  auto opened = open_once(log, call, known);
   // Segments that were compacted meanwhile are removed, some of them between two pages of the listing.
   for (int i = 0; i < kListedAgain && !opened; ++i) {
     if (opened.error().code != Code::kNotFound && opened.error().code != Code::kDataLoss) break;
-    opened = open_once(log, call);
+    opened = open_once(log, call, known);
   }
   return opened;
 }
 
-Result<MetricLog> MetricLog::open_once(const Location& log, const CallOptions& call) {
+Result<MetricLog> MetricLog::open_once(const Location& log, const CallOptions& call,
+                                       const std::vector<SegmentWithFooter>& known) {
   std::vector<StoredSegment> all;
   const std::string prefix = folder_prefix(log.key);
   ListOptions options;
@@ -109,21 +148,20 @@ Result<MetricLog> MetricLog::open_once(const Location& log, const CallOptions& c
   }
   std::vector<SegmentWithFooter> segments(stored.size());
   HEADRACE_CHECK(parallel_for(kFootersAtOnce, stored.size(), [&](std::size_t i) -> Status {
-    auto footer = read_footer(reader_of(log, stored[i], call), stored[i].size_bytes);
-    if (!footer) return std::move(footer).error().in(log.store->describe(stored[i].key));
-    const SegmentHead& head = footer->head;
-    if (head.first != stored[i].first || head.last != stored[i].last)
-      return Error{Code::kDataLoss, concat(log.store->describe(stored[i].key), " holds the segments ",
-                                           head.first, " to ", head.last)};
-    segments[i] = {std::move(stored[i]), std::move(*footer)};
+    if (const SegmentWithFooter* const same = find_known(known, stored[i])) {
+      segments[i] = *same;
+      return {};
+    }
+    HEADRACE_TRY(segments[i], open_segment_of(log, std::move(stored[i]), call));
     return {};
   }));
   return MetricLog(log, std::move(segments), std::move(covering.covered), call);
 }
 
 // Once a segment is gone: a compacted one holds its points, or somebody has removed the log.
-Result<MetricLog> MetricLog::open_again() const {
-  HEADRACE_TRY(MetricLog again, open(log_, call_));
+Result<MetricLog> MetricLog::refreshed() const {
+  HEADRACE_TRY(MetricLog again, open(log_, call_, segments_));
+  if (segments_.empty()) return again;
   if (again.segments_.empty() || again.segments_.back().stored.last < segments_.back().stored.last)
     return Error{Code::kNotFound, log_.describe() + " was removed while it was read"};
   return again;
@@ -147,7 +185,7 @@ Result<MetricSeries> MetricLog::read(std::string_view name, std::optional<std::i
                                      std::optional<std::int64_t> end) const {
   auto series = read_once(name, first, end);
   for (int i = 0; i < kListedAgain && !series && series.error().code == Code::kNotFound; ++i) {
-    HEADRACE_TRY(const MetricLog compacted, open_again());
+    HEADRACE_TRY(const MetricLog compacted, refreshed());
     series = compacted.read_once(name, first, end);
   }
   return series;
@@ -175,7 +213,7 @@ Status MetricLog::verify(std::uint64_t* read) const {
   std::uint64_t& count = read ? *read : unseen;
   Status verified = verify_once(count);
   for (int i = 0; i < kListedAgain && !verified && verified.error().code == Code::kNotFound; ++i) {
-    HEADRACE_TRY(const MetricLog compacted, open_again());
+    HEADRACE_TRY(const MetricLog compacted, refreshed());
     verified = compacted.verify_once(count);
   }
   return verified;

@@ -51,6 +51,11 @@ class MetricLog {
   /// \error kDataLoss  a segment is missing or damaged, or larger than kSegmentLimitBytes
   static Result<MetricLog> open(Location log, const CallOptions& call);
 
+  /// The log as it is now: one listing, and the footers of segments that are new.
+  /// \error as `open`; kNotFound  the log was removed meanwhile
+  Result<MetricLog> refreshed() const;
+
+  const Location& location() const { return log_; }
   const std::vector<SegmentWithFooter>& segments() const { return segments_; }
   /// Keys of segments that a compaction has left behind.
   const std::vector<std::string>& covered() const { return covered_; }
@@ -79,8 +84,10 @@ class MetricLog {
   Result<MetricSeries> read_once(std::string_view name, std::optional<std::int64_t> first,
                                  std::optional<std::int64_t> end) const;
   Status verify_once(std::uint64_t& read) const;
-  Result<MetricLog> open_again() const;
-  static Result<MetricLog> open_once(const Location& log, const CallOptions& call);
+  static Result<MetricLog> open(const Location& log, const CallOptions& call,
+                                const std::vector<SegmentWithFooter>& known);
+  static Result<MetricLog> open_once(const Location& log, const CallOptions& call,
+                                     const std::vector<SegmentWithFooter>& known);
   ReadSegment reader(const StoredSegment& segment) const;
 
   Location log_;

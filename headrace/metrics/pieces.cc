@@ -1,7 +1,9 @@
 #include "headrace/metrics/pieces.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <utility>
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
@@ -61,17 +63,28 @@ Bytes to_planes(std::span<const double> values) {
   return out;
 }
 
+template <typename Bits, std::size_t... kPlanes>
+Bits from_bytes(const std::array<const std::byte*, sizeof(Bits)>& planes, std::size_t i,
+                std::index_sequence<kPlanes...>) {
+  return static_cast<Bits>(((std::to_integer<Bits>(planes[kPlanes][i]) << (8 * kPlanes)) | ...));
+}
+
+// In three loops, so that compilers make vectors of the first and the last.
 template <typename Bits>
 std::vector<double> from_planes(BytesView data) {
-  const std::size_t count = data.size() / sizeof(Bits);
+  constexpr std::size_t kBytes = sizeof(Bits);
+  const std::size_t count = data.size() / kBytes;
   std::vector<double> values(count);
+  std::array<Bits, 256> changes;
   Bits bits = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    Bits change = 0;
-    for (std::size_t plane = 0; plane < sizeof(Bits); ++plane)
-      change |= static_cast<Bits>(std::to_integer<Bits>(data[plane * count + i]) << (8 * plane));
-    bits ^= change;
-    values[i] = value_of(bits);
+  for (std::size_t begin = 0; begin < count; begin += changes.size()) {
+    const std::size_t some = std::min(changes.size(), count - begin);
+    std::array<const std::byte*, kBytes> planes;
+    for (std::size_t plane = 0; plane < kBytes; ++plane) planes[plane] = data.data() + plane * count + begin;
+    for (std::size_t i = 0; i < some; ++i)
+      changes[i] = from_bytes<Bits>(planes, i, std::make_index_sequence<kBytes>());
+    for (std::size_t i = 0; i < some; ++i) changes[i] = bits ^= changes[i];
+    for (std::size_t i = 0; i < some; ++i) values[begin + i] = value_of(changes[i]);
   }
   return values;
 }
@@ -119,18 +132,52 @@ std::vector<double> decode_values(BytesView data, std::size_t width) {
   return width == 4 ? from_planes<std::uint32_t>(data) : from_planes<std::uint64_t>(data);
 }
 
+Bytes pack_planes(BytesView planes, std::size_t width) {
+  const std::size_t count = planes.size() / width;
+  Bytes out;
+  for (std::size_t plane = 0; plane < width; ++plane) {
+    const BytesView raw = planes.subspan(plane * count, count);
+    Bytes compressed;
+    if (count >= kSmallestCompressed) compressed = compress_zstandard(raw);
+    const BytesView stored = !compressed.empty() && compressed.size() < count ? BytesView(compressed) : raw;
+    append_varint(out, stored.size());
+    append(out, stored);
+  }
+  return out;
+}
+
+Result<Bytes> unpack_planes(BytesView packed, std::size_t width, std::uint64_t count) {
+  Bytes planes(count * width);
+  std::size_t position = 0;
+  for (std::size_t plane = 0; plane < width; ++plane) {
+    const MutableBytesView target = MutableBytesView(planes).subspan(plane * count, count);
+    std::uint64_t size = 0;
+    if (!read_varint(packed, position, size) || size > count || size > packed.size() - position)
+      return Error{Code::kDataLoss, "a plane of a column is cut off"};
+    const BytesView stored = packed.subspan(position, size);
+    position += size;
+    if (size == count) {
+      std::copy(stored.begin(), stored.end(), target.begin());
+    } else {
+      HEADRACE_CHECK(decompress_zstandard(stored, target));
+    }
+  }
+  if (position != packed.size()) return Error{Code::kDataLoss, "a column has more planes than bytes"};
+  return planes;
+}
+
+SegmentPiece append_uncompressed_piece(Bytes& segment, BytesView raw) {
+  const SegmentPiece piece{.offset = segment.size(), .size = raw.size(), .crc32c = crc32c(raw)};
+  append(segment, raw);
+  return piece;
+}
+
 SegmentPiece append_piece(Bytes& segment, BytesView raw) {
-  SegmentPiece piece{.offset = segment.size(), .size = raw.size()};
   Bytes compressed;
   if (raw.size() >= kSmallestCompressed) compressed = compress_zstandard(raw);
-  BytesView stored = raw;
-  if (!compressed.empty() && compressed.size() < raw.size()) {
-    stored = compressed;
-    piece.raw_size = raw.size();
-    piece.size = compressed.size();
-  }
-  piece.crc32c = crc32c(stored);
-  append(segment, stored);
+  if (compressed.empty() || compressed.size() >= raw.size()) return append_uncompressed_piece(segment, raw);
+  SegmentPiece piece = append_uncompressed_piece(segment, compressed);
+  piece.raw_size = raw.size();
   return piece;
 }
 
@@ -143,17 +190,24 @@ ReadSegment read_from(BytesView segment) {
   };
 }
 
-Result<Bytes> read_piece(const ReadSegment& read, const SegmentPiece& piece, std::uint64_t most_bytes) {
+Result<Bytes> open_piece(BytesView stored, const SegmentPiece& piece, std::uint64_t most_bytes) {
   const std::uint64_t size = piece.raw_size == 0 ? piece.size : piece.raw_size;
   if (size > most_bytes || piece.size > size)
     return Error{Code::kDataLoss, concat("a piece of ", size, " bytes at offset ", piece.offset,
                                          ", where at most ", most_bytes, " can be")};
-  HEADRACE_TRY(Bytes stored, read(piece.offset, piece.size));
   if (stored.size() != piece.size || crc32c(stored) != piece.crc32c)
     return Error{Code::kDataLoss,
                  concat("wrong checksum of the ", piece.size, " bytes at offset ", piece.offset)};
-  if (piece.raw_size == 0) return stored;
+  if (piece.raw_size == 0) return Bytes(stored.begin(), stored.end());
   return decompress_zstandard(stored, piece.raw_size);
+}
+
+Result<Bytes> read_piece(const ReadSegment& read, const SegmentPiece& piece, std::uint64_t most_bytes) {
+  if (piece.size > most_bytes)
+    return Error{Code::kDataLoss, concat("a piece of ", piece.size, " bytes at offset ", piece.offset,
+                                         ", where at most ", most_bytes, " can be")};
+  HEADRACE_TRY(const Bytes stored, read(piece.offset, piece.size));
+  return open_piece(stored, piece, most_bytes);
 }
 
 }  // namespace headrace

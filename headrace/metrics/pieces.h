@@ -26,6 +26,11 @@ Bytes encode_values(std::span<const double> values, std::size_t width);
 /// REQUIRES: `data` holds a whole number of values of 4 or 8 bytes.
 std::vector<double> decode_values(BytesView data, std::size_t width);
 
+/// Bytes of encode_values, each plane compressed by itself: low bytes are noise, and cost nothing to read.
+Bytes pack_planes(BytesView planes, std::size_t width);
+/// \error kDataLoss  they are not exactly `count` values
+Result<Bytes> unpack_planes(BytesView packed, std::size_t width, std::uint64_t count);
+
 /// Where bytes lie in a segment.
 struct SegmentPiece {
   std::uint64_t offset = 0;
@@ -34,8 +39,9 @@ struct SegmentPiece {
   std::uint64_t raw_size = 0;  // before compression; 0: not compressed
 };
 
-/// Appends a piece to a segment.
+/// Appends a piece to a segment, compressed if that makes it smaller.
 SegmentPiece append_piece(Bytes& segment, BytesView raw);
+SegmentPiece append_uncompressed_piece(Bytes& segment, BytesView raw);
 
 /// Reads so many bytes of a segment at an offset.
 using ReadSegment = std::function<Result<Bytes>(std::uint64_t offset, std::uint64_t size)>;
@@ -43,7 +49,11 @@ using ReadSegment = std::function<Result<Bytes>(std::uint64_t offset, std::uint6
 /// For a segment in memory, which must outlive it. \error kOutOfRange
 ReadSegment read_from(BytesView segment);
 
-/// The piece as it was appended.
+/// The piece as it was appended, from its bytes in the segment.
+/// \error kDataLoss  it is damaged, or larger than `most_bytes`
+Result<Bytes> open_piece(BytesView stored, const SegmentPiece& piece, std::uint64_t most_bytes);
+
+/// Reads it before.
 /// \error kDataLoss  it is damaged, or larger than `most_bytes`
 Result<Bytes> read_piece(const ReadSegment& read, const SegmentPiece& piece, std::uint64_t most_bytes);
 

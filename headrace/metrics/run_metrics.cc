@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "headrace/metrics/attempts.h"
 
@@ -50,6 +51,17 @@ void summarize(const MetricSeries& series, MetricSummary& summary) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::uint64_t>> RunMetrics::series() const {
+  std::set<std::pair<std::string, std::uint64_t>> all;
+  for (const PartLog& part : parts_) {
+    for (std::string& name : part.log.names()) all.emplace(std::move(name), part.rank);
+  }
+  for (const PartEvents& part : events_) {
+    for (std::string& name : part.events->names()) all.emplace(std::move(name), part.rank);
+  }
+  return {all.begin(), all.end()};
+}
 
 Result<std::vector<MetricSummary>> RunMetrics::summaries() const {
   std::map<std::pair<std::string, std::uint64_t>, MetricSummary> all;
@@ -120,6 +132,34 @@ Result<MetricSeries> RunMetrics::read_segments(std::string_view name, std::uint6
   for (auto series = latest_first.rbegin(); series != latest_first.rend(); ++series)
     append_series(joined, *series);
   return joined;
+}
+
+std::vector<SeriesColumn> RunMetrics::columns(std::string_view name, std::uint64_t rank) const {
+  std::vector<std::vector<SeriesColumn>> latest_first;
+  LaterAttempts later;
+  for (const PartLog& part : parts_) {
+    if (part.rank != rank) continue;
+    std::vector<SeriesColumn>& columns = latest_first.emplace_back();
+    for (const SegmentWithFooter& segment : part.log.segments()) {
+      for (const SegmentColumn& column : segment.footer.columns) {
+        if (column.name == name) columns.push_back({&part.log, &segment, &column, later.end()});
+      }
+    }
+    later.add(part.log.from_step());
+  }
+  std::vector<SeriesColumn> joined;
+  for (auto columns = latest_first.rbegin(); columns != latest_first.rend(); ++columns)
+    joined.insert(joined.end(), columns->begin(), columns->end());
+  return joined;
+}
+
+Result<RunMetrics> RunMetrics::refreshed() const {
+  std::vector<PartLog> parts;
+  for (const PartLog& part : parts_) {
+    HEADRACE_TRY(MetricLog log, part.log.refreshed());
+    parts.push_back({part.rank, std::move(log)});
+  }
+  return RunMetrics(std::move(parts), events_);
 }
 
 }  // namespace headrace

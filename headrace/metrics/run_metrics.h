@@ -39,6 +39,16 @@ struct MetricSummary {
   std::optional<double> maximum{};
 };
 
+/// A column of a segment that holds points of a metric.
+struct SeriesColumn {
+  const MetricLog* log = nullptr;
+  const SegmentWithFooter* segment = nullptr;
+  const SegmentColumn* column = nullptr;
+  std::optional<std::int64_t> end_step{};  // a later attempt counts from here on
+
+  const SegmentAxis& axis() const { return segment->footer.axes[column->axis]; }
+};
+
 /// Thread-safe.
 class RunMetrics {
  public:
@@ -46,15 +56,24 @@ class RunMetrics {
   explicit RunMetrics(std::vector<PartLog> latest_first, std::vector<PartEvents> events_latest_first = {})
       : parts_(std::move(latest_first)), events_(std::move(events_latest_first)) {}
 
+  /// Names of the metrics with their ranks, sorted. Reads nothing.
+  std::vector<std::pair<std::string, std::uint64_t>> series() const;
   /// By name, then rank. Reads points of segments only where several attempts have logged the metric.
   Result<std::vector<MetricSummary>> summaries() const;
   /// All points of a metric of a rank, those of earlier attempts first, without those that a later attempt
   /// has superseded. If segments and event files have a metric of one name, that of the segments counts.
   Result<MetricSeries> read(std::string_view name, std::uint64_t rank) const;
+  /// The columns that `read` reads, in its order; none if the metric is in event files alone. They live as
+  /// long as this.
+  std::vector<SeriesColumn> columns(std::string_view name, std::uint64_t rank) const;
+  /// The points of a metric in event files, as `read`.
+  MetricSeries read_events(std::string_view name, std::uint64_t rank) const;
+  /// The metrics of the same logs as they are now: a listing of each, and the footers of new segments. Event
+  /// files are not read again. \error as MetricLog::refreshed
+  Result<RunMetrics> refreshed() const;
 
  private:
   Result<MetricSeries> read_segments(std::string_view name, std::uint64_t rank) const;
-  MetricSeries read_events(std::string_view name, std::uint64_t rank) const;
 
   std::vector<PartLog> parts_;
   std::vector<PartEvents> events_;

@@ -7,20 +7,17 @@
 
 #include "headrace/base/crc32c.h"
 #include "headrace/base/text.h"
-#include "headrace/base/wire.h"
+#include "headrace/metrics/segment_footer.h"
 
 namespace headrace {
 
 namespace {
 
-constexpr std::uint64_t kSegmentVersion = 1;
 constexpr std::string_view kSegmentMagic = "HRMETRIC";
 constexpr std::size_t kTrailerBytes = 16;
 constexpr std::uint64_t kReadAtOnceBytes = 64 << 10;
-constexpr std::uint64_t kMostAxisPoints = 1 << 22;  // a longer series has several columns
 constexpr std::size_t kMostIntegerBytes = 10;
-constexpr std::size_t kDigestBytes = 32;
-constexpr std::size_t kMostLevels = 8;
+constexpr std::uint64_t kMostLastGroups = 16;
 
 constexpr int kNumberDigits = 6;
 
@@ -57,54 +54,98 @@ std::vector<PointsOfMetric> by_metric(std::size_t names, std::span<const MetricP
   return all;
 }
 
-/// `reduce` makes one pair of a group; NaN loses against any number.
-template <typename Item, typename Reduce>
-std::vector<Extremes> extremes_of(std::span<const Item> items, std::uint64_t group, Reduce reduce) {
-  std::vector<Extremes> pairs;
-  for (std::size_t begin = 0; begin < items.size(); begin += group) {
-    Extremes pair{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
-    for (const Item& item : items.subspan(begin, std::min<std::size_t>(group, items.size() - begin)))
-      reduce(pair, item);
-    pairs.push_back(pair);
-  }
-  return pairs;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+void append_group(LevelGroups& groups) {
+  groups.minima.push_back(kNaN);
+  groups.maxima.push_back(kNaN);
+  groups.lasts.push_back(kNaN);
+  groups.not_finite.push_back(0);
 }
 
-void widen(Extremes& pair, double minimum, double maximum) {
-  pair.minimum = std::fmin(pair.minimum, minimum);
-  pair.maximum = std::fmax(pair.maximum, maximum);
+void widen_last_group(LevelGroups& groups, double minimum, double maximum, double last) {
+  groups.minima.back() = std::fmin(groups.minima.back(), minimum);
+  groups.maxima.back() = std::fmax(groups.maxima.back(), maximum);
+  if (!std::isnan(last)) groups.lasts.back() = last;
 }
 
-std::vector<std::vector<Extremes>> pyramid(std::span<const double> values) {
-  std::vector<std::vector<Extremes>> levels;
-  if (values.size() < 2 * kPointsPerMinimum) return levels;
-  levels.push_back(extremes_of(values, kPointsPerMinimum,
-                               [](Extremes& pair, double value) { widen(pair, value, value); }));
-  while (levels.back().size() > kPairsPerPair) {
-    levels.push_back(extremes_of(
-        std::span<const Extremes>(levels.back()), kPairsPerPair,
-        [](Extremes& pair, const Extremes& below) { widen(pair, below.minimum, below.maximum); }));
+LevelGroups lowest_level(std::span<const double> values) {
+  LevelGroups groups;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i % kPointsPerGroup == 0) append_group(groups);
+    if (std::isfinite(values[i])) {
+      widen_last_group(groups, values[i], values[i], values[i]);
+    } else {
+      ++groups.not_finite.back();
+    }
   }
-  return levels;
+  return groups;
 }
 
-SegmentPiece append_level(Bytes& out, std::span<const Extremes> pairs, std::size_t width) {
-  std::vector<double> minima;
-  std::vector<double> maxima;
-  for (const Extremes& pair : pairs) {
-    minima.push_back(pair.minimum);
-    maxima.push_back(pair.maximum);
+LevelGroups level_above(const LevelGroups& below) {
+  LevelGroups groups;
+  for (std::size_t i = 0; i < below.minima.size(); ++i) {
+    if (i % kGroupsPerGroup == 0) append_group(groups);
+    widen_last_group(groups, below.minima[i], below.maxima[i], below.lasts[i]);
+    groups.not_finite.back() += below.not_finite[i];
   }
-  Bytes raw = encode_values(minima, width);
-  append(raw, encode_values(maxima, width));
-  return append_piece(out, raw);
+  return groups;
+}
+
+// The groups `first` to `end`, as encode_values has them.
+Bytes encode_groups(const LevelGroups& groups, std::size_t first, std::size_t end,
+                    const SegmentColumn& column) {
+  std::vector<double> all;
+  for (const auto* const values : {&groups.minima, &groups.maxima, &groups.lasts, &groups.not_finite}) {
+    if (values == &groups.not_finite && column.not_finite == 0) break;
+    const auto some = std::span(*values).subspan(first, end - first);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return encode_values(all, column.width);
+}
+
+template <typename Append>
+std::vector<SegmentPiece> append_pieces(std::size_t entries, Append append_entries) {
+  std::vector<SegmentPiece> pieces;
+  for (std::size_t first = 0; first < entries; first += kEntriesPerPiece)
+    pieces.push_back(append_entries(first, std::min<std::size_t>(entries, first + kEntriesPerPiece)));
+  return pieces;
+}
+
+std::optional<std::uint64_t> distance_of(std::span<const std::int64_t> numbers) {
+  if (numbers.size() < 2) return 0;
+  const std::uint64_t distance =
+      static_cast<std::uint64_t>(numbers[1]) - static_cast<std::uint64_t>(numbers[0]);
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    if (numbers[i] < numbers[i - 1]) return std::nullopt;
+    if (static_cast<std::uint64_t>(numbers[i]) - static_cast<std::uint64_t>(numbers[i - 1]) != distance)
+      return std::nullopt;
+  }
+  return distance;
+}
+
+AxisNumbers append_numbers(Bytes& out, std::span<const std::int64_t> numbers) {
+  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+  AxisNumbers axis{.distance = distance_of(numbers), .minimum = *least, .maximum = *most};
+  if (axis.distance) return axis;
+  axis.pieces = append_pieces(numbers.size(), [&](std::size_t first, std::size_t end) {
+    return append_piece(out, encode_integers(numbers.subspan(first, end - first)));
+  });
+  if (level_count(numbers.size()) == 0 || !std::is_sorted(numbers.begin(), numbers.end())) return axis;
+  std::vector<std::int64_t> samples;
+  for (std::size_t i = 0; i < numbers.size(); i += kPointsPerGroup) samples.push_back(numbers[i]);
+  axis.samples = append_piece(out, encode_integers(samples));
+  return axis;
 }
 
 SegmentColumn append_column(Bytes& out, std::string name, std::span<const double> values) {
   SegmentColumn column{.name = std::move(name), .width = width_of_values(values)};
-  column.values = append_piece(out, encode_values(values, column.width));
-  for (const auto& level : pyramid(values)) column.levels.push_back(append_level(out, level, column.width));
+  column.values = append_pieces(values.size(), [&](std::size_t first, std::size_t end) {
+    const Bytes planes = encode_values(values.subspan(first, end - first), column.width);
+    return append_uncompressed_piece(out, pack_planes(planes, column.width));
+  });
   for (const double value : values) {
+    if (!std::isfinite(value)) ++column.not_finite;
     if (std::isnan(value)) {
       ++column.nan_count;
     } else {
@@ -116,158 +157,45 @@ SegmentColumn append_column(Bytes& out, std::string name, std::span<const double
   return column;
 }
 
-void write_piece(WireWriter& writer, std::uint32_t number, const SegmentPiece& piece) {
-  writer.message(number, [&](WireWriter& message) {
-    message.varint(1, piece.offset);
-    message.varint(2, piece.size);
-    message.varint(3, piece.crc32c);
-    if (piece.raw_size != 0) message.varint(4, piece.raw_size);
-  });
-}
-
-void write_column(WireWriter& writer, const SegmentColumn& column) {
-  writer.text(1, column.name);
-  writer.varint(2, column.axis);
-  write_piece(writer, 3, column.values);
-  writer.varint(4, column.width);
-  if (column.minimum) writer.fixed64(5, *column.minimum);
-  if (column.maximum) writer.fixed64(6, *column.maximum);
-  writer.fixed64(7, column.last);
-  if (column.nan_count != 0) writer.varint(8, column.nan_count);
-  for (const SegmentPiece& level : column.levels) write_piece(writer, 9, level);
-}
-
-void write_head(WireWriter& writer, const SegmentHead& head) {
-  writer.varint(1, kSegmentVersion);
-  writer.varint(2, head.first);
-  writer.varint(3, head.last);
-  if (!head.previous.empty()) writer.bytes(4, head.previous);
-  if (!head.points_digest.empty()) writer.bytes(5, head.points_digest);
-  if (head.from_step) writer.varint(6, zigzag(*head.from_step));
-  if (head.is_end) writer.varint(7, 1);
-  if (!head.last_digest.empty()) writer.bytes(10, head.last_digest);
-}
-
-Bytes encode_footer(const SegmentFooter& footer) {
-  Bytes out;
-  WireWriter writer(out);
-  write_head(writer, footer.head);
-  for (const SegmentAxis& axis : footer.axes) {
-    writer.message(8, [&](WireWriter& message) {
-      message.varint(1, axis.points);
-      write_piece(message, 2, axis.steps);
-      write_piece(message, 3, axis.times);
-      message.varint(4, zigzag(axis.last_step));
-    });
+// Levels lie behind all values, each level of all columns together: a chart reads one range of them.
+void append_levels(Bytes& out, std::span<SegmentColumn> columns, std::span<const PointsOfMetric> series) {
+  std::vector<LevelGroups> groups(columns.size());
+  bool has_more = true;
+  for (std::size_t level = 0; has_more; ++level) {
+    has_more = false;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::size_t levels = level_count(series[i].values.size());
+      if (level >= levels) continue;
+      groups[i] = level == 0 ? lowest_level(series[i].values) : level_above(groups[i]);
+      const std::size_t count = groups[i].minima.size();
+      if (level + 1 == levels) {
+        columns[i].last_level = encode_groups(groups[i], 0, count, columns[i]);
+        continue;
+      }
+      has_more = true;
+      columns[i].levels.push_back(append_pieces(count, [&](std::size_t first, std::size_t end) {
+        const Bytes planes = encode_groups(groups[i], first, end, columns[i]);
+        return append_uncompressed_piece(out, pack_planes(planes, columns[i].width));
+      }));
+    }
   }
-  for (const SegmentColumn& column : footer.columns)
-    writer.message(9, [&](WireWriter& message) { write_column(message, column); });
-  return out;
 }
 
 // Reading
 
 Error damaged(std::string_view what) { return Error{Code::kDataLoss, concat("a damaged segment: ", what)}; }
 
-Result<SegmentPiece> parse_piece(BytesView message) {
-  SegmentPiece piece;
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    if (field.number == 1) piece.offset = field.value;
-    if (field.number == 2) piece.size = field.value;
-    if (field.number == 3) piece.crc32c = static_cast<std::uint32_t>(field.value);
-    if (field.number == 4) piece.raw_size = field.value;
-  }
-  if (reader.malformed()) return damaged("a piece of its footer");
-  return piece;
+std::uint64_t entries_per_piece(const SegmentFooter& footer) {
+  return footer.version == 1 ? kMostAxisPoints : kEntriesPerPiece;
 }
 
-Result<SegmentAxis> parse_axis(BytesView message) {
-  SegmentAxis axis;
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    if (field.number == 1) axis.points = field.value;
-    if (field.number == 2) {
-      HEADRACE_TRY(axis.steps, parse_piece(field.bytes));
-    }
-    if (field.number == 3) {
-      HEADRACE_TRY(axis.times, parse_piece(field.bytes));
-    }
-    if (field.number == 4) axis.last_step = unzigzag(field.value);
-  }
-  if (reader.malformed() || axis.points == 0 || axis.points > kMostAxisPoints)
-    return damaged("an axis of its footer");
-  return axis;
+Result<std::vector<std::int64_t>> read_integers(const ReadSegment& read, const SegmentPiece& piece,
+                                                std::uint64_t count) {
+  HEADRACE_TRY(const Bytes raw, read_piece(read, piece, count * kMostIntegerBytes));
+  return decode_integers(raw, count);
 }
 
-Result<SegmentColumn> parse_column(BytesView message, std::size_t axes) {
-  SegmentColumn column;
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    if (field.number == 1) column.name = field.as_text();
-    if (field.number == 2) column.axis = field.value;
-    if (field.number == 3) {
-      HEADRACE_TRY(column.values, parse_piece(field.bytes));
-    }
-    if (field.number == 4) column.width = field.value;
-    if (field.number == 5) column.minimum = field.as_double();
-    if (field.number == 6) column.maximum = field.as_double();
-    if (field.number == 7) column.last = field.as_double();
-    if (field.number == 8) column.nan_count = field.value;
-    if (field.number == 9) {
-      HEADRACE_TRY(const SegmentPiece level, parse_piece(field.bytes));
-      column.levels.push_back(level);
-    }
-  }
-  const bool is_right = !column.name.empty() && column.name.size() <= kMetricNameBytes &&
-                        column.axis < axes && (column.width == 4 || column.width == 8) &&
-                        column.levels.size() <= kMostLevels;
-  if (reader.malformed() || !is_right) return damaged("a column of its footer");
-  return column;
-}
-
-Result<SegmentFooter> parse_footer(BytesView message) {
-  SegmentFooter footer;
-  SegmentHead& head = footer.head;
-  std::uint64_t version = 0;
-  WireReader reader(message);
-  for (WireField field; reader.next(field);) {
-    const Bytes bytes(field.bytes.begin(),
-                      field.bytes.begin() + (field.bytes.size() == kDigestBytes ? kDigestBytes : 0));
-    if (field.number == 1) version = field.value;
-    if (version > kSegmentVersion)
-      return Error{Code::kFailedPrecondition,
-                   concat("a segment of version ", version, ", where this program knows ", kSegmentVersion,
-                          ": read it with a newer Headrace")};
-    if (field.number == 2) head.first = field.value;
-    if (field.number == 3) head.last = field.value;
-    if (field.number == 4) head.previous = bytes;
-    if (field.number == 5) head.points_digest = bytes;
-    if (field.number == 6) head.from_step = unzigzag(field.value);
-    if (field.number == 7) head.is_end = field.value != 0;
-    if (field.number == 10) head.last_digest = bytes;
-    if (field.number == 8) {
-      HEADRACE_TRY(footer.axes.emplace_back(), parse_axis(field.bytes));
-    }
-    if (field.number == 9) {
-      HEADRACE_TRY(footer.columns.emplace_back(), parse_column(field.bytes, footer.axes.size()));
-    }
-  }
-  if (reader.malformed() || version == 0 || head.last < head.first) return damaged("its footer");
-  return footer;
-}
-
-std::uint64_t pairs_in_level(std::uint64_t points, std::size_t level) {
-  const std::uint64_t group = points_per_pair(level);
-  return (points + group - 1) / group;
-}
-
-Result<std::vector<double>> read_column(const ReadSegment& read, const SegmentPiece& piece,
-                                        std::uint64_t count, std::size_t width) {
-  HEADRACE_TRY(const Bytes raw, read_piece(read, piece, count * width));
-  if (raw.size() != count * width) return damaged("a column has more or fewer values than points");
-  return decode_values(raw, width);
-}
+std::size_t arrays_of(const SegmentColumn& column) { return column.not_finite == 0 ? 3 : 4; }
 
 }  // namespace
 
@@ -275,18 +203,22 @@ Bytes encode_segment(const SegmentHead& head, std::span<const std::string> names
                      std::span<const MetricPoint> points) {
   Bytes out;
   SegmentFooter footer{.head = head};
+  const std::vector<PointsOfMetric> all = by_metric(names.size(), points);
   std::map<std::string, std::size_t> axes;  // by steps and times
-  for (const PointsOfMetric& series : by_metric(names.size(), points)) {
+  for (const PointsOfMetric& series : all) {
     const Bytes steps = encode_integers(series.steps);
     const Bytes times = encode_integers(series.times_us);
     const auto [found, is_new] = axes.try_emplace(concat(as_text(steps), as_text(times)), footer.axes.size());
     if (is_new)
-      footer.axes.push_back(
-          {series.steps.size(), append_piece(out, steps), append_piece(out, times), series.steps.back()});
+      footer.axes.push_back({.points = series.steps.size(),
+                             .steps = append_numbers(out, series.steps),
+                             .times_us = append_numbers(out, series.times_us),
+                             .last_step = series.steps.back()});
     SegmentColumn column = append_column(out, names[series.metric], series.values);
     column.axis = found->second;
     footer.columns.push_back(std::move(column));
   }
+  append_levels(out, footer.columns, all);
   const Bytes end = encode_footer(footer);
   append(out, end);
   append_little_endian(out, static_cast<std::uint32_t>(end.size()));
@@ -314,32 +246,113 @@ Result<SegmentFooter> read_footer(const ReadSegment& read, std::uint64_t size_by
   return parse_footer(footer);
 }
 
+Result<std::vector<std::int64_t>> read_numbers(const ReadSegment& read, const SegmentAxis& axis,
+                                               const AxisNumbers& numbers, std::uint64_t first,
+                                               std::uint64_t end) {
+  std::vector<std::int64_t> all;
+  if (numbers.distance) {
+    for (std::uint64_t i = first; i < end; ++i)
+      all.push_back(
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(numbers.minimum) + i * *numbers.distance));
+    return all;
+  }
+  const std::uint64_t per_piece = numbers.pieces.size() == 1 ? axis.points : kEntriesPerPiece;
+  for (; first < end; first += per_piece) {
+    HEADRACE_TRY(const std::vector<std::int64_t> some,
+                 read_integers(read, numbers.pieces.at(first / per_piece), std::min(per_piece, end - first)));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+Result<std::vector<std::int64_t>> read_samples(const ReadSegment& read, const SegmentAxis& axis,
+                                               const AxisNumbers& numbers) {
+  const std::uint64_t count = groups_in_level(axis.points, 0);
+  if (numbers.samples) return read_integers(read, *numbers.samples, count);
+  std::vector<std::int64_t> samples;
+  const std::uint64_t distance = numbers.distance.value_or(0) * kPointsPerGroup;
+  for (std::uint64_t i = 0; i < count; ++i)
+    samples.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(numbers.minimum) + i * distance));
+  return samples;
+}
+
 Result<AxisPoints> read_axis(const ReadSegment& read, const SegmentAxis& axis) {
-  const std::uint64_t most = axis.points * kMostIntegerBytes;
-  HEADRACE_TRY(const Bytes steps, read_piece(read, axis.steps, most));
-  HEADRACE_TRY(const Bytes times, read_piece(read, axis.times, most));
   AxisPoints points;
-  HEADRACE_TRY(points.steps, decode_integers(steps, axis.points));
-  HEADRACE_TRY(points.times_us, decode_integers(times, axis.points));
+  HEADRACE_TRY(points.steps, read_numbers(read, axis, axis.steps, 0, axis.points));
+  HEADRACE_TRY(points.times_us, read_numbers(read, axis, axis.times_us, 0, axis.points));
   return points;
 }
 
 Result<std::vector<double>> read_values(const ReadSegment& read, const SegmentFooter& footer,
                                         const SegmentColumn& column) {
-  return read_column(read, column.values, footer.axes.at(column.axis).points, column.width);
+  const std::uint64_t points = footer.axes.at(column.axis).points;
+  const std::uint64_t per_piece = entries_per_piece(footer);
+  std::vector<double> values;
+  for (std::uint64_t first = 0; first < points; first += per_piece) {
+    const std::uint64_t count = std::min(per_piece, points - first);
+    HEADRACE_TRY(const Bytes stored,
+                 read_piece(read, column.values.at(first / per_piece), most_value_bytes(column, count)));
+    HEADRACE_TRY(const std::vector<double> some, decode_piece_values(stored, footer, column, count));
+    values.insert(values.end(), some.begin(), some.end());
+  }
+  return values;
 }
 
-Result<std::vector<Extremes>> read_level(const ReadSegment& read, const SegmentFooter& footer,
-                                         const SegmentColumn& column, std::size_t level) {
-  const std::uint64_t count = pairs_in_level(footer.axes.at(column.axis).points, level);
-  HEADRACE_TRY(const Bytes raw, read_piece(read, column.levels.at(level), 2 * count * column.width));
-  if (raw.size() != 2 * count * column.width) return damaged("a level of its pyramids");
-  const BytesView bytes = raw;
-  const std::vector<double> minima = decode_values(bytes.first(raw.size() / 2), column.width);
-  const std::vector<double> maxima = decode_values(bytes.subspan(raw.size() / 2), column.width);
-  std::vector<Extremes> pairs(count);
-  for (std::size_t i = 0; i < count; ++i) pairs[i] = {minima[i], maxima[i]};
-  return pairs;
+Result<std::vector<double>> decode_piece_values(BytesView stored, const SegmentFooter& footer,
+                                                const SegmentColumn& column, std::uint64_t count) {
+  if (footer.version > 1) {
+    HEADRACE_TRY(const Bytes planes, unpack_planes(stored, column.width, count));
+    return decode_values(planes, column.width);
+  }
+  if (stored.size() != count * column.width) return damaged("a column has more or fewer values than points");
+  return decode_values(stored, column.width);
+}
+
+std::uint64_t most_value_bytes(const SegmentColumn& column, std::uint64_t count) {
+  return (count + kMostIntegerBytes) * column.width;
+}
+
+Result<LevelGroups> decode_groups(BytesView stored, const SegmentColumn& column, std::uint64_t count) {
+  HEADRACE_TRY(const Bytes planes, unpack_planes(stored, column.width, arrays_of(column) * count));
+  return decode_last_level(planes, column, count);
+}
+
+Result<LevelGroups> decode_last_level(BytesView planes, const SegmentColumn& column, std::uint64_t count) {
+  if (planes.size() != last_level_bytes(column, count)) return damaged("a level of its pyramids");
+  const std::vector<double> all = decode_values(planes, column.width);
+  const auto array = [&](std::size_t number) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(number * count);
+    return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(count));
+  };
+  LevelGroups groups{.minima = array(0), .maxima = array(1), .lasts = array(2)};
+  if (arrays_of(column) > 3) groups.not_finite = array(3);
+  return groups;
+}
+
+std::uint64_t last_level_bytes(const SegmentColumn& column, std::uint64_t groups) {
+  return arrays_of(column) * groups * column.width;
+}
+
+std::uint64_t most_group_bytes(const SegmentColumn& column, std::uint64_t groups) {
+  return most_value_bytes(column, arrays_of(column) * groups);
+}
+
+Result<LevelGroups> read_level(const ReadSegment& read, const SegmentFooter& footer,
+                               const SegmentColumn& column, std::size_t level) {
+  const std::uint64_t count = groups_in_level(footer.axes.at(column.axis).points, level);
+  if (level == column.levels.size()) return decode_last_level(column.last_level, column, count);
+  LevelGroups all;
+  for (std::uint64_t first = 0; first < count; first += kEntriesPerPiece) {
+    const std::uint64_t some = std::min(kEntriesPerPiece, count - first);
+    HEADRACE_TRY(const Bytes raw, read_piece(read, column.levels.at(level).at(first / kEntriesPerPiece),
+                                             most_group_bytes(column, some)));
+    HEADRACE_TRY(const LevelGroups groups, decode_groups(raw, column, some));
+    all.minima.insert(all.minima.end(), groups.minima.begin(), groups.minima.end());
+    all.maxima.insert(all.maxima.end(), groups.maxima.begin(), groups.maxima.end());
+    all.lasts.insert(all.lasts.end(), groups.lasts.begin(), groups.lasts.end());
+    all.not_finite.insert(all.not_finite.end(), groups.not_finite.begin(), groups.not_finite.end());
+  }
+  return all;
 }
 
 std::string segment_name(std::uint64_t first, std::uint64_t last) {
@@ -356,10 +369,22 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_segment_name(std::s
   return std::pair(*first, *last);
 }
 
-std::uint64_t points_per_pair(std::size_t level) {
-  std::uint64_t points = kPointsPerMinimum;
-  while (level-- > 0) points *= kPairsPerPair;
+std::uint64_t points_per_group(std::size_t level) {
+  std::uint64_t points = kPointsPerGroup;
+  while (level-- > 0) points *= kGroupsPerGroup;
   return points;
+}
+
+std::uint64_t groups_in_level(std::uint64_t points, std::size_t level) {
+  const std::uint64_t group = points_per_group(level);
+  return (points + group - 1) / group;
+}
+
+std::size_t level_count(std::uint64_t points) {
+  if (points < 2 * kPointsPerGroup) return 0;
+  std::size_t levels = 1;
+  while (groups_in_level(points, levels - 1) > kMostLastGroups) ++levels;
+  return levels;
 }
 
 }  // namespace headrace

@@ -16,8 +16,9 @@
 namespace headrace {
 
 inline constexpr std::size_t kMetricNameBytes = 1024;
-inline constexpr std::uint64_t kPointsPerMinimum = 64;  // of level 0
-inline constexpr std::uint64_t kPairsPerPair = 16;      // of each further level
+inline constexpr std::uint64_t kPointsPerGroup = 32;     // of level 0
+inline constexpr std::uint64_t kGroupsPerGroup = 16;     // of each further level
+inline constexpr std::uint64_t kEntriesPerPiece = 4096;  // points, or groups of a level
 
 /// A segment that is read whole is no larger.
 inline constexpr std::uint64_t kSegmentLimitBytes = std::uint64_t{1} << 30;
@@ -43,10 +44,20 @@ struct SegmentHead {
   bool is_end = false;
 };
 
+/// The steps or the times of an axis.
+struct AxisNumbers {
+  std::vector<SegmentPiece> pieces;         // of kEntriesPerPiece numbers each; none if `distance`
+  std::optional<SegmentPiece> samples{};    // the first number of each group of level 0, if they ascend
+  std::optional<std::uint64_t> distance{};  // number i is `minimum` + i × `distance`
+  // In version 1 unknown: 0.
+  std::int64_t minimum = 0;
+  std::int64_t maximum = 0;
+};
+
 struct SegmentAxis {
   std::uint64_t points = 0;
-  SegmentPiece steps;
-  SegmentPiece times;
+  AxisNumbers steps;
+  AxisNumbers times_us;
   std::int64_t last_step = 0;
 };
 
@@ -54,16 +65,20 @@ struct SegmentColumn {
   std::string name;
   std::size_t axis = 0;
   std::size_t width = 8;
-  SegmentPiece values;
-  std::vector<SegmentPiece> levels;  // each of all minima, then all maxima
+  std::vector<SegmentPiece> values;  // of kEntriesPerPiece values each
+  // The pyramid. Each level but the last one is in pieces of kEntriesPerPiece groups; the last one is here.
+  std::vector<std::vector<SegmentPiece>> levels{};
+  Bytes last_level{};  // none: there is no pyramid
   // Extremes of the values that are numbers: none if there are none.
   std::optional<double> minimum{};
   std::optional<double> maximum{};
   double last = 0;
   std::uint64_t nan_count = 0;
+  std::uint64_t not_finite = 0;  // NaN and infinities; unknown in version 1
 };
 
 struct SegmentFooter {
+  std::uint64_t version = 2;
   SegmentHead head;
   std::vector<SegmentAxis> axes;
   std::vector<SegmentColumn> columns;
@@ -86,17 +101,47 @@ struct AxisPoints {
 };
 
 Result<AxisPoints> read_axis(const ReadSegment& read, const SegmentAxis& axis);
+/// Numbers `first` to `end` of the steps or times of an axis.
+/// \error kDataLoss  they are damaged
+/// REQUIRES: `first` is a multiple of kEntriesPerPiece; `end` also, or it is `axis.points`
+Result<std::vector<std::int64_t>> read_numbers(const ReadSegment& read, const SegmentAxis& axis,
+                                               const AxisNumbers& numbers, std::uint64_t first,
+                                               std::uint64_t end);
+/// The first number of each group of level 0. REQUIRES: there are samples, or a distance
+Result<std::vector<std::int64_t>> read_samples(const ReadSegment& read, const SegmentAxis& axis,
+                                               const AxisNumbers& numbers);
+
 /// As many as its axis has points.
 Result<std::vector<double>> read_values(const ReadSegment& read, const SegmentFooter& footer,
                                         const SegmentColumn& column);
 
-struct Extremes {
-  double minimum = 0;
-  double maximum = 0;
+/// Groups of a level, a number of each vector for each group: of the values that are finite, NaN if none is.
+struct LevelGroups {
+  std::vector<double> minima;
+  std::vector<double> maxima;
+  std::vector<double> lasts;
+  std::vector<double> not_finite;  // how many are NaN or infinite; empty: none in the whole column
 };
-/// A level of the column's pyramid: a pair for each `points_per_pair(level)` points.
-Result<std::vector<Extremes>> read_level(const ReadSegment& read, const SegmentFooter& footer,
-                                         const SegmentColumn& column, std::size_t level);
-std::uint64_t points_per_pair(std::size_t level);
+std::uint64_t points_per_group(std::size_t level);
+/// Levels of the pyramid of so many points.
+std::size_t level_count(std::uint64_t points);
+std::uint64_t groups_in_level(std::uint64_t points, std::size_t level);
+
+// Decoders of pieces, for whoever has read them already. \error kDataLoss  other than `count` entries
+
+Result<std::vector<double>> decode_piece_values(BytesView stored, const SegmentFooter& footer,
+                                                const SegmentColumn& column, std::uint64_t count);
+/// Most bytes of a piece with so many values.
+std::uint64_t most_value_bytes(const SegmentColumn& column, std::uint64_t count);
+Result<LevelGroups> decode_groups(BytesView stored, const SegmentColumn& column, std::uint64_t count);
+/// Those of SegmentColumn::last_level.
+Result<LevelGroups> decode_last_level(BytesView planes, const SegmentColumn& column, std::uint64_t count);
+std::uint64_t last_level_bytes(const SegmentColumn& column, std::uint64_t groups);
+/// Most bytes of a piece with so many groups.
+std::uint64_t most_group_bytes(const SegmentColumn& column, std::uint64_t groups);
+
+/// A level of the column's pyramid. REQUIRES: version 2, and `level` < level_count of its points
+Result<LevelGroups> read_level(const ReadSegment& read, const SegmentFooter& footer,
+                               const SegmentColumn& column, std::size_t level);
 
 }  // namespace headrace

@@ -111,31 +111,41 @@ TEST(MetricSegment, APyramidShowsEverySpike) {
   points[77'777].value = 1000;
   points[5].value = -1000;
   points[6].value = NAN;
+  points[50'000].value = INFINITY;
   const Bytes segment = encode_segment({}, names(1), points);
   const auto footer = read_footer(read_from(segment), segment.size());
   ASSERT_TRUE(footer);
   const SegmentColumn& column = footer->columns.at(0);
-  EXPECT_EQ(column.maximum, 1000);
+  EXPECT_EQ(column.maximum, INFINITY);
   EXPECT_EQ(column.minimum, -1000);
   EXPECT_EQ(column.nan_count, 1U);
-  ASSERT_EQ(column.levels.size(), 3U);
-  for (std::size_t level = 0; level < column.levels.size(); ++level) {
-    const auto pairs = read_level(read_from(segment), *footer, column, level);
-    ASSERT_TRUE(pairs) << pairs.error().message;
-    const std::uint64_t group = points_per_pair(level);
-    ASSERT_EQ(pairs->size(), (points.size() + group - 1) / group);
-    for (std::size_t i = 0; i < pairs->size(); ++i) {
+  EXPECT_EQ(column.not_finite, 2U);
+  ASSERT_EQ(level_count(points.size()), 3U);
+  for (std::size_t level = 0; level < level_count(points.size()); ++level) {
+    const auto groups = read_level(read_from(segment), *footer, column, level);
+    ASSERT_TRUE(groups) << groups.error().message;
+    const std::uint64_t size = points_per_group(level);
+    ASSERT_EQ(groups->minima.size(), (points.size() + size - 1) / size);
+    for (std::size_t i = 0; i < groups->minima.size(); ++i) {
       double least = INFINITY;
       double most = -INFINITY;
-      for (std::size_t k = i * group; k < std::min<std::size_t>(points.size(), (i + 1) * group); ++k) {
-        least = std::fmin(least, points[k].value);
-        most = std::fmax(most, points[k].value);
+      double last = NAN;
+      std::size_t not_finite = 0;
+      for (std::size_t k = i * size; k < std::min<std::size_t>(points.size(), (i + 1) * size); ++k) {
+        if (!std::isfinite(points[k].value)) {
+          ++not_finite;
+          continue;
+        }
+        last = points[k].value;
+        least = std::fmin(least, last);
+        most = std::fmax(most, last);
       }
-      ASSERT_EQ((*pairs)[i].minimum, least) << level << ' ' << i;
-      ASSERT_EQ((*pairs)[i].maximum, most) << level << ' ' << i;
+      ASSERT_EQ(groups->minima[i], least) << level << ' ' << i;
+      ASSERT_EQ(groups->maxima[i], most) << level << ' ' << i;
+      ASSERT_EQ(groups->lasts[i], last) << level << ' ' << i;
+      ASSERT_EQ(groups->not_finite[i], not_finite) << level << ' ' << i;
     }
   }
-  EXPECT_LE(footer->columns[0].levels.back().size, 16 * 8 + 20U);
 }
 
 TEST(MetricSegment, EveryFlippedBitIsFound) {
@@ -153,6 +163,43 @@ TEST(MetricSegment, EveryFlippedBitIsFound) {
     }
     EXPECT_TRUE(is_found) << bit;
   }
+}
+
+// 200 points of "loss" with a pyramid, and 3 of "few", written in version 1.
+constexpr std::string_view kVersion1 =
+    "28b52ffd20c855000018140f000100420a0c0128b52ffd20cc7500003880897afd887a040100420a180128b52ffd6020"
+    "022d0100a000008040c00000c000c03f00007f403f40407f400500344041cb8035140a5a32dea8022c28b52ffd202065"
+    "000030000040000000010036c002000100000a005500fe5500ff5500ff5500ff5500ff5500ffd520f73f007f08011000"
+    "18002a20020202020202020202020202020202020202020202020202020202020202020230083801422408c801120d08"
+    "00101318e3f4e4f70620c8011a0d0813101718d193a7f40320cc0120b006421c0803120a086e1003188df6989e071a0a"
+    "0871100318aca0d5d10d20034a440a046c6f737310001a0d082a102f18afabe6cd0820a0062004290000000000000000"
+    "31000000000000004039000000000000004040014a0c0859101518fae4c8c10320204a300a0366657710011a0a087410"
+    "181883b2e2b80a200829555555555555d53f31abaaaaaaaaaa024039abaaaaaaaaaa0240e8000000d8e328e348524d45"
+    "54524943";
+
+TEST(MetricSegment, Version1IsRead) {
+  Bytes segment;
+  for (std::size_t i = 0; i < kVersion1.size(); i += 2)
+    segment.push_back(static_cast<std::byte>(std::stoi(std::string(kVersion1.substr(i, 2)), nullptr, 16)));
+  const auto footer = read_footer(read_from(segment), segment.size());
+  ASSERT_TRUE(footer) << footer.error().message;
+  EXPECT_EQ(footer->version, 1U);
+  EXPECT_EQ(footer->head.from_step, 4);
+  const Rows rows = rows_of(segment);
+  ASSERT_EQ(rows.at("loss").size(), 200U);
+  for (std::int64_t i = 0; i < 200; ++i) {
+    const Row& row = rows.at("loss")[static_cast<std::size_t>(i)];
+    EXPECT_EQ(row.step, 10 + 2 * i);
+    EXPECT_EQ(row.time_us, 1'000'000 + i * i);
+    const auto value = std::bit_cast<double>(row.bits);
+    if (i == 7) {
+      EXPECT_TRUE(std::isnan(value));
+    } else {
+      EXPECT_EQ(value, 0.5 * static_cast<double>(i % 5));
+    }
+  }
+  EXPECT_EQ(rows.at("few").size(), 3U);
+  EXPECT_EQ(rows.at("few")[2].step, -2);
 }
 
 TEST(MetricSegment, WhatIsNoSegmentIsRefused) {

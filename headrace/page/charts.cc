@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "headrace/base/text.h"
 #include "headrace/page/html.h"
+#include "headrace/page/svg.h"
 
 namespace headrace {
 namespace {
@@ -16,40 +16,12 @@ constexpr std::size_t kNameBytes = 24;
 constexpr std::size_t kTitleBytes = 60;
 constexpr int kTicks = 5;
 
-// A coordinate: one decimal is less than a pixel.
-std::string at(double number) {
-  char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::fixed, 1).ptr;
-  return std::string(digits, end);
-}
-
-std::string svg(double width, double height, std::string_view content) {
-  return html_element(
-      "div",
-      concat("<svg class=\"chart\" role=\"img\" width=\"", at(width), "\" height=\"", at(height),
-             "\" viewBox=\"0 0 ", at(width), " ", at(height), "\">", content, "</svg>"),
-      "scroll");
-}
-
-std::string line(double x1, double y1, double x2, double y2, std::string_view style) {
-  return concat("<line class=\"", style, "\" x1=\"", at(x1), "\" y1=\"", at(y1), "\" x2=\"", at(x2),
-                "\" y2=\"", at(y2), "\"/>");
-}
-
-// `anchor`: start, middle or end.
-std::string label(double x, double y, std::string_view text, std::string_view anchor,
-                  std::string_view more = "") {
-  return concat("<text x=\"", at(x), "\" y=\"", at(y), "\" text-anchor=\"", anchor, "\"", more, ">",
-                html_escaped(text), "</text>");
-}
-
-std::string turned(double x, double y, int degrees) {
-  return concat(" transform=\"rotate(", degrees, " ", at(x), " ", at(y), ")\"");
-}
-
-std::string tooltip(std::string_view text) {
-  return text.empty() ? "" : concat("<title>", html_escaped(text), "</title>");
-}
+using svg::at;
+using svg::label;
+using svg::line;
+using svg::picture;
+using svg::tooltip;
+using svg::turned;
 
 // The square and its place in the picture.
 constexpr double kSide = 320, kLeft = 64, kTop = 12, kBelow = 48, kRight = 16;
@@ -210,7 +182,7 @@ std::string html_band_chart(const BandChart& chart) {
   if (!chart.second.name.empty())
     out += legend(kBandLeft + kBandWidth / 2, 16, chart.second.name, "lower") +
            band_line(chart.second, place, "lower");
-  return svg(kBandLeft + kBandWidth + kBandRight, kBandTop + kBandHeight + kBelow, out);
+  return picture(kBandLeft + kBandWidth + kBandRight, kBandTop + kBandHeight + kBelow, out);
 }
 
 std::string html_square_chart(const SquareChart& chart, const std::vector<ChartPoint>& points) {
@@ -224,7 +196,7 @@ std::string html_square_chart(const SquareChart& chart, const std::vector<ChartP
                     tooltip(point.title), "</circle>");
   }
   if (!path.empty()) out += concat("<polyline points=\"", path, "\"/>");
-  return svg(kLeft + kSide + kRight, kTop + kSide + kBelow, out);
+  return picture(kLeft + kSide + kRight, kTop + kSide + kBelow, out);
 }
 
 std::string html_stacked_bars(const StackedBars& bars) {
@@ -253,7 +225,7 @@ std::string html_stacked_bars(const StackedBars& bars) {
   for (const double share : {0.0, 0.5, 1.0})
     out += label(kLeft + kBarsWidth * share, bottom + 16, shortened(share), "middle");
   out += label(kLeft + kBarsWidth / 2, bottom + 34, beginning_of(bars.x, kTitleBytes), "middle");
-  return svg(kLeft + kBarsWidth + kRight, bottom + 44, out);
+  return picture(kLeft + kBarsWidth + kRight, bottom + 44, out);
 }
 
 std::string html_matrix(const std::vector<std::string>& names,
@@ -285,7 +257,7 @@ std::string html_matrix(const std::vector<std::string>& names,
   }
   out += concat("<rect class=\"frame\" x=\"", at(room), "\" y=\"", at(room), "\" width=\"", at(size),
                 "\" height=\"", at(size), "\"/>");
-  return svg(room + size + 2, room + size + 2, out);
+  return picture(room + size + 2, room + size + 2, out);
 }
 
 }  // namespace headrace

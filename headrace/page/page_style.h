@@ -45,6 +45,12 @@ svg.chart { display: block; fill: var(--ink); font-size: 12px; font-variant-nume
 .chart polyline.lower-line { stroke: var(--sun); }
 .chart circle, .chart .upper, .chart .right rect { fill: var(--water); }
 .chart .lower, .chart .wrong rect { fill: var(--sun); }
+.chart .ground { fill: var(--card); }
+.chart .series polygon { opacity: 20%; }
+.chart .series polyline { stroke: var(--colour); stroke-width: 1.5; }
+.chart .series polygon, .chart .series rect, .chart .series circle { fill: var(--colour); }
+.c0 { --colour: #0a7ca5; } .c1 { --colour: #c8641b; } .c2 { --colour: #2f8f4e; } .c3 { --colour: #a3458f; }
+.c4 { --colour: #b0891a; } .c5 { --colour: #5b62c8; } .c6 { --colour: #c23b4e; } .c7 { --colour: #6b7a83; }
 .chart .frame { fill: none; stroke: var(--line); }
 .share { white-space: nowrap; }
 meter { width: 90px; height: 12px; }

@@ -20,7 +20,15 @@ import pytest
 pytestmark = pytest.mark.usefixtures("journals")
 
 COMMANDS = ["ls", "cat", "cp", "sync", "rm", "stat", "inspect", "verify", "repair"]
-COMMANDS += ["runs ls", "runs show", "runs metrics", "runs tail", "runs console", "runs compare"]
+COMMANDS += [
+    "runs ls",
+    "runs show",
+    "runs metrics",
+    "runs tail",
+    "runs console",
+    "runs compare",
+    "runs chart",
+]
 COMMANDS += ["runs export", "runs import", "runs repair", "runs curve", "lineage", "learning-curve"]
 COMMANDS += ["serve-mlflow"]
 

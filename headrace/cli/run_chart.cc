@@ -1,0 +1,379 @@
+// `runs chart`: charts of metrics of runs, in the terminal, as a page, as an SVG file, or as JSON.
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "headrace/base/iso_time.h"
+#include "headrace/base/json.h"
+#include "headrace/base/text.h"
+#include "headrace/cli/braille_chart.h"
+#include "headrace/cli/command.h"
+#include "headrace/cli/find_runs.h"
+#include "headrace/cli/run_metrics.h"
+#include "headrace/metrics/chart.h"
+#include "headrace/os/parallel.h"
+#include "headrace/page/html.h"
+#include "headrace/page/series_chart.h"
+#include "headrace/track/json_number.h"
+
+namespace headrace {
+namespace {
+
+constexpr std::size_t kChartedRuns = 20;
+constexpr std::size_t kChartedSeries = 100;
+constexpr std::size_t kTerminalColumns = 140;  // of dots
+constexpr std::size_t kLabels = 5;
+
+constexpr Positional kChartPositionals[] = {
+    {.name = "URL", .sentence = "The output of the runs, or a folder above it."},
+    {.name = "RUN",
+     .sentence = "Id of a run, or the beginning of one; up to 20. Default: the newest run.",
+     .required = false,
+     .repeated = true},
+};
+
+constexpr Option kChartOptions[] = {
+    {.name = "metric",
+     .type = OptionType::kTextList,
+     .unit = "NAME",
+     .sentence = "Show this metric. Default: all but those that begin with system/."},
+    {.name = "x",
+     .default_value = "step",
+     .unit = "axis",
+     .sentence = "Show values by step, by time, or by the time since the first point of their run.",
+     .choices = "step|time|relative"},
+    {.name = "steps", .unit = "FIRST:LAST", .sentence = "Show these steps alone; either may be left out."},
+    {.name = "columns",
+     .type = OptionType::kInteger,
+     .default_value = "860",
+     .unit = "columns",
+     .sentence = "Columns of a chart, in a file or with --json.",
+     .minimum = 1,
+     .maximum = static_cast<double>(kMostChartColumns)},
+    {.name = "smooth",
+     .type = OptionType::kNumber,
+     .default_value = "0",
+     .unit = "weight",
+     .sentence = "Smooth the lines: the weight of what came before, as in TensorBoard. Bands stay.",
+     .minimum = 0,
+     .maximum = 0.999},
+    {.name = "log", .type = OptionType::kFlag, .sentence = "Scale values logarithmically."},
+    {.name = "to",
+     .unit = "FILE",
+     .sentence =
+         "Write an HTML page, or an SVG file if its name ends with .svg, to this URL; -: the page, to "
+         "standard output."},
+};
+
+struct Charted {
+  std::string run;
+  std::string metric;
+  std::uint64_t rank = 0;
+  std::size_t run_index = 0;
+  ChartRange range{};  // of its own x
+  std::vector<ChartColumn> columns{};
+
+  std::string name(bool with_metric) const {
+    return concat(run, with_metric ? " " + metric : "", rank == 0 ? "" : concat(" (rank ", rank, ")"));
+  }
+};
+
+/// The series that the command shows.
+struct ChartedRuns {
+  std::vector<RunMetrics> metrics;
+  std::vector<Charted> series;
+  ChartRange range{};  // from the origin of each run, if x is relative
+  std::string axis;
+
+  std::vector<std::string> metric_names() const {
+    std::set<std::string> names;
+    for (const Charted& each : series) names.insert(each.metric);
+    return {names.begin(), names.end()};
+  }
+};
+
+Status add_run(CommandContext& context, const RunRecord& run, const OptionValues& options, ChartedRuns& out) {
+  HEADRACE_TRY(RunMetrics metrics, metrics_of(context, run));
+  const std::vector<std::string>& wanted = options.list("metric");
+  for (const auto& [name, rank] : metrics.series()) {
+    const bool is_wanted =
+        wanted.empty() ? !name.starts_with(kSystemMetrics) : std::ranges::find(wanted, name) != wanted.end();
+    if (is_wanted)
+      out.series.push_back({.run = run.id, .metric = name, .rank = rank, .run_index = out.metrics.size()});
+  }
+  out.metrics.push_back(std::move(metrics));
+  return {};
+}
+
+Status check_names(const ChartedRuns& charted, const OptionValues& options) {
+  for (const std::string& name : options.list("metric")) {
+    if (std::ranges::find(charted.series, name, &Charted::metric) == charted.series.end())
+      return Error{Code::kNotFound,
+                   concat("no metric ", name, " was logged; headrace runs metrics lists them")};
+  }
+  if (charted.series.empty()) return Error{Code::kNotFound, "the runs have logged no metrics"};
+  if (charted.series.size() > kChartedSeries)
+    return Error{Code::kInvalidArgument,
+                 concat(charted.series.size(), " series, more than the ", kChartedSeries,
+                        " that can be shown; name some with --metric")};
+  return {};
+}
+
+Result<ChartedRuns> chosen_series(CommandContext& context, const std::vector<std::string>& arguments,
+                                  const OptionValues& options) {
+  HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
+  std::vector<std::string> ids(arguments.begin() + 1, arguments.end());
+  if (ids.empty()) ids.emplace_back();
+  if (ids.size() > kChartedRuns)
+    return Error{Code::kInvalidArgument, concat("up to ", kChartedRuns, " runs can be shown")};
+  ChartedRuns out{.axis = options.text("x")};
+  for (const std::string& id : ids) {
+    HEADRACE_TRY(const RunRecord run, run_at(context, location, id));
+    HEADRACE_CHECK(add_run(context, run, options, out));
+  }
+  HEADRACE_CHECK(check_names(out, options));
+  return out;
+}
+
+// FIRST:LAST
+Result<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> parse_steps(
+    std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto side = [](std::string_view number) { return parse_number<std::int64_t>(number); };
+  if (colon != std::string_view::npos) {
+    const std::string_view first = text.substr(0, colon), last = text.substr(colon + 1);
+    const auto a = side(first), b = side(last);
+    if ((a || first.empty()) && (b || last.empty()) && !(a && b && *b < *a)) return std::pair(a, b);
+  }
+  return Error{Code::kInvalidArgument,
+               concat("--steps ", text, ": it is FIRST:LAST, two steps, as in 100:2000 or 100:")};
+}
+
+// The range of all series, each with its own; with relative times, from the first point of the run.
+Status find_ranges(const OptionValues& options, const ChartOptions& chart, ChartedRuns& charted) {
+  std::vector<std::optional<std::int64_t>> origins(charted.metrics.size());
+  std::vector<Charted> found;
+  for (Charted& each : charted.series) {
+    HEADRACE_TRY(const auto range,
+                 chart_range({&charted.metrics[each.run_index], each.metric, each.rank, {}}, chart));
+    if (!range) continue;  // a later attempt has superseded all points
+    auto& origin = origins[each.run_index];
+    origin = std::min(origin.value_or(range->first), range->first);
+    each.range = *range;
+    found.push_back(std::move(each));
+  }
+  charted.series = std::move(found);
+  if (charted.series.empty()) return Error{Code::kNotFound, "the runs have logged no points"};
+  const auto origin_of = [&](const Charted& each) {
+    return charted.axis == "relative" ? *origins[each.run_index] : 0;
+  };
+  ChartRange& all = charted.range;
+  all = {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  for (const Charted& each : charted.series) {
+    all.first = std::min(all.first, each.range.first - origin_of(each));
+    all.last = std::max(all.last, each.range.last - origin_of(each));
+  }
+  if (options.has("steps")) {
+    HEADRACE_TRY(const auto steps, parse_steps(options.text("steps")));
+    all.first = steps.first.value_or(all.first);
+    all.last = std::max(all.first, steps.second.value_or(all.last));
+  }
+  for (Charted& each : charted.series) each.range = {all.first + origin_of(each), all.last + origin_of(each)};
+  return {};
+}
+
+Status read_columns(const ChartOptions& chart, ChartedRuns& charted) {
+  std::vector<ChartSeries> series;
+  for (const Charted& each : charted.series)
+    series.push_back({&charted.metrics[each.run_index], each.metric, each.rank, each.range});
+  HEADRACE_TRY(auto columns, chart_columns(series, chart));
+  for (std::size_t i = 0; i < series.size(); ++i) charted.series[i].columns = std::move(columns[i]);
+  return {};
+}
+
+// An exponential mean of the columns' last values, without a bias towards 0 at the beginning.
+std::vector<double> smoothed(const std::vector<ChartColumn>& columns, double weight) {
+  std::vector<double> line;
+  double mean = 0, all = 0;
+  for (const ChartColumn& column : columns) {
+    if (column.finite > 0) {
+      mean = weight * mean + (1 - weight) * column.last;
+      all = weight * all + (1 - weight);
+    }
+    line.push_back(column.finite > 0 ? mean / all : NAN);
+  }
+  return line;
+}
+
+std::string x_text(const ChartedRuns& charted, std::int64_t x) {
+  if (charted.axis == "step") return concat(x);
+  if (charted.axis == "relative") return concat(three_digits(static_cast<double>(x) / 1e6), " s");
+  return format_time_ms(std::chrono::system_clock::time_point(std::chrono::microseconds(x)));
+}
+
+Json column_values(const std::vector<ChartColumn>& columns, double ChartColumn::*member) {
+  Json values = Json::array();
+  for (const ChartColumn& column : columns) {
+    if (column.finite + column.not_finite > 0)
+      values.push_back(column.finite > 0 ? number_to_json(column.*member) : Json());
+  }
+  return values;
+}
+
+Json counts(const std::vector<ChartColumn>& columns, std::uint64_t ChartColumn::*member) {
+  Json values = Json::array();
+  for (const ChartColumn& column : columns) {
+    if (column.finite + column.not_finite > 0) values.push_back(column.*member);
+  }
+  return values;
+}
+
+Json chart_to_json(const ChartedRuns& charted) {
+  Json out = {{"x", charted.axis},
+              {"first", charted.range.first},
+              {"last", charted.range.last},
+              {"series", Json::array()}};
+  for (const Charted& each : charted.series) {
+    const ChartColumns places(charted.range.first, charted.range.last, each.columns.size());
+    Json x = Json::array();
+    for (std::size_t i = 0; i < each.columns.size(); ++i) {
+      if (each.columns[i].finite + each.columns[i].not_finite > 0) x.push_back(places.begin(i));
+    }
+    out["series"].push_back(Json({{"run", each.run},
+                                  {"metric", each.metric},
+                                  {"rank", each.rank},
+                                  {"x", std::move(x)},
+                                  {"minimum", column_values(each.columns, &ChartColumn::minimum)},
+                                  {"maximum", column_values(each.columns, &ChartColumn::maximum)},
+                                  {"last", column_values(each.columns, &ChartColumn::last)},
+                                  {"finite", counts(each.columns, &ChartColumn::finite)},
+                                  {"not_finite", counts(each.columns, &ChartColumn::not_finite)}}));
+  }
+  return out;
+}
+
+SeriesChart::Series drawn_series(const Charted& each, double weight, bool with_metric) {
+  SeriesChart::Series out{.name = each.name(with_metric)};
+  const std::vector<double> line = smoothed(each.columns, weight);
+  for (std::size_t i = 0; i < each.columns.size(); ++i) {
+    const ChartColumn& column = each.columns[i];
+    if (column.finite + column.not_finite == 0) continue;
+    out.columns.push_back({.x = (static_cast<double>(i) + 0.5) / static_cast<double>(each.columns.size()),
+                           .least = column.minimum,
+                           .most = column.maximum,
+                           .line = line[i],
+                           .has_odd = column.not_finite > 0});
+  }
+  return out;
+}
+
+// Shows one metric, or all of them if it is empty.
+SeriesChart drawn_chart(const ChartedRuns& charted, const std::string& metric, const OptionValues& options) {
+  SeriesChart out{.y = metric, .is_log = options.flag("log")};
+  const auto length = static_cast<double>(charted.range.last) - static_cast<double>(charted.range.first);
+  for (std::size_t i = 0; i < kLabels; ++i) {
+    const double share = static_cast<double>(i) / (kLabels - 1);
+    const std::int64_t x = i + 1 == kLabels
+                               ? charted.range.last
+                               : charted.range.first + static_cast<std::int64_t>(std::floor(share * length));
+    out.x_labels.push_back(x_text(charted, x));
+  }
+  for (const Charted& each : charted.series) {
+    if (metric.empty() || each.metric == metric)
+      out.series.push_back(drawn_series(each, options.number("smooth"), metric.empty()));
+  }
+  return out;
+}
+
+std::string chart_page(const ChartedRuns& charted, const OptionValues& options) {
+  std::string body = html_element("h1", "Metrics");
+  for (const std::string& metric : charted.metric_names())
+    body += html_card(metric, html_series_chart(drawn_chart(charted, metric, options)));
+  return html_document("Metrics", body);
+}
+
+Status write_chart(CommandContext& context, const ChartedRuns& charted, const OptionValues& options) {
+  const std::string& to = options.text("to");
+  if (to == "-") return context.console.result_bytes(as_bytes(chart_page(charted, options)));
+  HEADRACE_TRY(const Location file, context.stores.open(to));
+  const std::string content = to.ends_with(".svg") ? svg_series_chart(drawn_chart(charted, "", options))
+                                                   : chart_page(charted, options);
+  HEADRACE_CHECK(write_text(*file.store, file.key, content, {.call = context.call()}));
+  context.console.note(concat("the chart is ", file.describe()));
+  return {};
+}
+
+void print_charts(CommandContext& context, const ChartedRuns& charted, const OptionValues& options) {
+  const std::size_t lines = charted.series.size() == 1 ? 12 : 5;
+  for (const Charted& each : charted.series) {
+    const std::vector<double> line = smoothed(each.columns, options.number("smooth"));
+    const bool is_smooth = options.number("smooth") > 0;
+    std::vector<BrailleColumn> columns;
+    for (std::size_t i = 0; i < each.columns.size(); ++i) {
+      columns.push_back(is_smooth ? BrailleColumn{line[i], line[i]}
+                                  : BrailleColumn{each.columns[i].minimum, each.columns[i].maximum});
+    }
+    std::uint64_t odd = 0;
+    for (const ChartColumn& column : each.columns) odd += column.not_finite;
+    context.console.result(concat(context.console.name(each.metric), "  ", each.run,
+                                  each.rank == 0 ? "" : concat(" (rank ", each.rank, ")"),
+                                  odd == 0 ? "" : concat("  ", odd, " values are NaN or infinite")));
+    for (const std::string& drawn : braille_chart(columns, lines, options.flag("log")))
+      context.console.result(drawn);
+  }
+  context.console.result(concat("             ", charted.axis, " ", x_text(charted, charted.range.first),
+                                " to ", x_text(charted, charted.range.last)));
+}
+
+Status show_chart(CommandContext& context, const std::vector<std::string>& arguments,
+                  const OptionValues& options) {
+  HEADRACE_TRY(ChartedRuns charted, chosen_series(context, arguments, options));
+  const bool is_terminal = !options.has("to") && !context.console.json();
+  const ChartOptions chart{
+      .axis = charted.axis == "step" ? ChartAxis::kStep : ChartAxis::kTime,
+      .columns = is_terminal ? kTerminalColumns : static_cast<std::size_t>(options.integer("columns")),
+      .threads = available_cores(),
+      .call = context.call()};
+  HEADRACE_CHECK(find_ranges(options, chart, charted));
+  HEADRACE_CHECK(read_columns(chart, charted));
+  if (options.has("to")) return write_chart(context, charted, options);
+  if (context.console.json()) {
+    context.console.result(chart_to_json(charted).dump());
+  } else {
+    print_charts(context, charted, options);
+  }
+  return {};
+}
+
+Status check_chart(const OptionValues& options) {
+  if (!options.has("steps")) return {};
+  if (options.text("x") != "step") return Error{Code::kInvalidArgument, "--steps needs --x step"};
+  HEADRACE_CHECK(parse_steps(options.text("steps")));
+  return {};
+}
+
+}  // namespace
+
+extern const Command kRunsChartCommand;
+const Command kRunsChartCommand = {
+    .name = "runs chart",
+    .summary = "Draw metrics of runs",
+    .details =
+        "Shows how metrics went, of one run or several: in the terminal, as a page that needs nothing else, "
+        "or\n"
+        "as an SVG file. Each column shows the least and the greatest of its values, so that a spike\n"
+        "survives any zoom; lines go through the last ones. Columns of long runs are read from pyramids of\n"
+        "extremes. --json prints the columns: places without values are left out.\n"
+        "\n"
+        "  headrace runs chart s3://datasets/runs --metric loss\n"
+        "  headrace runs chart s3://datasets/runs cnn-1 cnn-2 --metric loss --metric accuracy --to "
+        "chart.html\n"
+        "  headrace runs chart s3://datasets/runs --metric loss --steps 1000:2000 --log",
+    .positionals = kChartPositionals,
+    .options = kChartOptions,
+    .run = show_chart,
+    .check = check_chart};
+
+}  // namespace headrace

@@ -1,0 +1,61 @@
+#pragma once
+
+/// \file Charts of metrics: of any range of steps or times, as many columns as a picture has pixels, with the
+/// extremes of each. docs/formats/metric-segments.md, "Charts".
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headrace/metrics/chart_columns.h"
+#include "headrace/metrics/run_metrics.h"
+
+namespace headrace {
+
+enum class ChartAxis { kStep, kTime };
+
+struct ChartRange {
+  std::int64_t first = 0;  // steps, or microseconds since 1970
+  std::int64_t last = 0;   // REQUIRES: >= first
+};
+
+struct ChartSeries {
+  const RunMetrics* metrics = nullptr;
+  std::string name;
+  std::uint64_t rank = 0;
+  ChartRange range{};
+};
+
+struct ChartOptions {
+  ChartAxis axis = ChartAxis::kStep;
+  std::size_t columns = 2000;  // 1 to kMostChartColumns, of each series
+  int threads = 1;
+  CallOptions call{};
+};
+inline constexpr std::size_t kMostChartColumns = 100'000;
+
+/// How charts were read.
+struct ChartCost {
+  std::uint64_t bytes = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t rounds = 0;  // of requests that had to wait for others
+};
+
+/// Where the points of a metric lie; none if there are none. Reads nothing but segments of version 1.
+/// \error of the store; kDataLoss
+Result<std::optional<ChartRange>> chart_range(const ChartSeries& series, const ChartOptions& options);
+
+/// The columns of each series. All points of the range count, each in one column: that of its own x, or the
+/// one before, where a group of a pyramid, no wider than a column, begins there. Reads groups of the
+/// pyramids, and points where the range cuts a group or where groups are wider than a column: one round of
+/// requests, and one more for samples of steps or times without a regular distance. Memory: 64 MiB of stored
+/// pieces at a time. If a log was compacted meanwhile, lists it again.
+/// \param cost  added to, unless null
+/// \error of the store; kDataLoss  a segment is damaged
+Result<std::vector<std::vector<ChartColumn>>> chart_columns(std::span<const ChartSeries> series,
+                                                            const ChartOptions& options,
+                                                            ChartCost* cost = nullptr);
+
+}  // namespace headrace

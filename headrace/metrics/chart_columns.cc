@@ -1,0 +1,116 @@
+#include "headrace/metrics/chart_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace headrace {
+
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+constexpr std::size_t kLanes = 4;
+
+void widen_column(ChartColumn& column, double minimum, double maximum) {
+  // A comparison with NaN is false.
+  if (!(column.minimum <= minimum) && !std::isnan(minimum)) column.minimum = minimum;
+  if (!(column.maximum >= maximum) && !std::isnan(maximum)) column.maximum = maximum;
+}
+
+// Several chains of comparisons at once.
+void add_finite(ChartColumn& column, std::span<const double> values) {
+  std::array<double, kLanes> least;
+  std::array<double, kLanes> most;
+  least.fill(values.front());
+  most.fill(values.front());
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const double value = values[i + lane];
+      least[lane] = value < least[lane] ? value : least[lane];
+      most[lane] = value > most[lane] ? value : most[lane];
+    }
+  }
+  for (; i < values.size(); ++i) {
+    least[0] = std::min(least[0], values[i]);
+    most[0] = std::max(most[0], values[i]);
+  }
+  widen_column(column, *std::min_element(least.begin(), least.end()),
+               *std::max_element(most.begin(), most.end()));
+  column.last = values.back();
+  column.finite += values.size();
+}
+
+void add_any(ChartColumn& column, double value) {
+  if (!std::isfinite(value)) {
+    ++column.not_finite;
+    return;
+  }
+  widen_column(column, value, value);
+  column.last = value;
+  ++column.finite;
+}
+
+}  // namespace
+
+ChartColumns::ChartColumns(std::int64_t first, std::int64_t last, std::size_t columns)
+    : first_(first), last_(last) {
+  const Wide length = Wide(place_of(last)) + 1;
+  columns_.resize(static_cast<std::size_t>(std::min<Wide>(length, columns)));
+  narrowest_ = static_cast<std::uint64_t>(
+      std::min<Wide>(length / columns_.size(), std::numeric_limits<std::uint64_t>::max()));
+  rest_ = static_cast<std::uint64_t>(length % columns_.size());
+  go_to(0);
+}
+
+// The first place whose place × columns / length is `column`: column × length / columns, rounded up.
+std::uint64_t ChartColumns::begin_of(std::size_t column) const {
+  return column * narrowest_ + (column * rest_ + columns_.size() - 1) / columns_.size();
+}
+
+void ChartColumns::go_to(std::size_t column) {
+  current_ = column;
+  current_first_ = begin_of(column);
+  current_last_ = column + 1 == columns_.size() ? place_of(last_) : begin_of(column + 1) - 1;
+}
+
+ChartColumn& ChartColumns::column_at(std::uint64_t place) {
+  if (place > current_last_ && current_ + 1 < columns_.size()) go_to(current_ + 1);  // the most likely one
+  if (place < current_first_ || place > current_last_) {
+    const Wide length = Wide(place_of(last_)) + 1;
+    place = std::min(place, place_of(last_));  // damaged samples may lead outside
+    go_to(static_cast<std::size_t>(Wide(place) * columns_.size() / length));
+  }
+  return columns_[current_];
+}
+
+void ChartColumns::add(std::int64_t x, double value) { add_any(column_at(place_of(x)), value); }
+
+void ChartColumns::add_regular(std::int64_t x, std::uint64_t distance, std::span<const double> values,
+                               bool all_finite) {
+  std::uint64_t place = place_of(x);
+  while (!values.empty()) {
+    ChartColumn& column = column_at(place);
+    const std::uint64_t here =
+        distance == 0 ? values.size()
+                      : std::min<std::uint64_t>(values.size(), (current_last_ - place) / distance + 1);
+    if (all_finite) {
+      add_finite(column, values.first(here));
+    } else {
+      for (const double value : values.first(here)) add_any(column, value);
+    }
+    values = values.subspan(here);
+    place += here * distance;
+  }
+}
+
+void ChartColumns::add_group(std::int64_t x, const ValueGroup& group) {
+  ChartColumn& column = column_at(place_of(x));
+  widen_column(column, group.minimum, group.maximum);
+  if (group.finite > 0) column.last = group.last;
+  column.finite += group.finite;
+  column.not_finite += group.not_finite;
+}
+
+}  // namespace headrace

@@ -1,0 +1,63 @@
+#pragma once
+
+/// \file Pieces of many segments, read together: one round of requests to each store.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "headrace/metrics/pieces.h"
+#include "headrace/store/location.h"
+
+namespace headrace {
+
+class PieceBatch {
+ public:
+  /// Adds a piece of the object `key`, of at most `most_bytes` before compression; one that is there already
+  /// is read once. The store must outlive this.
+  void add(Store& store, const std::string& key, const SegmentPiece& piece, std::uint64_t most_bytes);
+
+  /// Reads all pieces that were added: neighbours, also those with a small gap, by one request.
+  /// \error of the store; kDataLoss  a piece is larger than it can be
+  Status read(const CallOptions& call);
+
+  /// After `read`: the piece as it was appended. Thread-safe.
+  /// \error kDataLoss  it is damaged
+  /// REQUIRES: it was added
+  Result<Bytes> piece(const Store& store, const std::string& key, const SegmentPiece& piece) const;
+
+  /// Bytes of the pieces that were added, as stored.
+  std::uint64_t size_bytes() const { return size_bytes_; }
+  /// Bytes and requests of `read`.
+  std::uint64_t read_bytes() const { return read_bytes_; }
+  std::uint64_t requests() const { return ranges_.size(); }
+
+ private:
+  struct Wanted {
+    SegmentPiece piece;
+    std::uint64_t most_bytes = 0;
+    std::size_t range = 0;
+  };
+  struct Range {
+    Store* store = nullptr;
+    std::string key;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    std::unique_ptr<std::byte[]> bytes{};
+  };
+  using Object = std::pair<const Store*, std::string>;
+
+  void add_range(Store& store, const std::string& key, const SegmentPiece& piece);
+
+  std::map<Object, std::map<std::uint64_t, Wanted>> wanted_;  // by object, and offset in it
+  std::map<const Store*, Store*> stores_;
+  std::vector<Range> ranges_;
+  std::uint64_t size_bytes_ = 0;
+  std::uint64_t read_bytes_ = 0;
+};
+
+}  // namespace headrace

@@ -1,0 +1,36 @@
+#pragma once
+
+/// \file Charts of many series as SVG: a line for each, and a band from least to most.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+struct SeriesChart {
+  std::string_view y;                 // what the left side shows
+  std::vector<std::string> x_labels;  // below the chart, at equal distances; two or more
+  bool is_log = false;                // the left side; values at or below 0 are left out
+  struct Column {
+    double x = 0;  // from 0 to 1
+    double least = 0;
+    double most = 0;
+    double line = 0;
+    bool has_odd = false;  // values that are not finite: a mark at the bottom
+  };
+  struct Series {
+    std::string name;             // in the legend
+    std::vector<Column> columns;  // by rising x
+  };
+  std::vector<Series> series;
+};
+
+/// A chart in the colours of the page: eight, which repeat. Names are escaped and cut to a readable length.
+/// Numbers that are not finite are left out.
+std::string html_series_chart(const SeriesChart& chart);
+
+/// The same as a file of its own, which needs nothing else.
+std::string svg_series_chart(const SeriesChart& chart);
+
+}  // namespace headrace
