@@ -28,7 +28,7 @@ class Strata {
   std::vector<std::uint64_t> select(std::span<const RecordRange> ranges) const;
 
  private:
-  const DataOrder order_;
+  DataOrder order_;
   std::vector<std::uint32_t> strata_;  // in dataset order
   std::vector<std::uint64_t> counts_;
 };
