@@ -145,7 +145,8 @@ TEST_F(LoaderSelectionTest, OfFewRecordsInManyBlocksNeedsMemoryForNoMoreThanThes
   for (std::uint64_t i = 0; i < 900; ++i) numbers.push_back(i);
   for (std::uint64_t i = 905; i < 1000; i += 10) numbers.push_back(i);
   LoaderSource from{.dataset = open(CorruptionPolicy::kFail, "long")};
-  from.selection = std::make_shared<const RecordSelection>(RecordSelection{"dense, then one of each block", numbers});
+  from.selection =
+      std::make_shared<const RecordSelection>(RecordSelection{"dense, then one of each block", numbers});
   LoaderOptions with = options();
   with.batch_size = 64;
   with.threads = 1;
@@ -154,7 +155,9 @@ TEST_F(LoaderSelectionTest, OfFewRecordsInManyBlocksNeedsMemoryForNoMoreThanThes
   const auto loader = BatchLoader::create({from}, with);
   ASSERT_TRUE(loader) << loader.error().message;
   std::size_t records = 0;
-  for (const Ids& batch : drain(**loader)) records += static_cast<std::size_t>(std::ranges::count_if(batch, [](std::int64_t id) { return id >= 0; }));
+  for (const Ids& batch : drain(**loader))
+    records +=
+        static_cast<std::size_t>(std::ranges::count_if(batch, [](std::int64_t id) { return id >= 0; }));
   EXPECT_EQ(records, 910U);
 }
 

@@ -57,12 +57,11 @@ Status check_parts(const Dataset& dataset, const SourceOptions& options) {
                                                 " of ", dataset.describe(), ", which has ", all)};
   if (!options.selection) return {};
   const std::vector<std::uint64_t>& numbers = options.selection->numbers;
-  const bool is_ascending =
-      std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end();
+  const bool is_ascending = std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end();
   if (is_ascending && (numbers.empty() || numbers.back() < range.count)) return {};
-  return Error{Code::kInvalidArgument,
-               concat("the selection ", options.selection->name, " has records twice, or some that are not among the ",
-                      range.count, " of ", dataset.describe())};
+  return Error{Code::kInvalidArgument, concat("the selection ", options.selection->name,
+                                              " has records twice, or some that are not among the ",
+                                              range.count, " of ", dataset.describe())};
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ struct SweepResult {
 /// Measures the model on the test split for each size and seed. Scores that are in `folder` are taken from
 /// there; the others are trained, and created there (docs/formats/learning-curve.md, "Scores"). Several
 /// processes may measure into one folder at once: they share the work. Runs train in temporary folders,
-/// which are gone at the end. If all scores are there, no record is read. `on_progress` is called from the threads that train, one at a time.
+/// which are gone at the end. If all scores are there, no record is read, except labels for class weights
+/// "balanced". `on_progress` is called from the threads that train, one at a time.
 /// \error kInvalidArgument  the test split is the one to train on; too few records for the sizes, or
 ///                          fewer than classes; a record whose label is no class; or as `train` and
 ///                          `evaluate`
