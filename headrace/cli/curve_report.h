@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What `learning-curve` writes: the page, the document, and the table that they were made of.
+/// \file The objects that `learning-curve` writes: the page, the document, and the table behind them.
 /// docs/formats/learning-curve.md
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-/// What a curve says, and how it compares with another one.
+/// The answer of one curve, and how it compares with another one.
 struct CurveAnswer {
   CurveStudy study;
   std::optional<CurveStudy> other{};

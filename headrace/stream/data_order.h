@@ -34,7 +34,7 @@ struct RecordRange {
 struct RecordSelection {
   /// Says which: with the data and the range, it decides the numbers.
   std::string name;
-  /// Of the records in dataset order, from the range's first on; ascending.
+  /// In dataset order from the range's first record on; ascending.
   std::vector<std::uint64_t> numbers;
 };
 

@@ -120,7 +120,7 @@ class Window {
 
 struct SourceOptions {
   std::optional<RecordRange> range{};  // none: all
-  /// Of the range, only these; null: all.
+  /// Only these of the range; null: all.
   std::shared_ptr<const RecordSelection> selection{};
   int order_version = kOrderVersion;
   ShuffleMode mode = ShuffleMode::kWindow;
@@ -134,8 +134,8 @@ struct SourceOptions {
 class Source {
  public:
   /// Reads the shards' indexes if the order is exact. Remarks about them go to `remarks`.
-  /// \error kInvalidArgument  the range is not in the dataset, or the selection not in the range; or there is an arrangement, and a window may
-  ///                          have 2^32 records or more
+  /// \error kInvalidArgument  range or selection is not in the dataset; or there is an arrangement, and a
+  ///                          window may have 2^32 records or more
   static Result<std::unique_ptr<Source>> create(std::shared_ptr<const Dataset> dataset,
                                                 const SourceOptions& options, const CallOptions& call,
                                                 std::vector<std::string>& remarks);

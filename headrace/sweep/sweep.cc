@@ -245,7 +245,7 @@ class Sweep {
     return {};
   }
 
-  // Of a run of the smallest size: the larger subsets of its seed hold its records, so they have all classes
+  // For a run of the smallest size: the larger subsets of its seed hold its records, so they have all classes
   // that it has. Stratified subsets have all.
   Status look_for_missing_classes(const SweepRun& run, std::vector<std::string>& remarks) const {
     if (run.size != runs_.back().size || run.training.selection) return {};

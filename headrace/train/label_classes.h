@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMostClasses = 100'000;
 /// In place of the number of a class, in data that have such records: it is not known.
 inline constexpr std::int64_t kUnknownClass = -1;
 
-/// What messages about a label say.
+/// Words for messages about a label.
 struct ClassAsker {
   std::string_view option;  // that needs the classes
   std::string_view advice;  // on a label that is no class

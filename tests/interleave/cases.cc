@@ -242,7 +242,6 @@ std::span<const InitialState> initial_states() {
       {"unnamed-artifacts", {"artifact-begin"}},
       {"half-artifacts", {}, "artifact-log"},
       {"curves", {"curve"}},
-      {"half-curves", {}, "curve-stratify"},
       {"half-artifacts-gc", {"artifact-log-other", "artifact-begin"}, "gc"},
   };
   return states;

@@ -29,8 +29,8 @@ std::vector<TestCommand> request_log_commands();
 /// Programs that log versions of the artifact "cats" below memory://out/x, and what others do with it.
 std::vector<TestCommand> artifact_commands();
 
-/// `headrace learning-curve` with the folder memory://out/x, for the same sizes, stratified or not: both need the
-/// score of all records.
+/// `headrace learning-curve` with the folder memory://out/x, for the same sizes, stratified or not: both need
+/// the score of all records.
 std::vector<TestCommand> curve_commands();
 
 }  // namespace headrace::interleave

@@ -33,8 +33,8 @@ class Witness final : public ForwardingStore {
   /// Keys of published parts, of objects of logs, and of scores and reports of curves, that were replaced.
   std::vector<std::string> replaced() const;
   /// Keys of logs of metrics, of which something was removed that nothing else holds; also kRequestLogs and
-  /// kRunRecords, where any of their objects was, and kArtifacts, where one was that `gc` had not given up; and
-  /// kCurveScores, where a score or a part of a report was.
+  /// kRunRecords, where any of their objects was, and kArtifacts, where one was that `gc` had not given up;
+  /// and kCurveScores, where a score or a part of a report was.
   std::set<std::string> shortened() const;
   /// Manifests that were created, in their order; entries are not among them.
   std::vector<std::string> manifests() const;

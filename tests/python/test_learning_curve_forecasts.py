@@ -1,4 +1,4 @@
-"""What a quarter of the data says about all of it: real trainings on reviews and on an example."""
+"""Does a quarter of the data predict the error at all of it? Real trainings on reviews and on an example."""
 
 import csv
 import json
