@@ -1,8 +1,10 @@
 """Curves of real trainings: what a whole one costs beside one full run, whether a quarter of the data
 predicts the error at all of it, and what `train --curve` costs and says. The demo's reviews with its encoder;
-its model. Traces are in the cache before anything is measured. Processes take turns."""
+its model; a quarter also of the digits of examples/. Traces are in the cache before anything is measured.
+Processes take turns."""
 
 import csv
+import dataclasses
 import json
 import os
 import pathlib
@@ -16,6 +18,7 @@ from . import ROOT, WORK, cores, headrace, median, run
 MODEL = "headrace.models:dense_classifier"
 EPOCHS = (10, 40)  # a default training, and one in which starts hardly count
 SEEDS = 5
+DIGITS = 2400  # pictures
 SIZES_OF_QUARTER = 6  # N, N/2, and four sizes up to a quarter
 MOST_RATIO = 2.2
 MOST_SLOWDOWN = 0.03
@@ -70,26 +73,50 @@ def table(path: pathlib.Path) -> list[dict]:
         return [{name: float(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
 
 
-def quarter(data: pathlib.Path, folder: pathlib.Path) -> tuple[dict, dict, dict]:
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A dataset, and how a model is trained on it."""
+
+    name: str
+    data: pathlib.Path
+    metric: str
+    options: tuple = ("--model", MODEL)
+
+
+def prepared_digits(folder: pathlib.Path) -> Job:
+    """The example, with more pictures than it draws, since it is learnt from a few hundred."""
+    example = ROOT / "examples" / "digits"
+    drawing = (example / "make_data.py").read_text().replace("range(600)", f"range({DIGITS})")
+    subprocess.run([sys.executable, "-c", drawing], cwd=folder, check=True)
+    timed("prepare", folder / "train", folder / "digits", "--split", "train=0.8,test=0.2")
+    model = ("--model", f"{example / 'model.py'}:build", "--epochs", 20, "--batch-size", 32)
+    images = ("--augment", "crop=24x24,brightness=0.05", "--image-size", "26x26")
+    return Job("digits", folder / "digits", "loss", (*model, *images))
+
+
+def quarter(job: Job, folder: pathlib.Path) -> tuple[dict, dict, dict]:
     """The summary, the raw values, and what the whole curve says."""
-    measure = ["--sizes", SIZES_OF_QUARTER, "--seeds", SEEDS, "--to", without(folder / "quarter")]
-    whole = timed("learning-curve", data, "--model", MODEL, *measure)["answer"]
-    rows = table(next((folder / "quarter" / "reports").glob("*/scores.csv")))
+    kept = folder / f"quarter-{job.name}"
+    measure = ["--sizes", SIZES_OF_QUARTER, "--seeds", SEEDS, "--metric", job.metric, "--to", kept]
+    whole = timed("learning-curve", job.data, *job.options, *measure)["answer"]
+    rows = table(next((kept / "reports").glob("*/scores.csv")))
     most = max(row["size"] for row in rows)
     known = [row for row in rows if row["size"] <= most / 4 + 1]
     lines = ["size,score,seconds", *(f"{row['size']},{row['score']},{row['seconds']}" for row in known)]
     (folder / "quarter.csv").write_text("\n".join(lines) + "\n")
     more = int(most - max(row["size"] for row in known))
-    answer = timed("learning-curve", "--from", folder / "quarter.csv", "--more-records", more)["answer"]
+    ask = ["--from", folder / "quarter.csv", "--metric", job.metric, "--more-records", more]
+    answer = timed("learning-curve", *ask)["answer"]
     error = answer["more_records"]["error"]
     truths = [row["score"] for row in rows if row["size"] == most]
     mean = sum(truths) / len(truths)
+    title = f"from a quarter of the {job.name}"
     summary = {
-        "from a quarter of the reviews: predicted error at all of them": error["median"],
-        "from a quarter of the reviews: low end of the interval": error["low"],
-        "from a quarter of the reviews: high end of the interval": error["high"],
-        f"from a quarter of the reviews: mean error of {SEEDS} seeds at all of them": mean,
-        f"from a quarter of the reviews: seeds of {SEEDS} within the interval": sum(
+        f"{title}: predicted {job.metric} at all of them": error["median"],
+        f"{title}: low end of the interval": error["low"],
+        f"{title}: high end of the interval": error["high"],
+        f"{title}: mean {job.metric} of {SEEDS} seeds at all of them": mean,
+        f"{title}: seeds of {SEEDS} within the interval": sum(
             error["low"] <= truth <= error["high"] for truth in truths
         ),
     }
@@ -119,15 +146,20 @@ def free_curve(data: pathlib.Path, folder: pathlib.Path, rounds: int, whole: dic
 
 
 def measure(rounds: int) -> tuple[dict, dict]:
-    """The summary and the raw values."""
+    """The summary and the raw values; without rounds, only of what does not depend on the machine's speed."""
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK) as name:
         folder = pathlib.Path(name)
         data = prepared_reviews(folder)
         os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
-        full_run(data, folder, 1)
-        cost_summary, cost_raw = costs(data, folder, rounds)
-        quarter_summary, quarter_raw, whole = quarter(data, folder)
-        free_summary, free_raw = free_curve(data, folder, 4 * rounds, whole)
-    summary = cost_summary | quarter_summary | free_summary
-    return summary, {"costs": cost_raw, "quarter": quarter_raw, "free": free_raw}
+        summary, raw = {}, {}
+        if rounds:
+            full_run(data, folder, 1)
+            summary, raw["costs"] = costs(data, folder, rounds)
+        of_reviews, raw["quarter"], whole = quarter(Job("reviews", data, "error"), folder)
+        of_digits, raw["quarter_of_digits"], _ = quarter(prepared_digits(folder), folder)
+        summary |= of_reviews | of_digits
+        if rounds:
+            of_one_pass, raw["free"] = free_curve(data, folder, 4 * rounds, whole)
+            summary |= of_one_pass
+    return summary, raw

@@ -6,13 +6,14 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/curve_answers.h"
+#include "headrace/cli/curve_report.h"
 #include "headrace/cli/measure_curve.h"
 #include "headrace/cli/model_options.h"
 #include "headrace/cli/record_run.h"
+#include "headrace/cli/tensorflow_engine.h"
 #include "headrace/cli/train_options.h"
 #include "headrace/store/layers/stoppable.h"
 #include "headrace/study/curve_study.h"
-#include "headrace/track/created_once.h"
 
 namespace headrace {
 namespace {
@@ -24,7 +25,7 @@ constexpr Positional kLearningCurvePositionals[] = {
      .sentence = "A dataset that headrace prepare published: the model is trained on parts of it.",
      .required = false}};
 
-constexpr Option kLearningCurveOptions[] = {
+constexpr Option kLearningCurveOwnOptions[] = {
     {.name = "model",
      .unit = "MODULE:FUNCTION",
      .sentence = "Python function, or FILE.py:FUNCTION, that returns a compiled Keras model to train."},
@@ -53,30 +54,12 @@ constexpr Option kLearningCurveOptions[] = {
          "cache. Nothing that is there is replaced."},
     kSizesOption,
     kSeedsOption,
+    kStratifyOption,
     kAtOnceOption,
     kTestSplitOption,
-    kEpochsOption,
-    kTrainBatchSizeOption,
-    kValidationOption,
-    kLearningRateOption,
-    kEarlyStopOption,
-    kDataVersionOption,
-    kTrainSplitOption,
-    kTrainFeaturesOption,
-    kTrainLabelsOption,
-    kBalanceOption,
-    kBucketOption,
-    kWeightsOption,
-    kClassWeightsOption,
-    kAugmentOption,
-    kImageSizeOption,
-    kOnCorruptOption,
-    kTrainMemoryOption,
-    kLoaderThreadsOption,
-    kIntraOpThreadsOption,
-    kTrackOption,
-    kRunIdOption,
 };
+
+constexpr auto kLearningCurveOptions = with_shared_train_options(kLearningCurveOwnOptions);
 
 Result<std::vector<MeasuredError>> read_curve_file(CommandContext& context, const Location& file,
                                                    const OptionValues& values) {
@@ -96,24 +79,6 @@ Result<CurveStudy> study_file(CommandContext& context, const std::string& url, c
   return study;
 }
 
-Status create_part(const Location& folder, std::string_view name, const std::string& text) {
-  Status created = create_once(folder.at(name), as_bytes(text));
-  if (created || created.error().code != Code::kFailedPrecondition) return created;
-  return Error{Code::kFailedPrecondition,
-               concat(folder.at(name).describe(),
-                      " is of another learning curve; give another folder, or remove that one")};
-}
-
-struct CurveAnswer {
-  CurveStudy study;
-  std::optional<CurveStudy> other{};
-  std::optional<CurveComparison> comparison{};
-
-  const CurveComparison* compared() const { return comparison ? &*comparison : nullptr; }
-  std::string json() const { return curve_study_to_json(study, compared()); }
-  std::string page() const { return curve_study_to_html(study, other ? &*other : nullptr, compared()); }
-};
-
 // With --compare, also reads and studies that curve.
 Result<CurveAnswer> answer_curve(CommandContext& context, CurveStudy study, const OptionValues& values,
                                  CurveQuestions questions) {
@@ -129,15 +94,6 @@ void show_answer(Console& console, const CurveAnswer& answer, const OptionValues
   if (console.json()) return console.result(answer.json());
   show_study(console, answer.study, values);
   if (answer.comparison) console.result("  " + comparison_sentence(*answer.comparison));
-}
-
-// The page goes first: whoever finds the document finds its page.
-Status write_curve(CommandContext& context, const Location& folder, const CurveAnswer& answer) {
-  const Location to = make_stoppable(folder, context.stop);
-  HEADRACE_CHECK(create_part(to, "report.html", answer.page()));
-  HEADRACE_CHECK(create_part(to, "learning-curve.json", answer.json() + "\n"));
-  context.console.note(concat("the page is ", to.at("report.html").describe()));
-  return {};
 }
 
 Status check_learning_curve(const OptionValues& values) {
@@ -158,18 +114,20 @@ Status answer_from_file(CommandContext& context, const OptionValues& values,
   show_answer(context.console, answer, values);
   if (!values.has("to")) return {};
   HEADRACE_TRY(const Location folder, context.stores.open(values.text("to")));
-  return write_curve(context, folder, answer);
+  HEADRACE_TRY(const Location page, write_curve(folder, answer, context.stop));
+  context.console.note(concat("the page is ", page.describe()));
+  return {};
 }
 
-// Each run has a folder of its own for what it says: another call, with more scores, says something else.
-Status write_report(CommandContext& context, const Location& folder, const MeasuredCurve& measured,
-                    const CurveAnswer& answer, RunRecorder& recorder) {
-  const Location report = folder.at("reports/" + recorder.run_id());
-  HEADRACE_CHECK(create_part(make_stoppable(report, context.stop), "scores.csv", measured.csv));
-  HEADRACE_CHECK(write_curve(context, report, answer));
-  HEADRACE_CHECK(recorder.add_output("scores", report.at("scores.csv")));
-  HEADRACE_CHECK(recorder.add_output("page", report.at("report.html")));
-  return recorder.add_output("learning-curve", report.at("learning-curve.json"));
+Result<MeasuredCurve> measure(CommandContext& context, const Location& data, const Location& folder,
+                              const OptionValues& values, RunRecorder& recorder, RunEnd& end) {
+  HEADRACE_TRY(const SweepOptions options, sweep_options(data, values));
+  HEADRACE_TRY(const OpenEngine engine, open_engine(context));
+  HEADRACE_TRY(const TraceOptions trace, trace_options(context, engine));
+  const TrainEnvironment environment{*engine.engine, trace, context.environment,
+                                     temporary_folder(context.environment),
+                                     [&](std::string_view line) { context.console.note(line); }};
+  return measure_curve(context, data, folder, options, environment, values.text("metric"), recorder, end);
 }
 
 Status answer_by_training(CommandContext& context, const std::string& dataset, const OptionValues& values,
@@ -187,14 +145,17 @@ Status answer_by_training(CommandContext& context, const std::string& dataset, c
   return record_run(
       context, "learning-curve", has_folder ? folder : data, values,
       [&](RunRecorder& recorder, RunEnd& end) -> Status {
-        HEADRACE_TRY(const MeasuredCurve measured,
-                     measure_curve(context, data, folder, values, recorder, end));
+        HEADRACE_TRY(const MeasuredCurve measured, measure(context, data, folder, values, recorder, end));
         HEADRACE_TRY(CurveStudy study, study_curve(measured.runs, questions));
         HEADRACE_TRY(const CurveAnswer answer, answer_curve(context, std::move(study), values, questions));
         end.metrics = {{"error", answer.study.points.back().mean},
                        {"error_with_twice_the_data", answer.study.forecasts.front().error.middle}};
         show_answer(context.console, answer, values);
-        return has_folder ? write_report(context, folder, measured, answer, recorder) : Status{};
+        if (!has_folder) return {};
+        HEADRACE_TRY(const Location page,
+                     write_curve_report(folder, measured.csv, answer, recorder, context.stop));
+        context.console.note(concat("the page is ", page.describe()));
+        return {};
       },
       {.continues_earlier = false, .has_output = has_folder});
 }

@@ -2,27 +2,12 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/record_run.h"
-#include "headrace/cli/tensorflow_engine.h"
 #include "headrace/cli/train_options.h"
-#include "headrace/sweep/sweep.h"
 
 namespace headrace {
 namespace {
 
 constexpr double kLeastMeasuredError = 1e-12;  // MeasuredError::error
-
-Result<SweepOptions> sweep_options(const Location& data, const OptionValues& values) {
-  SweepOptions out{.test_split = values.text("test-split"),
-                   .sizes = static_cast<std::size_t>(values.integer("sizes")),
-                   .seeds = static_cast<std::size_t>(values.integer("seeds")),
-                   .at_once = static_cast<int>(values.integer("at-once"))};
-  HEADRACE_TRY(out.training, shared_train_options(values));
-  out.training.seed = 1;
-  // There is no run yet that could have begun with another version.
-  HEADRACE_TRY(const DataVersion version, choose_data_version(data, data, out.training));
-  out.training.data_version = version.number;
-  return out;
-}
 
 // The metric that --metric asks for: an error is what is missing to an accuracy of 1.
 Result<double> metric_of_score(const Score& score, std::string_view metric) {
@@ -55,15 +40,24 @@ Result<MeasuredCurve> curve_of_scores(const std::vector<Score>& scores, const st
 
 }  // namespace
 
+Result<SweepOptions> sweep_options(const Location& data, const OptionValues& values) {
+  SweepOptions out{.test_split = values.text("test-split"),
+                   .sizes = static_cast<std::size_t>(values.integer("sizes")),
+                   .seeds = static_cast<std::size_t>(values.integer("seeds")),
+                   .at_once = static_cast<int>(values.integer("at-once"))};
+  if (values.has("stratify")) out.stratify = values.text("stratify");
+  HEADRACE_TRY(out.training, shared_train_options(values));
+  out.training.seed = 1;
+  // There is no run yet that could have begun with another version.
+  HEADRACE_TRY(const DataVersion version, choose_data_version(data, data, out.training));
+  out.training.data_version = version.number;
+  return out;
+}
+
 Result<MeasuredCurve> measure_curve(CommandContext& context, const Location& data, const Location& folder,
-                                    const OptionValues& values, RunRecorder& recorder, RunEnd& end) {
-  HEADRACE_TRY(const SweepOptions options, sweep_options(data, values));
+                                    const SweepOptions& options, const TrainEnvironment& environment,
+                                    const std::string& metric, RunRecorder& recorder, RunEnd& end) {
   HEADRACE_CHECK(recorder.add_input("data", data, options.training.data_version));
-  HEADRACE_TRY(const OpenEngine engine, open_engine(context));
-  HEADRACE_TRY(const TraceOptions trace, trace_options(context, engine));
-  const TrainEnvironment environment{*engine.engine, trace, context.environment,
-                                     temporary_folder(context.environment),
-                                     [&](std::string_view line) { context.console.note(line); }};
   const auto on_progress = [&](const SweepProgress& at) {
     context.console.progress("training", at.records, at.total_records, "records",
                              concat(at.scores, " of ", at.total_scores, " runs"));
@@ -74,9 +68,9 @@ Result<MeasuredCurve> measure_curve(CommandContext& context, const Location& dat
   for (const std::string& remark : result.remarks) context.console.warn(remark);
   context.console.note(concat(result.scores.size(), " scores, ", result.trained,
                               " of them trained now, are in ", folder.at("scores").describe()));
-  end.versions = {{"engine", engine.engine->version()}};
+  end.versions = {{"engine", environment.engine.version()}};
   end.counts = {{"scores", result.scores.size()}, {"trained", result.trained}};
-  return curve_of_scores(result.scores, values.text("metric"));
+  return curve_of_scores(result.scores, metric);
 }
 
 }  // namespace headrace

@@ -8,6 +8,7 @@
 
 #include "headrace/cli/command.h"
 #include "headrace/study/measured_curve.h"
+#include "headrace/sweep/sweep.h"
 #include "headrace/track/recorder.h"
 
 namespace headrace {
@@ -30,6 +31,12 @@ inline constexpr Option kSeedsOption = {.name = "seeds",
                                         .sentence = "Number of runs for each size.",
                                         .minimum = 1,
                                         .maximum = 100};
+inline constexpr Option kStratifyOption = {
+    .name = "stratify",
+    .unit = "LABEL",
+    .sentence =
+        "Give each class of this label the share in each size that it has in all records, and at least one "
+        "record. Default: records are taken whatever their class."};
 inline constexpr Option kAtOnceOption = {
     .name = "at-once",
     .type = OptionType::kInteger,
@@ -45,11 +52,17 @@ struct MeasuredCurve {
   std::string csv;
 };
 
+/// The values of these options and of train_options.h, for the version of the data that they name or else the
+/// latest.
+/// \error as shared_train_options and choose_data_version
+Result<SweepOptions> sweep_options(const Location& data, const OptionValues& values);
+
 /// Measures into `folder`, as measure_sweep does. Adds the data to the record, and versions and counts to
-/// `end`.
+/// `end`. `metric`: error, accuracy or loss.
 /// \error kInvalidArgument  the model has no such metric, or an error of 0; or as measure_sweep
 /// \error those of measure_sweep
 Result<MeasuredCurve> measure_curve(CommandContext& context, const Location& data, const Location& folder,
-                                    const OptionValues& values, RunRecorder& recorder, RunEnd& end);
+                                    const SweepOptions& options, const TrainEnvironment& environment,
+                                    const std::string& metric, RunRecorder& recorder, RunEnd& end);
 
 }  // namespace headrace

@@ -22,7 +22,7 @@ constexpr Positional kTrainPositionals[] = {
     {.name = "RUN", .sentence = "Folder for the run: checkpoints, events, the exported model."},
 };
 
-constexpr Option kTrainOptions[] = {
+constexpr Option kTrainOwnOptions[] = {
     {.name = "model",
      .default_value = "headrace.models:dense_classifier",
      .unit = "MODULE:FUNCTION",
@@ -36,37 +36,21 @@ constexpr Option kTrainOptions[] = {
      .unit = "MODULE:FUNCTION",
      .sentence =
          "With --loop keras: Python function, or FILE.py:FUNCTION, that returns a list of Keras callbacks."},
-    kEpochsOption,
-    kTrainBatchSizeOption,
-    kValidationOption,
     {.name = "seed",
      .type = OptionType::kInteger,
      .default_value = "44",
      .sentence = "Decides initial weights, dropout and the order of records.",
      .minimum = 0},
-    kLearningRateOption,
     {.name = "steps",
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "steps",
      .sentence = "Stop after this many steps in total; 0: after the epochs.",
      .minimum = 0},
-    kEarlyStopOption,
     {.name = "init-from",
      .unit = "RUN",
      .sentence = "Begin with the weights of another run's last checkpoint."},
     {.name = "name", .sentence = "Publish the result as the next version of the named model with this name."},
-    kDataVersionOption,
-    kTrainSplitOption,
-    kTrainFeaturesOption,
-    kTrainLabelsOption,
-    kBalanceOption,
-    kBucketOption,
-    kWeightsOption,
-    kClassWeightsOption,
-    kAugmentOption,
-    kImageSizeOption,
-    kOnCorruptOption,
     {.name = "log-every",
      .type = OptionType::kInteger,
      .default_value = "100",
@@ -78,18 +62,15 @@ constexpr Option kTrainOptions[] = {
      .sentence =
          "Score some batches of the first epoch before they are learnt from: headrace runs curve then "
          "says what more data would buy."},
-    kTrainMemoryOption,
-    kLoaderThreadsOption,
     {.name = "cache",
      .unit = "URL[?max=200GiB]",
      .sentence = "Folder on a local disk that caches DATA; processes may share it."},
-    kIntraOpThreadsOption,
     {.name = "overwrite",
      .type = OptionType::kFlag,
      .sentence = "Remove the results of an earlier run in RUN and start from scratch."},
-    kTrackOption,
-    kRunIdOption,
 };
+
+constexpr auto kTrainOptions = with_shared_train_options(kTrainOwnOptions);
 
 Result<TrainOptions> options_from(CommandContext& context, const OptionValues& values) {
   HEADRACE_TRY(TrainOptions options, shared_train_options(values));

@@ -85,6 +85,22 @@ std::vector<std::uint64_t> DataOrder::cut(std::uint64_t count) const {
   return fronts;
 }
 
+void DataOrder::visit(
+    std::uint64_t count,
+    const std::function<void(std::uint32_t shard, const RecordRange& records)>& visit_run) const {
+  std::vector<std::uint64_t> visited(fronts_.size());
+  std::uint64_t left = count;
+  for (std::uint64_t end = 1; end <= kThousandths && left > 0; ++end) {
+    for (const std::uint32_t shard : sequence_) {
+      const std::uint64_t here = std::min(left, records_below(fronts_[shard], end) - visited[shard]);
+      if (here == 0) continue;
+      visit_run(shard, {visited[shard], here});
+      visited[shard] += here;
+      left -= here;
+    }
+  }
+}
+
 RecordRange DataOrder::validation_range(double share) const {
   if (version_ == 1) {
     const auto count = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(record_count_)));

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "headrace/record/manifest.h"
@@ -28,6 +30,14 @@ struct RecordRange {
   bool operator==(const RecordRange&) const = default;
 };
 
+/// Some of the records of a range, where these are not consecutive.
+struct RecordSelection {
+  /// Says which: with the data and the range, it decides the numbers.
+  std::string name;
+  /// In dataset order from the range's first record on; ascending.
+  std::vector<std::uint64_t> numbers;
+};
+
 struct OrderedShard {
   std::uint64_t record_count = 0;
   const ShardThousandths* thousandths = nullptr;  // null or without records: unknown
@@ -46,6 +56,12 @@ class DataOrder {
   /// For each shard of the manifest, how many of its records are among the first `count`: they are the front
   /// of the shard. Cost: O(shards). REQUIRES: count <= the number of all records
   std::vector<std::uint64_t> cut(std::uint64_t count) const;
+
+  /// Visits the first `count` records as ranges count them, in runs of consecutive records of one shard: its
+  /// number in the manifest, and which of its records. Cost: a thousand looks at each shard.
+  /// REQUIRES: count <= the number of all records
+  void visit(std::uint64_t count,
+             const std::function<void(std::uint32_t shard, const RecordRange& records)>& visit_run) const;
 
   /// The records that a run with this share of validation holds out. REQUIRES: 0 <= share < 1
   RecordRange validation_range(double share) const;

@@ -50,6 +50,24 @@ TEST(DataOrder, AppendedShardsComeAmongTheOthers) {
   EXPECT_EQ(order_of(shards, {}, 1).validation_range(0.1), (RecordRange{22, 3}));
 }
 
+TEST(DataOrder, VisitsTheRecordsInTheOrderInWhichRangesCount) {
+  const Shards shards = {{0, {1, 2, 0, 3}}, {1, {2, 2}}, {0, {4}}};
+  for (const int version : {1, kOrderVersion}) {
+    const DataOrder order = order_of(shards, {5, 3}, version);
+    for (std::uint64_t count = 0; count <= 22; ++count) {
+      std::vector<std::uint64_t> fronts(5);
+      std::uint64_t visited = 0;
+      order.visit(count, [&](std::uint32_t shard, const RecordRange& records) {
+        for (std::uint64_t i = 0; i < records.count; ++i) {
+          EXPECT_EQ(records.first + i, fronts[shard]++);
+          EXPECT_EQ(order.cut(++visited), fronts) << visited;
+        }
+      });
+      EXPECT_EQ(visited, count);
+    }
+  }
+}
+
 // Shards of one plan: they have consecutive parts of the thousandths.
 Shards random_plan(std::mt19937_64& random) {
   Shards shards;

@@ -147,6 +147,7 @@ Result<std::vector<std::unique_ptr<Source>>> open_sources(const std::vector<Load
   std::vector<std::unique_ptr<Source>> sources;
   for (std::size_t s = 0; s < from.size(); ++s) {
     SourceOptions with{.range = from[s].range,
+                       .selection = from[s].selection,
                        .order_version = options.order_version,
                        .mode = options.shuffle,
                        .seed = options.seed,

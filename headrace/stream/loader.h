@@ -26,6 +26,9 @@ struct LoaderSource {
   double weight = 1;
   /// None: the whole dataset.
   std::optional<RecordRange> range{};
+  /// Only these of the range; null: all. Blocks with one of them are read whole. Its 8 bytes for each record
+  /// count against the budget.
+  std::shared_ptr<const RecordSelection> selection{};
 };
 
 struct LoaderOptions {

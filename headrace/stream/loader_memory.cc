@@ -42,7 +42,7 @@ struct Needs {
   std::uint64_t batch = 0;
   std::uint64_t windows = 0;
   std::uint64_t span = 0;      // of windows that lie within one batch; two more reach into it
-  std::uint64_t index = 0;     // in exact order
+  std::uint64_t index = 0;     // of records: in exact order, and of a selection
   std::uint64_t thread = 0;    // while it loads a block, and what it keeps to decode images
   std::uint64_t pictures = 0;  // that are large
 
@@ -61,6 +61,7 @@ Needs needs_of(const std::vector<std::unique_ptr<Source>>& sources, const BatchP
     const Source& source = *sources[s];
     needs.windows += (source.is_held_whole() ? 1 : 2) * source.window_memory_bytes();
     if (!source.is_held_whole()) needs.span += source.span_memory_bytes(plan.end_of(s, 0));
+    needs.index += source.selection_bytes();
     std::uint64_t thread = source.reading_bytes();
     if (source.mode() == ShuffleMode::kExact) {
       needs.index += index_bytes(source.dataset());

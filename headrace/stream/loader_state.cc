@@ -19,8 +19,9 @@ constexpr ArrangementKind kArrangements[] = {ArrangementKind::kBalance, Arrangem
 std::string fingerprint(const LoaderSource& source) {
   const Dataset& dataset = *source.dataset;
   const std::uint64_t first = source.range ? source.range->first : 0;
+  const std::string selected = source.selection ? concat(" of ", source.selection->name) : "";
   return sha256_hex(
-      as_bytes(concat(dataset.digest(), " ", dataset.split(), " ", first, " ", count_of(source))));
+      as_bytes(concat(dataset.digest(), " ", dataset.split(), " ", first, " ", count_of(source), selected)));
 }
 
 std::string fingerprint(const std::vector<LoaderSource>& sources) {
@@ -115,6 +116,7 @@ Error other_data(const Json& stored, const std::vector<LoaderSource>& sources) {
 }  // namespace
 
 std::uint64_t count_of(const LoaderSource& source) {
+  if (source.selection) return source.selection->numbers.size();
   return source.range ? source.range->count : source.dataset->record_count();
 }
 

@@ -1,6 +1,7 @@
 #include "headrace/stream/source.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <span>
 
@@ -46,6 +47,21 @@ std::uint64_t first_record_from(const ShardIndex& index, const DatasetBlock& blo
     }
   }
   return first;
+}
+
+Status check_parts(const Dataset& dataset, const SourceOptions& options) {
+  const std::uint64_t all = dataset.record_count();
+  const RecordRange range = options.range.value_or(RecordRange{0, all});
+  if (range.first > all || range.count > all - range.first)
+    return Error{Code::kInvalidArgument, concat("records ", range.first, " … ", range.first + range.count,
+                                                " of ", dataset.describe(), ", which has ", all)};
+  if (!options.selection) return {};
+  const std::vector<std::uint64_t>& numbers = options.selection->numbers;
+  const bool is_ascending = std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end();
+  if (is_ascending && (numbers.empty() || numbers.back() < range.count)) return {};
+  return Error{Code::kInvalidArgument, concat("the selection ", options.selection->name,
+                                              " has records twice, or some that are not among the ",
+                                              range.count, " of ", dataset.describe())};
 }
 
 }  // namespace
@@ -130,7 +146,8 @@ std::uint64_t Window::end_of(std::size_t block) const {
 
 // Where in the block the record with this number is.
 std::uint64_t Window::in_block(std::size_t block, std::uint64_t number) const {
-  return kept_ ? kept_->wanted[number] : skipped_[block] + number - first_records_[block];
+  return kept_ ? kept_->wanted[number]
+               : parts_[block].in_block(number - first_records_[block], selection_.get());
 }
 
 void Window::arrange() {
@@ -168,36 +185,46 @@ SourceRecord Window::record(std::uint64_t position) const {
 }
 
 Source::Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& options)
-    : dataset_(std::move(dataset)),
-      options_(options),
-      range_(options.range.value_or(RecordRange{0, dataset_->record_count()})) {
+    : dataset_(std::move(dataset)), options_(options) {
+  const RecordRange range = options.range.value_or(RecordRange{0, dataset_->record_count()});
   const DataOrder order = dataset_->order(options_.order_version);
-  const std::vector<std::uint64_t> begins = order.cut(range_.first);
-  const std::vector<std::uint64_t> ends = order.cut(range_.first + range_.count);
-  std::uint64_t records = 0;
+  const std::vector<std::uint64_t> begins = order.cut(range.first);
+  const std::vector<std::uint64_t> ends = order.cut(range.first + range.count);
+  std::uint64_t in_range = 0;  // records of the blocks before
   for (const std::uint32_t shard : order.shards()) {
     auto block = std::ranges::lower_bound(dataset_->blocks(), shard, {}, &DatasetBlock::shard);
     for (; block != dataset_->blocks().end() && block->shard == shard; ++block) {
       const std::uint64_t first = std::max(block->first_record, begins[shard]);
       const std::uint64_t end = std::min(block->first_record + block->record_count, ends[shard]);
       if (first >= end) continue;
-      const auto number = static_cast<std::uint64_t>(block - dataset_->blocks().begin());
-      slices_.push_back({number, first - block->first_record, end - first, records});
-      order_blocks_.push_back({end - first, block->stream_bytes});
-      records += end - first;
+      add_part({.block = static_cast<std::uint64_t>(block - dataset_->blocks().begin()),
+                .record_count = end - first,
+                .first = record_count_,
+                .skipped = first - block->first_record,
+                .begin = in_range});
+      in_range += end - first;
     }
   }
+}
+
+// `part`: all records of the block that the range has. A block of which none is selected is left out.
+void Source::add_part(BlockPart part) {
+  if (options_.selection) {
+    const std::vector<std::uint64_t>& numbers = options_.selection->numbers;
+    const auto from = numbers.begin() + static_cast<std::ptrdiff_t>(record_count_);
+    const auto to = std::lower_bound(from, numbers.end(), part.begin + part.record_count);
+    part.record_count = static_cast<std::uint64_t>(to - from);
+  }
+  if (part.record_count == 0) return;
+  parts_.push_back(part);
+  order_blocks_.push_back({part.record_count, dataset_->blocks()[part.block].stream_bytes});
+  record_count_ += part.record_count;
 }
 
 Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> dataset,
                                                const SourceOptions& options, const CallOptions& call,
                                                std::vector<std::string>& remarks) {
-  if (options.range && (options.range->first > dataset->record_count() ||
-                        options.range->count > dataset->record_count() - options.range->first)) {
-    return Error{Code::kInvalidArgument,
-                 concat("records ", options.range->first, " … ", options.range->first + options.range->count,
-                        " of ", dataset->describe(), ", which has ", dataset->record_count())};
-  }
+  HEADRACE_CHECK(check_parts(*dataset, options));
   auto source = std::unique_ptr<Source>(new Source(std::move(dataset), options));
   const std::uint64_t most = (source->block_bytes() + options.window_bytes) / kRecordFramingBytes;
   if (options.arrangement != ArrangementKind::kNone && std::min(most, source->record_count()) >> 32 != 0)
@@ -238,9 +265,9 @@ std::shared_ptr<const EpochOrder> Source::order(std::uint64_t epoch) const {
 
 double Source::mean_record_bytes() const {
   std::uint64_t bytes = 0, records = 0;
-  for (const Slice& slice : slices_) {
-    bytes += dataset_->blocks()[slice.block].stream_bytes;
-    records += dataset_->blocks()[slice.block].record_count;
+  for (const BlockPart& part : parts_) {
+    bytes += dataset_->blocks()[part.block].stream_bytes;
+    records += dataset_->blocks()[part.block].record_count;
   }
   return records == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(records);
 }
@@ -252,7 +279,7 @@ std::uint64_t Source::exact_window_records() const {
 
 bool Source::is_held_whole() const {
   if (options_.mode == ShuffleMode::kExact) return false;
-  if (options_.mode == ShuffleMode::kNone) return slices_.size() <= 1;
+  if (options_.mode == ShuffleMode::kNone) return parts_.size() <= 1;
   // A window ends with the block that fills it, which may be the smallest.
   std::uint64_t all_bytes = 0, smallest = 0;
   for (const OrderBlock& block : order_blocks_) {
@@ -286,20 +313,21 @@ std::unique_ptr<Window> Source::window_of_blocks(std::uint64_t epoch, std::uint6
   window->key_ = window->order_->window_key(number);
   std::uint64_t records = 0;
   for (std::uint64_t i = from.first_block; i < from.first_block + from.block_count; ++i) {
-    const Slice& slice = slices_[window->order_->permuted_blocks()[i]];
-    window->blocks_.push_back(dataset_->blocks()[slice.block]);
-    window->skipped_.push_back(slice.skipped);
+    const BlockPart& part = parts_[window->order_->permuted_blocks()[i]];
+    window->blocks_.push_back(dataset_->blocks()[part.block]);
+    window->parts_.push_back(part);
     window->first_records_.push_back(records);
-    records += slice.record_count;
+    records += part.record_count;
   }
+  window->selection_ = options_.selection;
   window->loaded_.resize(window->blocks_.size());
   return window;
 }
 
 SourceRecord Source::record_of(const OrderedRecord& ordered) const {
-  const Slice& slice = slices_[ordered.block];
-  const DatasetBlock& block = dataset_->blocks()[slice.block];
-  return {block.shard, block.first_record + slice.skipped + ordered.record};
+  const BlockPart& part = parts_[ordered.block];
+  const DatasetBlock& block = dataset_->blocks()[part.block];
+  return {block.shard, block.first_record + part.in_block(ordered.record, options_.selection.get())};
 }
 
 SourceRecord Source::at(std::uint64_t epoch, std::uint64_t position) const {
@@ -349,7 +377,7 @@ DatasetBlock Source::unit_around(const SourceRecord& record) const {
 
 std::uint64_t Source::number_at(std::uint64_t epoch, std::uint64_t position) const {
   const OrderedRecord ordered = order(epoch)->at(position);
-  return slices_[ordered.block].first + ordered.record;
+  return parts_[ordered.block].first + ordered.record;
 }
 
 std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t number,
@@ -392,14 +420,14 @@ std::unique_ptr<Window> Source::exact_window(std::uint64_t epoch, std::uint64_t 
 
 std::uint64_t Source::block_bytes() const {
   std::uint64_t most = 0;
-  for (const Slice& slice : slices_) most = std::max(most, dataset_->blocks()[slice.block].stream_bytes);
+  for (const BlockPart& part : parts_) most = std::max(most, dataset_->blocks()[part.block].stream_bytes);
   return most;
 }
 
 std::uint64_t Source::reading_bytes() const {
   std::uint64_t most = 0;
-  for (const Slice& slice : slices_) {
-    const DatasetBlock& block = dataset_->blocks()[slice.block];
+  for (const BlockPart& part : parts_) {
+    const DatasetBlock& block = dataset_->blocks()[part.block];
     const DatasetShard& shard = dataset_->shards()[block.shard];
     most = std::max(most, shard.kind->reading_bytes(shard, block));
   }
@@ -412,8 +440,8 @@ std::uint64_t Source::records_share() const {
   const bool is_arranged = options_.arrangement != ArrangementKind::kNone;
   const std::uint64_t each = sizeof(std::uint64_t) + (is_arranged ? kArrangedRecordBytes : 0);
   std::uint64_t most = 0;
-  for (const Slice& slice : slices_) {
-    const DatasetBlock& block = dataset_->blocks()[slice.block];
+  for (const BlockPart& part : parts_) {
+    const DatasetBlock& block = dataset_->blocks()[part.block];
     most = std::max(most, block.record_count * each * 1024 / block.stream_bytes);
   }
   return most + 1;
@@ -423,6 +451,10 @@ std::uint64_t Source::records_share() const {
 double Source::kept_record_bytes() const {
   const bool is_arranged = options_.arrangement != ArrangementKind::kNone;
   return mean_record_bytes() + kKeptRecordBytes + (is_arranged ? kArrangedRecordBytes : 0);
+}
+
+std::uint64_t Source::selection_bytes() const {
+  return options_.selection ? record_count_ * sizeof(std::uint64_t) : 0;
 }
 
 std::uint64_t Source::window_memory_bytes() const {
@@ -438,12 +470,30 @@ std::uint64_t Source::window_memory_bytes() const {
   return bytes + bytes / 1024 * records_share();
 }
 
+// The most that whole blocks can have which hold so many records together: those that give the fewest
+// records for their size.
+double Source::bytes_of_scarcest(std::uint64_t records) const {
+  std::vector<OrderBlock> blocks = order_blocks_;
+  const auto each = [](const OrderBlock& block) {
+    return static_cast<double>(block.size_bytes) / static_cast<double>(block.record_count);
+  };
+  std::ranges::sort(blocks, std::greater<>(), each);
+  double all = 0;
+  for (const OrderBlock& block : blocks) all += static_cast<double>(block.size_bytes);
+  const std::uint64_t epoch = std::max<std::uint64_t>(record_count_, 1);
+  double bytes = all * static_cast<double>(records / epoch);  // a mixture may take several epochs in a batch
+  records %= epoch;
+  for (const OrderBlock& block : blocks) {
+    const std::uint64_t taken = std::min(records, block.record_count);
+    bytes += each(block) * static_cast<double>(taken);
+    records -= taken;
+  }
+  return bytes;
+}
+
 std::uint64_t Source::span_memory_bytes(std::uint64_t records) const {
-  double each = 0;  // of a record, where records are largest
-  for (const OrderBlock& block : order_blocks_)
-    each = std::max(each, static_cast<double>(block.size_bytes) / static_cast<double>(block.record_count));
-  if (options_.mode == ShuffleMode::kExact) each = kept_record_bytes();
-  const double bytes = each * static_cast<double>(records);
+  double bytes = kept_record_bytes() * static_cast<double>(records);
+  if (options_.mode != ShuffleMode::kExact) bytes = bytes_of_scarcest(records);
   // No memory has so much; what is added to it must not wrap around.
   constexpr double kMostBytes = 1LL << 60;
   return static_cast<std::uint64_t>(

@@ -26,6 +26,20 @@ struct SourceRecord {
   bool operator==(const SourceRecord&) const = default;
 };
 
+/// The records of one block of a dataset that belong to a source.
+struct BlockPart {
+  std::uint64_t block = 0;  // of the dataset
+  std::uint64_t record_count = 0;
+  std::uint64_t first = 0;    // the number of its first record in the source
+  std::uint64_t skipped = 0;  // records of the block before the range
+  std::uint64_t begin = 0;    // the number in the range of the first that is not skipped
+
+  /// The number in the block of the part's record number `i`. `selection`: of the source, or null.
+  std::uint64_t in_block(std::uint64_t i, const RecordSelection* selection) const {
+    return selection == nullptr ? skipped + i : skipped + selection->numbers[first + i] - begin;
+  }
+};
+
 /// Positions first_position … + record_count − 1 of one epoch of a source, and the blocks that hold them.
 /// Made by Source::window. Threads load its blocks, each once; its records are read when all blocks are
 /// loaded and, if the source has an arrangement, when they are arranged.
@@ -79,7 +93,8 @@ class Window {
   std::vector<DatasetBlock> blocks_;
   // Records are numbered through the blocks; in exact order only the wanted ones.
   std::vector<std::uint64_t> first_records_;  // before each block
-  std::vector<std::uint64_t> skipped_;        // records of the block before those of the source
+  std::vector<BlockPart> parts_;              // of the blocks; not in exact order
+  std::shared_ptr<const RecordSelection> selection_;
   std::vector<std::shared_ptr<const LoadedBlock>> loaded_;
   // By position: the number of its record. Empty: the order's key gives it.
   std::vector<std::uint32_t> numbers_;
@@ -105,6 +120,8 @@ class Window {
 
 struct SourceOptions {
   std::optional<RecordRange> range{};  // none: all
+  /// Only these of the range; null: all.
+  std::shared_ptr<const RecordSelection> selection{};
   int order_version = kOrderVersion;
   ShuffleMode mode = ShuffleMode::kWindow;
   std::uint64_t seed = 0;
@@ -117,15 +134,14 @@ struct SourceOptions {
 class Source {
  public:
   /// Reads the shards' indexes if the order is exact. Remarks about them go to `remarks`.
-  /// \error kInvalidArgument  the range is not in the dataset; or there is an arrangement, and a window may
-  ///                          have 2^32 records or more
+  /// \error kInvalidArgument  range or selection is not in the dataset; or there is an arrangement, and a
+  ///                          window may have 2^32 records or more
   static Result<std::unique_ptr<Source>> create(std::shared_ptr<const Dataset> dataset,
                                                 const SourceOptions& options, const CallOptions& call,
                                                 std::vector<std::string>& remarks);
 
   const Dataset& dataset() const { return *dataset_; }
-  const RecordRange& range() const { return range_; }
-  std::uint64_t record_count() const { return range_.count; }
+  std::uint64_t record_count() const { return record_count_; }
   ShuffleMode mode() const { return options_.mode; }
 
   /// True if each epoch is certainly one window whose blocks the next epoch uses again. Cost: O(blocks).
@@ -139,13 +155,16 @@ class Source {
   /// The record at a position without an arrangement; computed. With one, see Window::record.
   SourceRecord at(std::uint64_t epoch, std::uint64_t position) const;
 
-  /// The same record's number in dataset order, from the range's first.
+  /// The same record's number among the source's in dataset order.
   std::uint64_t number_at(std::uint64_t epoch, std::uint64_t position) const;
 
+  /// Memory for the selection, if there is one.
+  std::uint64_t selection_bytes() const;
   /// For one window: an upper bound of its uncompressed blocks with the offsets of their records; in exact
   /// order, the average size of its records and their places.
   std::uint64_t window_memory_bytes() const;
-  /// Upper bound for all windows that lie between two positions that many records apart.
+  /// Upper bound for all windows that lie between two positions that many records apart. Cost:
+  /// O(blocks · log blocks).
   std::uint64_t span_memory_bytes(std::uint64_t records) const;
   /// The most that reading a block takes besides its records: ShardKind::reading_bytes.
   std::uint64_t reading_bytes() const;
@@ -154,14 +173,8 @@ class Source {
   double mean_record_bytes() const;
 
  private:
-  // A block of the dataset, trimmed to the range.
-  struct Slice {
-    std::uint64_t block = 0;  // of the dataset
-    std::uint64_t skipped = 0;
-    std::uint64_t record_count = 0;
-    std::uint64_t first = 0;  // its first record's number in the range
-  };
   Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& options);
+  void add_part(BlockPart part);
   std::shared_ptr<const EpochOrder> order(std::uint64_t epoch) const;
   std::uint64_t exact_window_records() const;
   SourceRecord record_of(const OrderedRecord& ordered) const;
@@ -169,14 +182,15 @@ class Source {
   std::unique_ptr<Window> exact_window(std::uint64_t epoch, std::uint64_t number, BufferPool& pool) const;
   std::uint64_t records_share() const;
   double kept_record_bytes() const;
+  double bytes_of_scarcest(std::uint64_t records) const;
   bool joins(DatasetBlock& unit, const SourceRecord& next) const;
   std::uint64_t recurring_bytes() const;
   DatasetBlock unit_around(const SourceRecord& record) const;
 
   const std::shared_ptr<const Dataset> dataset_;
   const SourceOptions options_;
-  RecordRange range_;
-  std::vector<Slice> slices_;
+  std::uint64_t record_count_ = 0;
+  std::vector<BlockPart> parts_;
   std::vector<OrderBlock> order_blocks_;
   std::vector<ShardIndex> indexes_;  // in exact order; by shard
   std::uint64_t piece_bytes_ = 0;    // in exact order, where ranges are kept: of a unit_around

@@ -24,6 +24,7 @@ Result<Score> score_in(const Json& json) {
   json.get_to("configuration", out.configuration);
   for (const auto& [name, number] : json.at("metrics").members())
     out.metrics[name] = number_from_json(number);
+  if (json.contains("remarks")) json.get_to("remarks", out.remarks);
   return out;
 }
 
@@ -36,10 +37,15 @@ std::string score_key(const Configuration& configuration) {
 std::string score_to_json(const Score& score) {
   Json metrics = Json::object();
   for (const auto& [name, number] : score.metrics) metrics[name] = number_to_json(number);
-  const Json json = {
-      {"format", kScoreFormat},   {"version", kScoreVersion}, {"configuration", score.configuration},
-      {"records", score.records}, {"seed", score.seed},       {"metrics", metrics},
-      {"seconds", score.seconds}, {"epochs", score.epochs},   {"best_epoch", score.best_epoch}};
+  Json json = {{"format", kScoreFormat},   {"version", kScoreVersion}, {"configuration", score.configuration},
+               {"records", score.records}, {"seed", score.seed},       {"metrics", metrics},
+               {"seconds", score.seconds}, {"epochs", score.epochs},   {"best_epoch", score.best_epoch}};
+  std::vector<std::string> remarks;
+  for (const std::string& remark : score.remarks) {
+    if (remarks.size() < kMostScoreRemarks)
+      remarks.push_back(replace_invalid_utf8(std::string_view(remark).substr(0, kScoreRemarkBytes)).text);
+  }
+  if (!remarks.empty()) json["remarks"] = remarks;
   return seal_json(json.dump() + "\n");
 }
 

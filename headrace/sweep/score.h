@@ -8,12 +8,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headrace/base/result.h"
 #include "headrace/coordinate/configuration.h"
 #include "headrace/store/location.h"
 
 namespace headrace {
+
+inline constexpr std::size_t kMostScoreRemarks = 16;
+inline constexpr std::size_t kScoreRemarkBytes = 1'000;  // of each; what is longer is cut
 
 struct Score {
   Configuration configuration;  // everything that decides the metrics
@@ -23,6 +27,7 @@ struct Score {
   double seconds = 0;                     // of the training steps, input included
   std::uint64_t epochs = 0;               // that were trained
   std::uint64_t best_epoch = 0;           // from 1: with the lowest validation loss; without one, the last
+  std::vector<std::string> remarks{};     // for people, about this training; of at most kMostScoreRemarks
 };
 
 /// The name of its object: "scores/" and the first 32 digits of the configuration's digest.

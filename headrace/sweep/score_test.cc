@@ -38,6 +38,14 @@ TEST_F(Scores, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read->best_epoch, 2U);
 }
 
+TEST_F(Scores, KeepTheFirstRemarks) {
+  Score score = made_score();
+  score.remarks = std::vector<std::string>(20, std::string(2'000, 'x'));
+  ASSERT_TRUE(create_score(folder, score, {}));
+  const auto read = *read_score(folder, score.configuration, {});
+  EXPECT_EQ(read->remarks, std::vector<std::string>(kMostScoreRemarks, std::string(kScoreRemarkBytes, 'x')));
+}
+
 TEST_F(Scores, AreNotReplaced) {
   ASSERT_TRUE(create_score(folder, made_score(), {}));
   Score later = made_score();

@@ -1,5 +1,6 @@
 #include "headrace/sweep/subsets.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "headrace/base/text.h"
@@ -33,6 +34,26 @@ double subset_place(std::uint64_t number) {
 RecordRange subset_range(std::uint64_t part_records, std::uint64_t size, std::uint64_t number) {
   const auto left_out = static_cast<double>(part_records - size);
   return {static_cast<std::uint64_t>(std::floor(subset_place(number) * left_out)), size};
+}
+
+std::vector<std::uint64_t> stratum_sizes(std::span<const std::uint64_t> class_records, std::uint64_t size) {
+  double all = 0;
+  for (const std::uint64_t records : class_records) all += static_cast<double>(records);
+  std::vector<std::uint64_t> out;
+  for (const std::uint64_t records : class_records) {
+    const double share = static_cast<double>(size) * static_cast<double>(records) / all;
+    out.push_back(static_cast<std::uint64_t>(std::max(1.0, std::floor(share + 0.5))));
+  }
+  return out;
+}
+
+std::vector<RecordRange> stratified_ranges(std::span<const std::uint64_t> class_records, std::uint64_t size,
+                                           std::uint64_t number) {
+  const std::vector<std::uint64_t> sizes = stratum_sizes(class_records, size);
+  std::vector<RecordRange> out;
+  for (std::size_t c = 0; c < sizes.size(); ++c)
+    out.push_back(subset_range(class_records[c], sizes[c], number));
+  return out;
 }
 
 }  // namespace headrace

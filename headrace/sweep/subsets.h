@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "headrace/base/result.h"
@@ -26,5 +27,16 @@ double subset_place(std::uint64_t number);
 /// `part_records` the sizes were made of; those of size `part_records` are all records.
 /// REQUIRES: 0 < size <= part_records < 2^52
 RecordRange subset_range(std::uint64_t part_records, std::uint64_t size, std::uint64_t number);
+
+/// How many records of each class a stratified subset of about `size` has: max(1, ⌊size · N_c / N + ½⌋) of
+/// class c with N_c of the N records, in IEEE doubles. It grows with `size`, is N_c for size N, and, where
+/// it is not raised to 1, within half a record of the class's share. So the subset has about `size` records.
+/// \param class_records  N_c. REQUIRES: each above 0; 0 < size <= N < 2^50
+std::vector<std::uint64_t> stratum_sizes(std::span<const std::uint64_t> class_records, std::uint64_t size);
+
+/// The stratified subset of this seed with this size: for each class, subset_range of its records. Subsets of
+/// one seed are nested.
+std::vector<RecordRange> stratified_ranges(std::span<const std::uint64_t> class_records, std::uint64_t size,
+                                           std::uint64_t number);
 
 }  // namespace headrace

@@ -26,16 +26,16 @@ constexpr std::uint64_t kParameterBytes = 5 * sizeof(float);
 
 // One run to train: its options, and its score once it is known.
 struct SweepRun {
-  TrainOptions training;
+  TrainOptions training;     // of a selection, its name alone
+  std::uint64_t size = 0;    // as subset_sizes has it
+  std::uint64_t number = 0;  // of the seed, from 0
   Configuration configuration{};
   std::optional<Score> score{};
   int intra_op_threads = 1;
   std::uint64_t records_done = 0;
 
-  std::uint64_t total_records() const { return training.subset->count * training.epochs; }
-  std::string describe() const {
-    return concat("training on ", training.subset->count, " records with seed ", training.seed);
-  }
+  std::uint64_t total_records() const { return size * training.epochs; }
+  std::string describe() const { return concat("training on ", size, " records with seed ", training.seed); }
 };
 
 // Counts the records that the runs have trained on. Thread-safe.
@@ -84,6 +84,7 @@ class Sweep {
                      environment.temporary_folder,
                      environment.on_print,
                      [](const ModelBinding&) {},
+                     true,
                      [this](const TraceRequest& request) { return traces_.trace(request); }},
         actor_(actor),
         counter_(on_progress),
@@ -95,12 +96,13 @@ class Sweep {
     HEADRACE_CHECK(check_test_split());
     HEADRACE_CHECK(plan());
     HEADRACE_CHECK(find_scores());
-    HEADRACE_CHECK(look_at_smallest());
+    HEADRACE_CHECK(divide_into_classes());
     while (true) {
       HEADRACE_CHECK(train_free_ones());
       if (std::ranges::all_of(runs_, [](const SweepRun& run) { return run.score.has_value(); })) break;
       if (!sleep_unless_stopped(options_.look_each, stop_.get_token())) return stopped();
     }
+    for (const SweepRun& run : runs_) add_remarks(run.score->remarks);
     look_at_epochs();
     for (SweepRun& run : runs_) result_.scores.push_back(*std::move(run.score));
     return std::move(result_);
@@ -147,17 +149,16 @@ class Sweep {
     HEADRACE_TRY(const TrainPlan first, plan_training(data_, whole, environment_, stop_.get_token()));
     HEADRACE_TRY(const std::vector<std::uint64_t> sizes, subset_sizes(first.part_records, options_.sizes));
     for (const std::uint64_t size : sizes) {
-      for (std::uint64_t number = 0; number < options_.seeds; ++number) {
-        TrainOptions training = options_.training;
-        training.subset = subset_range(first.part_records, size, number);
-        training.seed += number;
-        runs_.push_back({.training = std::move(training)});
-      }
+      for (std::uint64_t number = 0; number < options_.seeds; ++number)
+        runs_.push_back(run_of(first.part_records, size, number));
     }
     engine_->keep_idle(most_idle(first));
     choose_at_once(first);
+    const bool reads_labels = options_.training.class_weights == "balanced";
+    if (reads_labels) HEADRACE_CHECK(divide_into_classes());
     return for_each_open(at_once_, [&](SweepRun& run) -> Status {
-      HEADRACE_TRY(const TrainPlan plan, plan_training(data_, run.training, environment_, stop_.get_token()));
+      HEADRACE_TRY(const TrainPlan plan, plan_training(data_, reads_labels ? options_of(run) : run.training,
+                                                       environment_, stop_.get_token()));
       HEADRACE_TRY(const std::string digest, trace_digest(plan.model));
       run.intra_op_threads = plan.intra_op_threads;
       run.configuration = plan.configuration;
@@ -166,6 +167,46 @@ class Sweep {
       run.configuration["test split"] = options_.test_split;
       return {};
     });
+  }
+
+  // All records are the same subset, stratified or not.
+  SweepRun run_of(std::uint64_t part_records, std::uint64_t size, std::uint64_t number) const {
+    SweepRun out{.training = options_.training, .size = size, .number = number};
+    out.training.seed += number;
+    if (options_.stratify.empty() || size == part_records) {
+      out.training.subset = subset_range(part_records, size, number);
+    } else {
+      out.training.selection = std::make_shared<const RecordSelection>(
+          RecordSelection{concat(size, " by ", options_.stratify, " from ", subset_place(number)), {}});
+    }
+    return out;
+  }
+
+  // The options to train with. The records of a selection are in memory only as long as they are needed.
+  TrainOptions options_of(const SweepRun& run) const {
+    TrainOptions out = run.training;
+    if (!out.selection) return out;
+    const auto ranges = stratified_ranges(strata_->counts(), run.size, run.number);
+    out.selection = std::make_shared<const RecordSelection>(
+        RecordSelection{out.selection->name, strata_->select(ranges)});
+    return out;
+  }
+
+  // Once, if a subset is needed: the labels are read. Before the first run trains.
+  Status divide_into_classes() {
+    const auto is_needed = [](const SweepRun& run) { return run.training.selection && !run.score; };
+    if (strata_ || std::ranges::none_of(runs_, is_needed)) return {};
+    HEADRACE_TRY(Strata strata,
+                 read_strata(data_, options_.stratify, options_.training, environment_, stop_.get_token()));
+    const std::size_t classes = strata.counts().size();
+    if (runs_.back().size < classes)
+      return Error{
+          Code::kInvalidArgument,
+          concat("--stratify ", options_.stratify, ": the training part has records of ", classes,
+                 " classes, and the smallest size is ", runs_.back().size,
+                 " records, which cannot have one of each; give fewer --sizes, or leave --stratify out")};
+    strata_.emplace(std::move(strata));
+    return {};
   }
 
   // Models that nobody uses take half of the free memory at most.
@@ -181,8 +222,10 @@ class Sweep {
     const std::uint64_t bytes =
         options_.training.memory_budget_bytes + kSessionBytes + plan.model.parameters * kParameterBytes;
     const std::uint64_t idle_bytes = most_idle(plan) * plan.model.parameters * kParameterBytes;
+    const std::uint64_t strata_bytes =
+        options_.stratify.empty() ? 0 : plan.part_records * sizeof(std::uint32_t);
     const std::uint64_t available = available_memory_bytes().value_or(bytes);
-    const std::uint64_t fitting = (available - std::min(available, idle_bytes)) / bytes;
+    const std::uint64_t fitting = (available - std::min(available, idle_bytes + strata_bytes)) / bytes;
     at_once_ = std::max(1, available_cores() / plan.intra_op_threads);
     at_once_ = static_cast<int>(std::clamp<std::uint64_t>(fitting, 1, static_cast<std::uint64_t>(at_once_)));
   }
@@ -202,18 +245,17 @@ class Sweep {
     return {};
   }
 
-  // The larger subsets of a seed hold the smallest one, so they have all classes that it has.
-  Status look_at_smallest() {
-    for (std::size_t i = runs_.size() - options_.seeds; i < runs_.size(); ++i) {
-      HEADRACE_TRY(const std::vector<std::string> missing,
-                   missing_classes(data_, runs_[i].training, environment_, stop_.get_token()));
-      if (missing.empty()) continue;
-      result_.remarks.push_back(
-          concat("the smallest subset of seed ", runs_[i].training.seed, ", ",
-                 runs_[i].training.subset->count, " records, has none of the class ", missing.front(),
-                 missing.size() == 1 ? "" : concat(" and of ", missing.size() - 1, " others"),
-                 ": its score says how often that class is missed, too; give fewer --sizes"));
-    }
+  // For a run of the smallest size: the larger subsets of its seed hold its records, so they have all classes
+  // that it has. Stratified subsets have all.
+  Status look_for_missing_classes(const SweepRun& run, std::vector<std::string>& remarks) const {
+    if (run.size != runs_.back().size || run.training.selection) return {};
+    HEADRACE_TRY(const std::vector<std::string> missing,
+                 missing_classes(data_, run.training, environment_, stop_.get_token()));
+    if (missing.empty()) return {};
+    remarks.push_back(concat(
+        "the smallest subset of seed ", run.training.seed, ", ", run.size, " records, has none of the class ",
+        missing.front(), missing.size() == 1 ? "" : concat(" and of ", missing.size() - 1, " others"),
+        ": its score says how often that class is missed, too; give --stratify or fewer --sizes"));
     return {};
   }
 
@@ -245,29 +287,31 @@ class Sweep {
     // Somebody may have trained it since it was looked for.
     HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
     if (run.score) return {};
-    HEADRACE_TRY(TrainedScore trained, train_and_evaluate(run));
+    HEADRACE_TRY(const TrainedScore trained, train_and_evaluate(run));
     // Damaged data may be repaired, and the score would stay.
     if (trained.corrupt_records == 0) {
       HEADRACE_TRY(run.score, create_score(folder_, trained.score, call()));
     } else {
       run.score = trained.score;
-      trained.remarks.push_back(concat("the score with ", run.score->records, " records and seed ",
-                                       run.score->seed, " is not kept: ", trained.corrupt_records,
-                                       " damaged records were left out"));
+      run.score->remarks.push_back(concat("the score with ", run.score->records, " records and seed ",
+                                          run.score->seed, " is not kept: ", trained.corrupt_records,
+                                          " damaged records were left out"));
     }
     const std::scoped_lock lock(mutex_);
-    for (std::string& remark : trained.remarks) {
-      if (std::ranges::find(result_.remarks, remark) == result_.remarks.end())
-        result_.remarks.push_back(std::move(remark));
-    }
     ++result_.trained;
     return {};
+  }
+
+  void add_remarks(const std::vector<std::string>& remarks) {
+    for (const std::string& remark : remarks) {
+      if (std::ranges::find(result_.remarks, remark) == result_.remarks.end())
+        result_.remarks.push_back(remark);
+    }
   }
 
   struct TrainedScore {
     Score score;
     std::uint64_t corrupt_records = 0;  // of training and evaluation
-    std::vector<std::string> remarks{};
   };
 
   Result<TrainedScore> train_and_evaluate(SweepRun& run) {
@@ -277,7 +321,7 @@ class Sweep {
       counter_.advance(run, at.step * run.training.batch_size);
     };
     HEADRACE_TRY(TrainResult trained, train(
-                                          data_, output, run.training, environment_, actor_, on_step,
+                                          data_, output, options_of(run), environment_, actor_, on_step,
                                           [](const EpochMetrics&) {}, stop_.get_token()));
     HEADRACE_TRY(const ExportedModel model,
                  open_exported_model(output, environment_.engine, environment_.temporary_folder,
@@ -289,15 +333,16 @@ class Sweep {
     HEADRACE_TRY(const Evaluation evaluation,
                  evaluate(
                      model, data_, options, [](std::uint64_t, std::uint64_t) {}, stop_.get_token()));
+    HEADRACE_CHECK(look_for_missing_classes(run, trained.remarks));
     return TrainedScore{.score = {.configuration = run.configuration,
-                                  .records = run.training.subset->count,
+                                  .records = trained.train_records,
                                   .seed = run.training.seed,
                                   .metrics = recorded_metrics(evaluation),
                                   .seconds = trained.training_seconds,
                                   .epochs = trained.history.size(),
-                                  .best_epoch = best_epoch(trained.history)},
-                        .corrupt_records = trained.corrupt_records + evaluation.corrupt_records,
-                        .remarks = std::move(trained.remarks)};
+                                  .best_epoch = best_epoch(trained.history),
+                                  .remarks = std::move(trained.remarks)},
+                        .corrupt_records = trained.corrupt_records + evaluation.corrupt_records};
   }
 
   // Subsets that more epochs would have trained better.
@@ -308,7 +353,7 @@ class Sweep {
       const auto ends_best = [](const SweepRun& run) { return run.score->best_epoch == run.score->epochs; };
       const auto first = runs_.begin() + static_cast<std::ptrdiff_t>(i);
       if (std::all_of(first, first + static_cast<std::ptrdiff_t>(options_.seeds), ends_best))
-        sizes.push_back(concat(first->training.subset->count));
+        sizes.push_back(concat(first->score->records));
     }
     if (sizes.empty()) return;
     result_.remarks.push_back(
@@ -331,6 +376,7 @@ class Sweep {
   std::stop_source stop_;
   std::mutex mutex_;  // of result_, while runs train
   SweepResult result_;
+  std::optional<Strata> strata_;
   std::vector<SweepRun> runs_;  // by size, largest first, and by seed
   int at_once_ = 1;
 };

@@ -22,6 +22,9 @@ struct SweepOptions {
   std::string test_split = "test";
   std::size_t sizes = 5;  // as subset_sizes
   std::size_t seeds = 3;
+  /// The label of which each subset has each class in the share that it has in the training part, as
+  /// stratum_sizes; empty: subsets are ranges.
+  std::string stratify{};
   /// Runs that train at once. 0: as many as processors and free memory allow.
   int at_once = 0;
   /// Leases keep two processes from training the same.
@@ -48,9 +51,11 @@ struct SweepResult {
 /// Measures the model on the test split for each size and seed. Scores that are in `folder` are taken from
 /// there; the others are trained, and created there (docs/formats/learning-curve.md, "Scores"). Several
 /// processes may measure into one folder at once: they share the work. Runs train in temporary folders,
-/// which are gone at the end. `on_progress` is called from the threads that train, one at a time.
-/// \error kInvalidArgument  the test split is the one to train on; too few records for the sizes; or as
-///                          `train` and `evaluate`
+/// which are gone at the end. If all scores are there, no record is read, except labels for class weights
+/// "balanced". `on_progress` is called from the threads that train, one at a time.
+/// \error kInvalidArgument  the test split is the one to train on; too few records for the sizes, or
+///                          fewer than classes; a record whose label is no class; or as `train` and
+///                          `evaluate`
 /// \error kAborted          a run diverged: says which
 /// \error kCancelled        stopped; the same call goes on with the scores that are there
 /// \error kDataLoss         a score is damaged

@@ -17,6 +17,7 @@
 #include "headrace/record/manifest.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/sweep/subsets.h"
 #include "tests/interleave/tiny_engine.h"
 
 namespace headrace {
@@ -52,16 +53,24 @@ class SweepTest : public testing::Test {
   Result<SweepResult> measure(
       const SweepOptions& with, const OnSweep& on_progress = [](const SweepProgress&) {},
       const std::stop_token& stop = {}) {
-    const TrainEnvironment surroundings{.engine = engine,
-                                        .trace = trace,
-                                        .environment = environment,
-                                        .temporary_folder = work,
-                                        .tracer = [this](const TraceRequest& request) {
-                                          ++traces;
-                                          return tracer(request);
-                                        }};
+    const TrainEnvironment surroundings = train_environment();
     const Actor actor = this_process("learning-curve", "r", environment.now());
     return measure_sweep(at("data"), at("curve"), with, surroundings, actor, on_progress, stop);
+  }
+
+  TrainEnvironment train_environment() {
+    return {.engine = engine,
+            .trace = trace,
+            .environment = environment,
+            .temporary_folder = work,
+            .tracer = [this](const TraceRequest& request) {
+              ++traces;
+              return tracer(request);
+            }};
+  }
+
+  Result<Strata> strata_of(const std::string& label, const TrainOptions& training) {
+    return read_strata(at("data"), label, training, train_environment(), {});
   }
 
   static std::string key_in(const std::string& object) { return object.substr(0, object.find(' ')); }
@@ -87,15 +96,17 @@ class SweepTest : public testing::Test {
   const Environment environment{};
   std::atomic<int> traces = 0;
 
-  // `damaged`: a record of the test split that is no example.
-  void publish_data(std::optional<std::size_t> damaged = {}) {
+  // `damaged`: a record of the test split that is no example. `of_both`: a record for training that has both
+  // classes.
+  void publish_data(std::optional<std::size_t> damaged = {}, std::optional<std::size_t> of_both = {}) {
     Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
     DatasetAttributes with{.compression = "gzip", .labels = {"common", "rare"}};
     with.vocabularies = {{"label", {"common", "rare"}}};
     with.features = {{"x", {"float32", std::vector<std::int64_t>{4}}},
                      {"label", {"int64", std::vector<std::int64_t>{2}}},
+                     {"number", {"int64", std::vector<std::int64_t>{}}},
                      {"id", {"bytes", std::vector<std::int64_t>{}}}};
-    add_shard("train", kTrainRecords, manifest, with);
+    add_shard("train", kTrainRecords, manifest, with, {}, of_both);
     add_shard("test", 40, manifest, with, damaged);
     manifest.attributes_json = dataset_attributes_to_json(with);
     ASSERT_TRUE(write_text(*store, "data/_headrace/manifest-00000001", serialize_manifest(manifest)));
@@ -103,7 +114,7 @@ class SweepTest : public testing::Test {
 
  private:
   void add_shard(const std::string& split, std::size_t count, Manifest& manifest, DatasetAttributes& with,
-                 std::optional<std::size_t> damaged = {}) {
+                 std::optional<std::size_t> damaged = {}, std::optional<std::size_t> of_both = {}) {
     ShardIndexBuilder builder(ShardEncoding::kGzip);
     Bytes framed;
     for (std::size_t i = 0; i < count; ++i) {
@@ -111,9 +122,11 @@ class SweepTest : public testing::Test {
       const float value = static_cast<float>(i % 7) - 3;
       ExampleBuilder example;
       const std::vector<float> x = {value, is_rare ? 1.0F : -1.0F, 0.5F, -value};
-      const std::vector<std::int64_t> label = {is_rare ? 0 : 1, is_rare ? 1 : 0};
+      const std::vector<std::int64_t> label = {is_rare ? 0 : 1, is_rare || i == of_both ? 1 : 0};
       example.add_floats("x", x);
       example.add_int64s("label", label);
+      const std::vector<std::int64_t> number = {static_cast<std::int64_t>(i)};
+      example.add_int64s("number", number);
       const std::string id = concat(split, i);
       example.add_bytes("id", as_bytes(id));
       Bytes bytes;
@@ -268,6 +281,88 @@ TEST_F(SweepTest, SaysWhichSubsetLacksAClass) {
   ASSERT_EQ(result->remarks.size(), 1U);
   EXPECT_THAT(result->remarks.front(),
               testing::HasSubstr("the smallest subset of seed 1, 20 records, has none of the class rare"));
+}
+
+TEST_F(SweepTest, ACallThatFindsAllScoresReadsNoRecord) {
+  for (const char* const stratify : {"", "label"}) {
+    SweepOptions with = options(4, 2);
+    with.stratify = stratify;
+    const auto first = measure(with);
+    ASSERT_TRUE(first) << first.error().message;
+    for (const char* const object : {"data/train", "data/test", "data/train.index", "data/test.index"}) {
+      const auto size_bytes = store->stat(object, {})->size_bytes;
+      ASSERT_TRUE(store->write(object, Bytes(size_bytes), {})) << "no record can be read any more";
+    }
+    const auto again = measure(with);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->trained, 0U);
+    EXPECT_EQ(metrics_of(*again), metrics_of(*first));
+    EXPECT_EQ(again->remarks, first->remarks) << "also about a class that a subset lacks";
+    publish_data();
+  }
+}
+
+TEST_F(SweepTest, StratifiedSubsetsHaveEachClassInItsShare) {
+  SweepOptions with = options(4, 2);
+  with.stratify = "label";
+  const auto result = measure(with);
+  ASSERT_TRUE(result) << result.error().message;
+  std::vector<std::uint64_t> sizes;
+  for (const Score& score : result->scores) sizes.push_back(score.records);
+  EXPECT_THAT(sizes, testing::ElementsAre(160, 160, 80, 80, 41, 41, 20, 20))
+      << "150 + 10, 75 + 5, 38 + 3, 19 + 1";
+  EXPECT_THAT(result->remarks, testing::IsEmpty()) << "no class is missing";
+  const auto ranges = measure(options(4, 2));
+  ASSERT_TRUE(ranges) << ranges.error().message;
+  EXPECT_EQ(ranges->trained, 6U) << "all records are the same subset";
+  EXPECT_NE(ranges->scores.back().metrics, result->scores.back().metrics);
+  for (const std::string& object : objects("curve/")) ASSERT_TRUE(remove_object(*store, key_in(object)));
+  with.at_once = 1;
+  EXPECT_EQ(metrics_of(*measure(with)), metrics_of(*result));
+  with.training.class_weights = "balanced";
+  EXPECT_EQ(measure(with)->trained, 8U) << "their labels are counted before";
+}
+
+TEST_F(SweepTest, DividesTheTrainingPartIntoClasses) {
+  TrainOptions training = options().training;
+  const Result<Strata> strata = strata_of("label", training);
+  ASSERT_TRUE(strata) << strata.error().message;
+  EXPECT_THAT(strata->counts(), testing::ElementsAre(150, 10));
+  std::vector<std::uint64_t> all = strata->select(stratified_ranges(strata->counts(), 160, 1)), larger = all;
+  for (const std::uint64_t size : {80, 40, 20}) {
+    const auto selected = strata->select(stratified_ranges(strata->counts(), size, 1));
+    EXPECT_THAT(larger, testing::IsSupersetOf(selected));
+    const auto rare = static_cast<std::size_t>(
+        std::ranges::count_if(selected, [](std::uint64_t number) { return number >= kRareFrom; }));
+    EXPECT_EQ(rare, stratum_sizes(strata->counts(), size)[1]);
+    EXPECT_EQ(selected.back(), 159U) << "of this seed, from the end of each class";
+    larger = selected;
+  }
+  training.validation = 0.04;
+  EXPECT_THAT(strata_of("label", training)->counts(), testing::ElementsAre(150, 4)) << "without validation";
+}
+
+TEST_F(SweepTest, RefusesToStratifyByWhatIsNoClass) {
+  const auto refused = [&](const std::string& label) {
+    SweepOptions with = options(4, 1);
+    with.stratify = label;
+    const auto result = measure(with);
+    EXPECT_FALSE(result);
+    return result ? Error{} : result.error();
+  };
+  EXPECT_EQ(refused("colour").code, Code::kInvalidArgument);
+  EXPECT_THAT(refused("colour").message, testing::HasSubstr("colour"));
+  EXPECT_THAT(refused("id").message, testing::HasSubstr("is no class"));
+  EXPECT_THAT(refused("x").message, testing::HasSubstr("record 0 of"));
+  EXPECT_THAT(refused("number").message,
+              testing::HasSubstr("160 classes, and the smallest size is 20 records"));
+  publish_data({}, 7);
+  EXPECT_THAT(refused("label").message, testing::HasSubstr("record 7 of"));
+  EXPECT_THAT(refused("label").message, testing::HasSubstr("is no class; name a label"));
+  TrainOptions narrow = options().training;
+  narrow.memory_budget_bytes = 1'000;
+  EXPECT_EQ(strata_of("label", narrow).error().code, Code::kResourceExhausted);
+  EXPECT_THAT(objects("curve/"), testing::IsEmpty()) << "nothing was trained";
 }
 
 TEST_F(SweepTest, SaysWhichSizesWereStillLearning) {

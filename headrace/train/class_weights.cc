@@ -4,19 +4,13 @@
 #include <cmath>
 
 #include "headrace/base/text.h"
-#include "headrace/stream/batch_tensors.h"
-#include "headrace/stream/one_hot.h"
+#include "headrace/train/label_classes.h"
 #include "headrace/train/train_run.h"
 
 namespace headrace {
 namespace {
 
 using Counts = std::map<std::int64_t, std::uint64_t>;
-
-constexpr std::int64_t kUnknown = -1;
-
-constexpr std::size_t kMostClasses = 100'000;
-constexpr std::uint64_t kCountedBatch = 512;
 
 Error wrong_weights(std::string_view text, std::string_view what) {
   return {Code::kInvalidArgument,
@@ -30,72 +24,24 @@ std::optional<std::uint64_t> number_of(std::string_view name, const std::vector<
   return static_cast<std::uint64_t>(found - vocabulary.begin());
 }
 
-double value_at(const TensorView& labels, std::size_t place) {
-  if (labels.type == DataType::kInt64)
-    return static_cast<double>(static_cast<const std::int64_t*>(labels.data)[place]);
-  return static_cast<double>(static_cast<const float*>(labels.data)[place]);
-}
-
-// The class that a row of a label names: its number, or the place of the only 1 among zeros; or kUnknown.
-std::optional<std::int64_t> class_in(const TensorView& labels, std::size_t row, std::size_t size) {
-  if (size == 1) {
-    const double value = value_at(labels, row);
-    const bool is_number = value >= kUnknown && value < kMostClasses && value == std::floor(value);
-    return is_number ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
-  }
-  const std::optional<std::int64_t> place =
-      labels.type == DataType::kInt64
-          ? place_of_one(std::span(static_cast<const std::int64_t*>(labels.data) + row * size, size))
-          : place_of_one(std::span(static_cast<const float*>(labels.data) + row * size, size));
-  return place && *place >= 0 ? place : std::nullopt;
-}
-
-Error no_class(const ModelFeature& label, const Batch& batch, std::size_t row, const BatchLoader& loader) {
-  return {Code::kInvalidArgument,
-          concat("--class-weights balanced: the label ", describe(label), " of ",
-                 describe_record(loader, batch, row),
-                 " is no class; weigh records instead, by --weights with the feature that has a weight for "
-                 "each")};
-}
-
-Status count_classes(const ModelFeature& label, const Batch& batch, const TensorView& labels,
-                     const BatchLoader& loader, Counts& counts) {
-  for (std::size_t row = 0; row < batch.rows; ++row) {
-    if (batch.weights()[row] == 0) continue;
-    const std::optional<std::int64_t> number = class_in(labels, row, label.size());
-    if (!number) return no_class(label, batch, row, loader);
-    ++counts[*number];
-  }
-  return {};
-}
-
 // Beside 1 alone, -1 is a no, as hinge losses have it. Otherwise it stands for no class, as losses have it
 // that ignore such records.
 Counts without_unknown(Counts counts) {
-  const auto unknown = counts.find(kUnknown);
+  const auto unknown = counts.find(kUnknownClass);
   if (unknown == counts.end()) return counts;
   if (counts.size() == 2 && counts.contains(1)) counts[0] = unknown->second;
-  counts.erase(kUnknown);
+  counts.erase(kUnknownClass);
   return counts;
 }
 
 Result<Counts> read_counts(const TrainRun& run, const ModelFeature& label) {
-  BatchTensors tensors({label});
-  LoaderOptions options = tensors.options_in_order();
-  options.batch_size = kCountedBatch;
-  options.on_corrupt = run.options.on_corrupt;
-  options.memory_budget_bytes = run.options.memory_budget_bytes;
-  options.order_version = run.order_version;
-  options.stop = run.stop;
-  HEADRACE_TRY(const std::unique_ptr<BatchLoader> loader,
-               BatchLoader::create({{.dataset = run.dataset, .range = run.train_range}}, options));
   Counts counts;
-  while (true) {
-    HEADRACE_TRY(const std::optional<Batch> batch, loader->next());
-    if (!batch) return counts;
-    HEADRACE_TRY(const std::span<const TensorView> columns, tensors.view(*batch, batch->rows));
-    HEADRACE_CHECK(count_classes(label, *batch, columns.front(), *loader, counts));
-  }
+  HEADRACE_CHECK(visit_classes(run, label, run.options.memory_budget_bytes,
+                               {.option = "--class-weights balanced",
+                                .advice = "weigh records instead, by --weights with the feature that has a "
+                                          "weight for each"},
+                               [&](std::uint64_t, std::int64_t number) { ++counts[number]; }));
+  return counts;
 }
 
 // The counts of the manifest, if they are those of this label in all records that are trained on.
@@ -115,7 +61,7 @@ std::optional<Counts> known_counts(const TrainRun& run, const ModelFeature& labe
     counts[static_cast<std::int64_t>(number)] = found->second;
     records += found->second;
   }
-  return records == run.train_range.count ? std::optional(std::move(counts)) : std::nullopt;
+  return records == run.train_records() ? std::optional(std::move(counts)) : std::nullopt;
 }
 
 // Whether the manifest says that no record of the split has the class.
@@ -140,7 +86,7 @@ Result<std::map<std::uint64_t, double>> parse_class_weights(std::string_view tex
     if (!value || !std::isfinite(*value) || *value < 0)
       return wrong_weights(text, concat(weight, " is no weight: weights are finite and not below 0"));
     const std::optional<std::uint64_t> number = number_of(name, vocabulary);
-    if (!number || *number >= kMostClasses) {
+    if (!number || *number >= static_cast<std::uint64_t>(kMostClasses)) {
       const std::string known = vocabulary.empty() ? "numbers from 0 on" : join(vocabulary, ", ");
       return wrong_weights(text, concat("there is no class ", name, "; the classes are ", known));
     }

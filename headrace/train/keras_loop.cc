@@ -120,7 +120,7 @@ class KerasLoop {
             {"cache", options.cache_url},
             {"on_corrupt", policy_name(options.on_corrupt)},
             {"order", run_.order_version},
-            {"train_records", run_.train_range.count},
+            {"train_records", run_.train_records()},
             {"augment", augmentations_to_json(run_.augmentations)},
             {"balance", options.balance},
             {"bucket", options.bucket},
@@ -221,7 +221,7 @@ class KerasLoop {
       run_.on_epoch(trained_);
     } else if (name == "diverged") {
       failure_ = diverged(value.get<std::string>("what"), value.get<std::uint64_t>("epoch"),
-                          value.get<std::uint64_t>("step"));
+                          value.get<std::uint64_t>("step"), run_.environment.is_run_temporary);
     } else if (name == "error") {
       failure_ = error_from(value);
     } else if (name == "done") {
@@ -298,7 +298,8 @@ class KerasLoop {
   Error error_from(const Json& value) const {
     const auto message = value.get<std::string>("message");
     if (value.contains("code"))
-      return with_train_advice({code_named(value.get<std::string>("code")), message});
+      return with_train_advice({code_named(value.get<std::string>("code")), message},
+                               run_.environment.is_run_temporary);
     return python_error(value.get<std::string>("kind"), message).in("training " + options_.model);
   }
 

@@ -154,7 +154,7 @@ class NativeLoop {
   }
 
   Status train_epochs() {
-    const std::vector<LoaderSource> sources = {{.dataset = run_.dataset, .range = run_.train_range}};
+    const std::vector<LoaderSource> sources = {run_.training_source()};
     LoaderOptions with = loader_options(ShuffleMode::kWindow);
     if (!state_.loader_state.empty()) {
       HEADRACE_TRY(const LoaderPosition position, parse_loader_state(state_.loader_state, sources, with));
@@ -186,10 +186,14 @@ class NativeLoop {
     for (const std::string& remark : loader.remarks()) add_remark(result_, remark);
   }
 
-  static Result<std::optional<Batch>> next_batch(BatchLoader& loader) {
+  Result<std::optional<Batch>> next_batch(BatchLoader& loader) const {
     auto batch = loader.next();
     if (batch) return batch;
-    return with_train_advice(std::move(batch).error());
+    return with_train_advice(std::move(batch).error(), environment_.is_run_temporary);
+  }
+
+  Error not_finite(std::string_view what, std::uint64_t epoch, std::uint64_t step) const {
+    return diverged(what, epoch, step, environment_.is_run_temporary);
   }
 
   std::uint64_t total_steps() const {
@@ -217,11 +221,11 @@ class NativeLoop {
                                         run_.wall_time_s(), events_->training()));
       HEADRACE_TRY(const float loss, step.run(*batch, *loader_));
       const std::uint64_t begun = batch_number * options_.batch_size;
-      corrupt_records += std::min(options_.batch_size, run_.train_range.count - begun) - batch->records;
+      corrupt_records += std::min(options_.batch_size, run_.train_records() - begun) - batch->records;
       ++batch_number;
       ++state_.step;
       ++result_.steps_done_now;
-      if (!std::isfinite(loss)) return diverged(concat("the loss became ", loss), epoch, state_.step);
+      if (!std::isfinite(loss)) return not_finite(concat("the loss became ", loss), epoch, state_.step);
       if (options_.log_every != 0 && state_.step % options_.log_every == 0) {
         events_->batch_loss(state_.step, loss);
       }
@@ -275,7 +279,7 @@ class NativeLoop {
   Status check_finite(const EpochMetrics& metrics, const Variables& variables) const {
     const auto loss = metrics.values.find("val_loss");
     if (loss != metrics.values.end() && !std::isfinite(loss->second))
-      return diverged(concat("the validation loss became ", loss->second), metrics.epoch, metrics.step);
+      return not_finite(concat("the validation loss became ", loss->second), metrics.epoch, metrics.step);
     for (const TracedVariable& variable : result_.model.variables) {
       const auto found = variables.find(variable.name);
       const bool is_weight = variable.role == "trainable" && found != variables.end() &&
@@ -283,7 +287,7 @@ class NativeLoop {
       if (!is_weight) continue;
       for (const float value : found->second.values<float>()) {
         if (!std::isfinite(value))
-          return diverged(concat(variable.name, " came to hold ", value), metrics.epoch, metrics.step);
+          return not_finite(concat(variable.name, " came to hold ", value), metrics.epoch, metrics.step);
       }
     }
     return {};

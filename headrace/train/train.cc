@@ -1,6 +1,7 @@
 #include "headrace/train/train.h"
 
 #include "headrace/train/class_weights.h"
+#include "headrace/train/label_classes.h"
 #include "headrace/train/train_run.h"
 
 namespace headrace {
@@ -35,6 +36,16 @@ Result<std::vector<std::string>> missing_classes(const Location& data, const Tra
   ViewedRun viewed(data, options, environment, stop);
   HEADRACE_CHECK(describe_run(viewed.run, std::nullopt));
   return missing_classes(viewed.run);
+}
+
+Result<Strata> read_strata(const Location& data, const std::string& label, const TrainOptions& options,
+                           const TrainEnvironment& environment, const std::stop_token& stop) {
+  TrainOptions whole = options;
+  whole.subset.reset();
+  whole.selection.reset();
+  ViewedRun viewed(data, whole, environment, stop);
+  HEADRACE_CHECK(describe_run(viewed.run, std::nullopt));
+  return read_strata(viewed.run, label);
 }
 
 Result<TrainResult> train(const Location& data, const Location& run, const TrainOptions& options,

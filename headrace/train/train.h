@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -20,6 +21,7 @@
 #include "headrace/stream/data_order.h"
 #include "headrace/stream/loader.h"
 #include "headrace/stream/loader_state.h"
+#include "headrace/stream/strata.h"
 
 namespace headrace {
 
@@ -64,6 +66,9 @@ struct TrainOptions {
   /// Train on these records of the training part only; none: on all. The validation part stays the same. Only
   /// with kNative.
   std::optional<RecordRange> subset{};
+  /// The same for records that are not consecutive, by their numbers in the training part; null: all. Not
+  /// together with a subset. The configuration has its name.
+  std::shared_ptr<const RecordSelection> selection{};
   std::uint64_t seed = 44;
   /// None: as the model was compiled.
   std::optional<double> learning_rate{};
@@ -100,6 +105,8 @@ struct TrainEnvironment {
   std::function<void(std::string_view)> on_print = [](std::string_view) {};
   /// The model is made and fits the data: what goes where. Called before the first step.
   std::function<void(const ModelBinding&)> on_binding = [](const ModelBinding&) {};
+  /// RUN is gone once `train` has returned, so messages do not tell how to go on with it.
+  bool is_run_temporary = false;
   /// Traces a model for the native loop; empty: trace_model, with `trace`. Tests without Python pass
   /// their own.
   std::function<Result<TracedModel>(const TraceRequest&)> tracer{};
@@ -160,7 +167,8 @@ struct TrainPlan {
 };
 
 /// Opens the data and traces the model for a new run of native training. Nothing is written but the cache of
-/// traces. Thread-safe if the environment's tracer is.
+/// traces. Thread-safe if the environment's tracer is. Only the name of a selection is looked at, unless
+/// class_weights is "balanced": then the labels of the records that are trained on are read.
 /// REQUIRES: options.data_version is set
 /// \error as `train`, for data, model and options that do not fit each other
 Result<TrainPlan> plan_training(const Location& data, const TrainOptions& options,
@@ -174,6 +182,16 @@ Result<TrainPlan> plan_training(const Location& data, const TrainOptions& option
 Result<std::vector<std::string>> missing_classes(const Location& data, const TrainOptions& options,
                                                  const TrainEnvironment& environment,
                                                  const std::stop_token& stop);
+
+/// The training part by the classes of the feature `label`, whatever the subset. Cost: the feature is read
+/// once. Memory: 4 bytes for each record, at most half of the budget.
+/// REQUIRES: options.data_version is set
+/// \error kInvalidArgument    there is no such feature, or it is no class number and not one-hot in a record,
+///                            which is named
+/// \error kResourceExhausted  the budget is too small: says how much it takes
+/// \error as `plan_training`
+Result<Strata> read_strata(const Location& data, const std::string& label, const TrainOptions& options,
+                           const TrainEnvironment& environment, const std::stop_token& stop);
 
 /// Trains; or continues an interrupted run, or one that is to have more epochs than it was begun with, to
 /// the same bytes as if it had been trained at once. Takes the run over from any process that trains it

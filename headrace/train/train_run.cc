@@ -255,6 +255,7 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
     out["loop"] = "keras";
     out["callbacks"] = options.callbacks;
   }
+  if (options.selection) out["subset"] = options.selection->name;
   if (options.subset) out["subset"] = concat(options.subset->count, " from ", options.subset->first);
   if (!options.balance.empty()) out["balance"] = options.balance;
   if (!options.bucket.empty()) out["bucket"] = options.bucket;
@@ -313,10 +314,14 @@ double TrainRun::wall_time_s() const {
   return std::chrono::duration<double>(environment.environment.now().time_since_epoch()).count();
 }
 
+LoaderSource TrainRun::training_source() const {
+  return {.dataset = dataset, .range = train_range, .selection = options.selection};
+}
+
 TrainResult begin_result(const TrainRun& run) {
   TrainResult result;
   result.remarks = run.dataset->remarks();
-  result.train_records = run.train_range.count;
+  result.train_records = run.train_records();
   result.validation_records = run.validation_range.count;
   return result;
 }
@@ -442,17 +447,19 @@ std::uint64_t best_epoch(const std::vector<EpochMetrics>& history) {
   return best;
 }
 
-Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step) {
+Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step, bool is_run_temporary) {
+  constexpr std::string_view kAdvice =
+      "Look at the data with headrace inspect, or try a smaller --learning-rate";
+  if (is_run_temporary)
+    return {Code::kAborted, concat(what, " at step ", step, " in epoch ", epoch, ". ", kAdvice)};
   const std::string kept = epoch <= 1 ? "no checkpoint was written yet"
                                       : concat("the checkpoint after epoch ", epoch - 1, " is kept");
-  return {Code::kAborted,
-          concat(what, " at step ", step, " in epoch ", epoch, "; ", kept,
-                 ". Look at the data with headrace inspect, or try a smaller --learning-rate with "
-                 "--overwrite or another RUN")};
+  return {Code::kAborted, concat(what, " at step ", step, " in epoch ", epoch, "; ", kept, ". ", kAdvice,
+                                 " with --overwrite or another RUN")};
 }
 
-Error with_train_advice(Error error) {
-  if (error.code == Code::kDataLoss)
+Error with_train_advice(Error error, bool is_run_temporary) {
+  if (error.code == Code::kDataLoss && !is_run_temporary)
     error.message += " (that is another configuration: with --overwrite, or another RUN)";
   return error;
 }

@@ -44,6 +44,8 @@ struct TrainRun {
   std::string init_kind{};  // of the manifest of the checkpoint to begin with; empty without one
 
   double wall_time_s() const;
+  LoaderSource training_source() const;
+  std::uint64_t train_records() const { return count_of(training_source()); }
 };
 
 /// TrainOptions::intra_op_threads, decided. `begun`: the configuration of the run that is continued.
@@ -117,11 +119,12 @@ Status export_run(const TrainRun& run, OwnedOutput& owned, Model& model, TrainRe
 /// Epoch (from 1) with the lowest validation loss; the last one if there is none.
 std::uint64_t best_epoch(const std::vector<EpochMetrics>& history);
 
-/// The error for `what` that is no longer finite, at `step` in epoch `epoch`.
-Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step);
+/// The error for `what` that is no longer finite, at `step` in epoch `epoch`. `is_run_temporary`: as the
+/// environment has it.
+Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step, bool is_run_temporary);
 
 /// Damage under `fail`, with what can be done about it.
-Error with_train_advice(Error error);
+Error with_train_advice(Error error, bool is_run_temporary);
 
 /// Removes what owners before the one with entry `owner` logged of epochs after `epoch`, the last one that is
 /// completed, and what a later owner has logged again.

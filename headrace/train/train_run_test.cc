@@ -32,10 +32,19 @@ TEST(BestEpoch, IsTheLastWhereThereIsNone) {
 }
 
 TEST(Diverged, SaysWhichCheckpointIsLeft) {
-  const Error first = diverged("the loss became nan", 1, 3);
+  const Error first = diverged("the loss became nan", 1, 3, false);
   EXPECT_EQ(first.code, Code::kAborted);
   EXPECT_THAT(first.message, testing::HasSubstr("at step 3 in epoch 1; no checkpoint was written yet"));
-  EXPECT_THAT(diverged("x", 4, 9).message, testing::HasSubstr("the checkpoint after epoch 3 is kept"));
+  EXPECT_THAT(diverged("x", 4, 9, false).message, testing::HasSubstr("the checkpoint after epoch 3 is kept"));
+}
+
+TEST(Diverged, SaysNothingAboutARunThatIsGone) {
+  const std::string message = diverged("the loss became nan", 4, 9, true).message;
+  EXPECT_EQ(message,
+            "the loss became nan at step 9 in epoch 4. Look at the data with headrace inspect, or try a "
+            "smaller --learning-rate");
+  EXPECT_THAT(with_train_advice({Code::kDataLoss, "x"}, false).message, testing::HasSubstr("another RUN"));
+  EXPECT_EQ(with_train_advice({Code::kDataLoss, "x"}, true).message, "x");
 }
 
 class ChooseDataVersion : public testing::Test {

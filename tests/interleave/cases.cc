@@ -72,11 +72,16 @@ bool is_refusal(const Status& status) {
 }
 
 // The view of readers. `rm` leaves objects that are written later, and an evaluation is one that nothing
-// publishes.
+// publishes; so is what a learning curve keeps.
 Seen seen_by_readers(const Pair& pair, const World& world) {
   Seen seen = observe(world);
   const auto either_is = [&](std::string_view name) { return pair.a->name == name || pair.b->name == name; };
   if (either_is("evaluate") && either_is("rm")) seen.erase("evaluations");
+  if (either_is("rm")) {
+    std::erase_if(seen, [](const auto& at) {
+      return at.first.starts_with(kCurveScores) || at.first.starts_with(kCurveReports);
+    });
+  }
   return seen;
 }
 
@@ -236,6 +241,7 @@ std::span<const InitialState> initial_states() {
       {"artifacts-2", {"artifact-log", "artifact-log-other"}},
       {"unnamed-artifacts", {"artifact-begin"}},
       {"half-artifacts", {}, "artifact-log"},
+      {"curves", {"curve"}},
       {"half-artifacts-gc", {"artifact-log-other", "artifact-begin"}, "gc"},
   };
   return states;

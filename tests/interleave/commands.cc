@@ -29,6 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr int kKerasEpochs = 3;
+constexpr int kManyRows = 70;
 
 constexpr std::string_view kPlan =
     "plan memory://data/in memory://out/x --schema memory://data/schema.toml --shard-records 4 --slice-size "
@@ -39,13 +40,17 @@ constexpr std::string_view kPrepare =
     "--slice-size 1 "
     "--compression-level 1 --workers 1 --seed ";
 
-// A dataset of the input lies beside it.
-void prepare_set(const std::shared_ptr<Store>& data) {
+// A dataset of the input lies beside it; and one of many rows, for learning curves.
+void prepare_sets(const std::shared_ptr<Store>& data) {
   const Surroundings in{.world = {.data = data}, .control = std::make_shared<StallControl>(StallOptions{})};
   std::string line = concat(kPrepare, "1 --max-rejects 1");
   line.replace(line.find("memory://out/x"), 14, "memory://data/set");
-  if (const Status done = Process(in).run(line); !done)
-    give_up(concat("no dataset to train on: ", done.error().message));
+  for (const std::string& each :
+       {line, std::string("prepare memory://data/rows memory://data/many --split train=0.8,test=0.2 "
+                          "--schema memory://data/schema.toml --workers 1")}) {
+    if (const Status done = Process(in).run(each); !done)
+      give_up(concat("no dataset to train on: ", done.error().message));
+  }
 }
 
 // `headrace execute`: with a clock of its own, as it waits for other processes.
@@ -225,6 +230,7 @@ std::vector<TestCommand> make_commands() {
   for (TestCommand& command : metric_commands()) commands.push_back(std::move(command));
   for (TestCommand& command : request_log_commands()) commands.push_back(std::move(command));
   for (TestCommand& command : artifact_commands()) commands.push_back(std::move(command));
+  for (TestCommand& command : curve_commands()) commands.push_back(std::move(command));
   return commands;
 }
 
@@ -267,7 +273,10 @@ uri = true
   put("more/3.csv", concat(kHead, row(7, "ok"), row(8, "ok")));
   put("notes/ok", "a note");
   if (!early) put("notes/late", "a late note");
-  prepare_set(data);
+  std::string rows(kHead);
+  for (int i = 0; i < kManyRows; ++i) rows += row(i, "ok");
+  put("rows/1.csv", rows);
+  prepare_sets(data);
   return data;
 }
 

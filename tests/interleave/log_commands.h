@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file The commands that write and read logs and artifacts below memory://out/x: metrics of runs, requests
-/// of servers, versions of artifacts.
+/// of servers, versions of artifacts; and those that measure learning curves.
 
 #include <chrono>
 #include <vector>
@@ -28,5 +28,9 @@ std::vector<TestCommand> request_log_commands();
 
 /// Programs that log versions of the artifact "cats" below memory://out/x, and what others do with it.
 std::vector<TestCommand> artifact_commands();
+
+/// `headrace learning-curve` with the folder memory://out/x, for the same sizes, stratified or not: both need
+/// the score of all records.
+std::vector<TestCommand> curve_commands();
 
 }  // namespace headrace::interleave

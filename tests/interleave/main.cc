@@ -36,6 +36,7 @@ struct Options {
 char kind_of(std::string_view name) {
   const auto begins = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
   if (begins("artifact")) return 'a';
+  if (begins("curve")) return 'c';
   if (begins("metrics")) return 'm';
   if (begins("requests")) return 'q';
   if (begins("keras")) return 'k';
@@ -51,10 +52,12 @@ char kind_of(std::string_view name) {
 bool is_worthwhile(const TestCommand& a, const TestCommand& b, const InitialState& state) {
   const char of_a = kind_of(a.name), of_b = kind_of(b.name), of_state = kind_of(state.name);
   if (a.name == "train-model" || b.name == "train-model" || (a.is_reader && b.is_reader)) return false;
-  const auto is_of_logs = [](char kind) { return kind == 'a' || kind == 'm' || kind == 'q'; };
+  const auto is_of_logs = [](char kind) { return kind == 'a' || kind == 'c' || kind == 'm' || kind == 'q'; };
   if (is_of_logs(of_a) || is_of_logs(of_b) || is_of_logs(of_state)) {  // no stage writes where a log lies
     const char kind = is_of_logs(of_a) ? of_a : of_b;
     const auto meets = [&](char other) { return other == kind || other == '-'; };
+    const bool is_copied = a.name.starts_with("sync") || b.name.starts_with("sync");
+    if (kind == 'c' && is_copied) return false;  // it asks nothing of a folder of scores
     return is_of_logs(kind) && meets(of_a) && meets(of_b) && (of_state == kind || state.name == "nothing");
   }
   return of_state == '-' || of_state == of_a || of_state == of_b || (of_a == '-' && of_b == '-');

@@ -15,6 +15,7 @@
 #include "headrace/track/published_folder.h"
 #include "headrace/track/runs.h"
 #include "headrace/track/stage_output.h"
+#include "tests/interleave/check_curves.h"
 #include "tests/interleave/check_logs.h"
 
 namespace headrace::interleave {
@@ -222,6 +223,7 @@ Seen observe(const World& world) {
   const Location out = location(world.out, "out", "");
   if (const std::string found = evaluations(out); !found.empty()) seen["evaluations"] = found;
   see_artifacts(out.at("x"), seen);
+  see_curves(world, seen);
   std::vector<std::string> ignored;
   check_aliases(location(world.out, "out", "models/m"), &seen, ignored);
   return seen;
@@ -248,6 +250,7 @@ std::vector<std::string> find_damage(const World& world, Strictness strictness) 
   check_metric_logs(world, damage);
   check_request_logs(world, damage);
   check_artifacts(world, damage);
+  check_curves(world, damage);
   return damage;
 }
 

@@ -87,6 +87,7 @@ Status Witness::remove_many(std::span<const std::string> keys, const CallOptions
     parts_.erase(key);
     if (!inner().stat(key, {})) continue;
     if (lies_in(kRequestLogs, key)) shortened_.emplace(kRequestLogs);
+    if (lies_in(kCurveScores, key) || lies_in(kCurveReports, key)) shortened_.emplace(kCurveScores);
     if (lies_in(kRunRecords, key)) shortened_.emplace(kRunRecords);
     const bool is_given_up = inner().stat(concat(key, ".given-up"), {}).has_value();
     if (lies_in(kArtifacts, key) && !is_given_up) shortened_.emplace(kArtifacts);
@@ -123,7 +124,8 @@ std::vector<std::string> Witness::manifests() const {
 
 void Witness::created(std::string_view key, bool was_there) {
   const std::scoped_lock lock(mutex_);
-  const bool is_of_log = is_of_metrics(key) || lies_in(kRequestLogs, key) || lies_in(kArtifacts, key);
+  const bool is_of_log = is_of_metrics(key) || lies_in(kRequestLogs, key) || lies_in(kArtifacts, key) ||
+                         lies_in(kCurveScores, key) || lies_in(kCurveReports, key);
   if (was_there && (parts_.contains(key) || is_of_log) && !has_fixed_name(key)) replaced_.emplace_back(key);
   if (!is_manifest_key(key)) return;
   const auto read = read_object(inner(), key, kManifestLimitBytes);

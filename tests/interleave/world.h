@@ -30,10 +30,11 @@ class Witness final : public ForwardingStore {
   Result<ObjectInfo> copy(std::string_view from, std::string_view to, const WriteOptions& options) override;
   Status remove_many(std::span<const std::string> keys, const CallOptions& options) override;
 
-  /// Keys of published parts, and of objects of logs, that were replaced.
+  /// Keys of published parts, of objects of logs, and of scores and reports of curves, that were replaced.
   std::vector<std::string> replaced() const;
   /// Keys of logs of metrics, of which something was removed that nothing else holds; also kRequestLogs and
-  /// kRunRecords, where any of their objects was, and kArtifacts, where one was that `gc` had not given up.
+  /// kRunRecords, where any of their objects was, and kArtifacts, where one was that `gc` had not given up;
+  /// and kCurveScores, where a score or a part of a report was.
   std::set<std::string> shortened() const;
   /// Manifests that were created, in their order; entries are not among them.
   std::vector<std::string> manifests() const;
@@ -57,6 +58,10 @@ inline constexpr std::string_view kArtifacts = "x/_headrace/artifacts";
 /// Where servers log requests, in `out`; and what the datasets of them are called, in `copy`.
 inline constexpr std::string_view kRequestLogs = "x/requests";
 inline constexpr std::string_view kRowsOfRequests = "rows";
+
+/// Where learning curves keep scores and reports, in `out`.
+inline constexpr std::string_view kCurveScores = "x/scores";
+inline constexpr std::string_view kCurveReports = "x/reports";
 
 /// All stores: `out`, where the commands meet; `copy`, the target of sync; `data`, which nobody changes. And
 /// the machine that all commands run on, with what they were promised.

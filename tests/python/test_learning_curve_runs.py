@@ -78,6 +78,19 @@ def test_a_second_call_only_adds_and_another_metric_trains_nothing(curve, headra
     assert document["points"][-1]["mean"] == pytest.approx(sum(losses) / 2, rel=1e-5)
 
 
+def test_stratified_parts_add_their_scores_to_that_of_all_records(curve, headrace, real_reviews):
+    folder, document = curve
+    asked = ["--stratify", "label", "--sizes", "3", "--seeds", "2", "--to", folder]
+    stratified = json.loads(headrace("learning-curve", real_reviews, *SMALL, *asked).stdout)
+    assert last_run(headrace, folder)["counts"] == {"scores": 6, "trained": 4}, "all records are shared"
+    sizes, plain = ([point["size"] for point in of["points"]] for of in (stratified, document))
+    assert sizes == pytest.approx(plain, abs=1) and sizes[-1] == plain[-1]
+    subsets = {score["configuration"]["subset"] for score in scores(folder).values()}
+    assert {f"{size:.0f} by label from {place}" for size in plain[:-1] for place in (0, 1)} <= subsets
+    headrace("learning-curve", real_reviews, *SMALL, *asked)
+    assert last_run(headrace, folder)["counts"] == {"scores": 6, "trained": 0}
+
+
 @pytest.mark.slow
 def test_a_killed_call_goes_on_to_the_same_scores(curve, headrace, build, real_reviews, tmp_path):
     arguments = [
@@ -125,6 +138,11 @@ def test_what_gives_no_curve_is_refused(headrace, real_reviews, tmp_path):
     assert "leave DATASET out" in refused(real_reviews, "--from", tmp_path / "x.csv")
     assert "not both" in refused(real_reviews, *model, "--from", tmp_path / "x.csv")
     assert "--validation above 0" in refused(real_reviews, *model, "--early-stop", "2", "--validation", "0")
+    assert "the dataset has id bytes, label" in refused(real_reviews, *model, "--stratify", "lable")
+    assert "--stratify text" in refused(real_reviews, *model, "--stratify", "text")
+    diverged = refused(real_reviews, *model, "--learning-rate", "1e30", "--seeds", "1")
+    assert "try a smaller --learning-rate" in diverged
+    assert "RUN" not in diverged and "overwrite" not in diverged and "checkpoint" not in diverged
     assert not scores(tmp_path / "curve")
 
 
