@@ -11,7 +11,7 @@ import sys
 
 from measuring import collection
 
-PROGRAMS = ("log_metrics", "log_mlflow", "serve_mlflow", "run_chart", "run_requests")
+PROGRAMS = ("log_metrics", "log_mlflow", "serve_mlflow", "run_index", "run_chart", "run_requests")
 
 if __name__ == "__main__":
     sys.exit(collection.main(__doc__, PROGRAMS))
