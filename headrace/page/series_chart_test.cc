@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace headrace {
 namespace {
@@ -36,7 +37,7 @@ TEST(SeriesChart, MarksValuesThatAreNotFinite) {
 }
 
 TEST(SeriesChart, AnyNumbersGiveCoordinates) {
-  for (const double value : {0.0, 1e-300, -1e300, 1.79e308}) {
+  for (const double value : {0.0, 1e-300, -1e300, 1.79e308, std::numeric_limits<double>::denorm_min()}) {
     for (const bool is_log : {false, true}) {
       const std::string drawn =
           html_series_chart(chart_of({{0, -value, value, value}, {2, 0, 0, 0}}, is_log));
@@ -44,6 +45,9 @@ TEST(SeriesChart, AnyNumbersGiveCoordinates) {
       EXPECT_THAT(drawn, Not(HasSubstr("inf"))) << value;
     }
   }
+  const double next = std::nextafter(1000.0, 2000.0);
+  EXPECT_THAT(html_series_chart(chart_of({{0, 1000, 1000, 1000}, {1, next, next, next}}, true)),
+              Not(HasSubstr("nan")));
   EXPECT_THAT(html_series_chart({.y = "", .x_labels = {}}), HasSubstr("<svg"));
 }
 
