@@ -41,25 +41,26 @@ std::string series_axes(const SeriesChart& chart, const ValueScale& scale) {
     out += svg::line(kSeriesLeft, y, right, y, "grid") +
            svg::label(kSeriesLeft - 6, y + 4, three_digits(scale.value(share)), "end");
   }
-  const auto parts = static_cast<double>(std::max<std::size_t>(2, chart.x_labels.size()) - 1);
-  for (std::size_t i = 0; i < chart.x_labels.size(); ++i) {
-    const double x = kSeriesLeft + kSeriesWidth * static_cast<double>(i) / parts;
-    out +=
-        svg::line(x, kSeriesTop, x, bottom, "grid") + svg::label(x, bottom + 18, chart.x_labels[i], "middle");
+  for (const SeriesChart::Label& label : chart.x_labels) {
+    const double x = kSeriesLeft + kSeriesWidth * label.x;
+    out += svg::line(x, kSeriesTop, x, bottom, "grid") + svg::label(x, bottom + 18, label.text, "middle");
   }
   const double middle = kSeriesTop + kSeriesHeight / 2;
   return out + svg::label(12, middle, beginning_of(chart.y, 60), "middle", svg::turned(12, middle, -90));
 }
 
 std::string band_of(const SeriesChart::Series& series, const ValueScale& scale) {
-  std::string there, back;
+  std::string out;
   for (const SeriesChart::Column& column : series.columns) {
-    if (!scale.shows(column.most)) continue;
-    const double least = scale.shows(column.least) ? scale.share(column.least) : 0;
-    there += concat(series_x(column.x), ",", series_y(scale.share(column.most)), " ");
-    back = concat(series_x(column.x), ",", series_y(least), " ", back);
+    if (scale.shows(column.most))
+      out += concat(series_x(column.x), ",", series_y(scale.share(column.most)), " ");
   }
-  return there + back;
+  for (auto column = series.columns.rbegin(); column != series.columns.rend(); ++column) {
+    if (!scale.shows(column->most)) continue;
+    const double least = scale.shows(column->least) ? scale.share(column->least) : 0;
+    out += concat(series_x(column->x), ",", series_y(least), " ");
+  }
+  return out;
 }
 
 std::string drawn_series(const SeriesChart::Series& series, const ValueScale& scale, std::string_view style) {

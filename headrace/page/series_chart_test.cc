@@ -13,7 +13,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 SeriesChart chart_of(std::vector<SeriesChart::Column> columns, bool is_log = false) {
-  return {.y = "loss", .x_labels = {"0", "10"}, .is_log = is_log, .series = {{"run-1", std::move(columns)}}};
+  return {.y = "loss",
+          .x_labels = {{0, "0"}, {0.75, "10"}},
+          .is_log = is_log,
+          .series = {{"run-1", std::move(columns)}}};
 }
 
 TEST(SeriesChart, DrawsTheBandAndTheLine) {
@@ -21,7 +24,7 @@ TEST(SeriesChart, DrawsTheBandAndTheLine) {
   EXPECT_THAT(drawn, HasSubstr("<polygon points=\"84.0,92.0 944.0,12.0 944.0,332.0 84.0,252.0 \""));
   EXPECT_THAT(drawn, HasSubstr("<polyline points=\"84.0,172.0 944.0,12.0 \""));
   EXPECT_THAT(drawn, HasSubstr(">run-1</text>"));
-  EXPECT_THAT(drawn, HasSubstr(">10</text>"));
+  EXPECT_THAT(drawn, HasSubstr("<text x=\"729.0\" y=\"350.0\" text-anchor=\"middle\">10</text>"));
 }
 
 TEST(SeriesChart, ALogarithmicSideLeavesOutWhatIsNotPositive) {
@@ -54,7 +57,7 @@ TEST(SeriesChart, AnyNumbersGiveCoordinates) {
 TEST(SeriesChart, AFileHasItsStyleAndNoNameBecomesMarkup) {
   const std::string hostile = "<script>\" onload=\"";
   const std::string drawn =
-      svg_series_chart({.y = hostile, .x_labels = {hostile}, .series = {{hostile, {}}}});
+      svg_series_chart({.y = hostile, .x_labels = {{0, hostile}}, .series = {{hostile, {}}}});
   EXPECT_THAT(drawn, HasSubstr("xmlns=\"http://www.w3.org/2000/svg\""));
   EXPECT_THAT(drawn, HasSubstr("<style>"));
   EXPECT_THAT(drawn, Not(HasSubstr("<script")));
