@@ -17,7 +17,6 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kMostBatchBytes = 64 << 20;
-constexpr std::uint64_t kMostHeldSamples = 4 << 20;
 constexpr int kRefreshedAgain = 3;
 
 const AxisNumbers& numbers_on(ChartAxis axis, const SegmentAxis& of) {
@@ -179,7 +178,7 @@ class ChartReader {
       const ChartPart& part = parts_[end];
       if (!needs_samples(part) || !seen.insert(plan_key(part)).second) continue;
       held += groups_in_level(part.points(), 0);
-      if (held > kMostHeldSamples && end > begin) break;
+      if (held > options_.most_samples && end > begin) break;
     }
     return std::span(parts_).subspan(begin, end - begin);
   }

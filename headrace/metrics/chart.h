@@ -32,6 +32,7 @@ struct ChartOptions {
   ChartAxis axis = ChartAxis::kStep;
   std::size_t columns = 2000;  // 1 to kMostChartColumns, of each series
   int threads = 1;
+  std::uint64_t most_samples = 4 << 20;  // held at once, beside those of one segment
   CallOptions call{};
 };
 inline constexpr std::size_t kMostChartColumns = 100'000;
@@ -62,8 +63,8 @@ std::uint64_t points_without_pyramid(const ChartSeries& series, ChartAxis axis);
 /// one before, where a group of a pyramid, no wider than a column, begins there. Reads groups of the
 /// pyramids, and points where the range cuts a group or where groups are wider than a column: one round of
 /// requests, and one more for samples of steps or times without a regular distance. Memory: 64 MiB of stored
-/// pieces at a time, and 4 million samples with the plans made of them; more than these takes more rounds. If
-/// a log was compacted meanwhile, lists it again.
+/// pieces at a time, and `most_samples` with the plans made of them; more than these takes more rounds. If a
+/// log was compacted meanwhile, lists it again.
 /// \param cost  added to, unless null
 /// \error of the store; kDataLoss  a segment is damaged
 Result<std::vector<std::vector<ChartColumn>>> chart_columns(std::span<const ChartSeries> series,

@@ -225,6 +225,21 @@ TEST_F(ChartTest, ReadsGroupsInOneRoundAndLittle) {
   EXPECT_EQ(by_time.rounds, 2U);
 }
 
+TEST_F(ChartTest, MoreSamplesThanAreHeldAtOnceTakeMoreRounds) {
+  RandomPoints random(5);
+  std::vector<Points> segments;
+  std::int64_t step = 0;
+  for (int i = 0; i < 4; ++i) segments.push_back(random.segment(Steps::kIrregular, 5'000, step));
+  const RunMetrics run = open({write_log("samples", segments)});
+  const ChartRange range{100, step - 100};
+  ChartCost few, many;
+  const auto held = chart(run, range, {.columns = 50, .most_samples = 320}, &many);
+  expect_same(held, chart(run, range, {.columns = 50}, &few));
+  expect_near(held, exact_chart(run, range, {.columns = 50}));
+  EXPECT_EQ(few.rounds, 2U);
+  EXPECT_EQ(many.rounds, 2 * few.rounds);
+}
+
 TEST_F(ChartTest, ALogThatIsCompactedMeanwhileIsListedAgain) {
   RandomPoints random(3);
   const Location log = write_log("moved", random.segments(Steps::kRegular, 5, 9'000, 0));

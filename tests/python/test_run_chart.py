@@ -133,3 +133,28 @@ def test_too_many_columns_are_refused(headrace, file_url):
         run.log({f"metric {i}": 1.0 for i in range(21)})
     refused = headrace("runs", "chart", file_url, "--columns", "100000", "--json", check=False)
     assert refused.returncode != 0 and "lower --columns" in refused.stderr
+
+
+def test_times_that_no_calendar_has_are_left_out(headrace, all_packages, file_url, tmp_path):
+    run = tmp_path / "mlruns/0/one"
+    (run / "metrics").mkdir(parents=True)
+    (run.parent / "meta.yaml").write_text("name: far\n")
+    (run / "meta.yaml").write_text("run_id: one\nstart_time: 1000\nend_time: 2000\nstatus: 3\n")
+    far = 9 * 10**15  # milliseconds
+    (run / "metrics/loss").write_text(f"{-far} 1.0 0\n1000 2.0 1\n{far} 3.0 2\n")
+    headrace("runs", "import", tmp_path / "mlruns", file_url)
+    for axis in ("time", "relative"):
+        (loss,) = charted(headrace, file_url, "--x", axis)["series"]
+        assert loss["x_last"] - loss["x_first"] == (2**63 - 1) // 1000 * 2 and sum(loss["finite"]) == 1
+        assert len(labels(headrace("runs", "chart", file_url, "--x", axis, "--to", "-").stdout)) == 5
+
+
+def test_a_metric_that_would_be_read_whole_has_no_plot_if_it_is_large(headrace, file_url):
+    with hr.init(file_url, system_metrics_each=None) as run:
+        for i in range(1_000_001):
+            run.log({"back": 1.0}, step=i ^ 1)
+        for i in range(100):
+            run.log({"small": 1.0}, step=i ^ 1)
+    _, back, small = headrace("runs", "metrics", file_url).stdout.splitlines()
+    assert back.split()[:2] == ["back", "1000001"] and "▁" not in back
+    assert small.split()[0] == "small" and "▁" in small
