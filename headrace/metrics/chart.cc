@@ -61,7 +61,7 @@ std::vector<PieceRun> split_run(const ChartRun& run, std::uint64_t per_piece) {
   return split;
 }
 
-/// What was decoded last: runs of a part alternate between levels, and share pieces.
+/// The pieces that were decoded last: runs of a part alternate between levels, and share pieces.
 struct DecodedPieces {
   std::optional<std::uint64_t> points{};  // the piece that `values` and the others are of
   std::vector<double> values{};

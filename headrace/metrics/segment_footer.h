@@ -7,7 +7,7 @@
 namespace headrace {
 
 inline constexpr std::uint64_t kMostAxisPoints = 1 << 22;  // a longer series has several columns
-/// Of all axes of a segment together; compacted ones, and those of the writer, have at most the half.
+/// All axes of a segment together have no more; in the segments that Headrace writes, at most the half.
 inline constexpr std::uint64_t kMostSegmentPoints = 1 << 23;
 
 /// In the version that this program writes.
