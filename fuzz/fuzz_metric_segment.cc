@@ -2,16 +2,55 @@
 #include <cstdlib>
 
 #include "headrace/base/crc32c.h"
+#include "headrace/metrics/chart.h"
 #include "headrace/metrics/segment.h"
+#include "headrace/store/memory/memory_store.h"
 
 namespace headrace {
 namespace {
+
+std::uint64_t points_of(const SegmentFooter& footer) {
+  std::uint64_t points = 0;
+  for (const SegmentColumn& column : footer.columns) points += footer.axes[column.axis].points;
+  return points;
+}
+
+// A log of this one segment: no point is drawn twice.
+void chart_all(const Bytes& segment, const SegmentFooter& footer) {
+  const std::shared_ptr<Store> store = make_memory_store("fuzz");
+  const Location log{store, "log", {"memory", "fuzz", "log"}};
+  static_cast<void>(store->write(log.at(segment_name(0, footer.head.last)).key, segment, {}));
+  auto opened = MetricLog::open(log, {});
+  if (!opened) return;
+  std::vector<PartLog> parts;
+  parts.push_back({0, *std::move(opened)});
+  const RunMetrics run(std::move(parts));
+  for (const ChartAxis axis : {ChartAxis::kStep, ChartAxis::kTime}) {
+    const ChartOptions options{.axis = axis, .columns = 7};
+    std::vector<ChartSeries> series;
+    for (const auto& metric : run.series()) series.push_back({&run, metric.first, metric.second, {}});
+    const auto ranges = chart_ranges(series, options);
+    if (!ranges) continue;
+    for (std::size_t i = 0; i < series.size(); ++i) series[i].range = (*ranges)[i].value_or(ChartRange());
+    const auto charts = chart_columns(series, options);
+    if (!charts) continue;
+    std::uint64_t drawn = 0;
+    for (const auto& columns : *charts) {
+      for (const ChartColumn& column : columns) drawn += column.finite + column.not_finite;
+    }
+    if (drawn > points_of(footer)) std::abort();
+  }
+}
 
 void read_all(const Bytes& segment) {
   const ReadSegment read = read_from(segment);
   const auto footer = read_footer(read, segment.size());
   if (!footer) return;
-  for (const SegmentAxis& axis : footer->axes) static_cast<void>(read_axis(read, axis));
+  for (const SegmentAxis& axis : footer->axes) {
+    static_cast<void>(read_axis(read, axis));
+    for (const AxisNumbers* const numbers : {&axis.steps, &axis.times_us})
+      static_cast<void>(read_samples(read, axis, *numbers));
+  }
   for (const SegmentColumn& column : footer->columns) {
     const auto values = read_values(read, *footer, column);
     if (values && values->size() != footer->axes[column.axis].points) std::abort();
@@ -19,6 +58,7 @@ void read_all(const Bytes& segment) {
     for (std::size_t level = 0; level < level_count(footer->axes[column.axis].points); ++level)
       static_cast<void>(read_level(read, *footer, column, level));
   }
+  if (footer->head.first == 0) chart_all(segment, *footer);
 }
 
 // The input is a footer whose checksum is right.
@@ -60,6 +100,7 @@ void write_and_read(BytesView input) {
     found += next;
   }
   if (found != points.size()) std::abort();
+  chart_all(segment, *footer);
 }
 
 }  // namespace

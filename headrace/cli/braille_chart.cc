@@ -6,6 +6,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/cli/run_metrics.h"
+#include "headrace/page/value_scale.h"
 
 namespace headrace {
 namespace {
@@ -31,31 +32,28 @@ std::string number_column(double value) {
 
 std::vector<std::string> braille_chart(const std::vector<BrailleColumn>& columns, std::size_t lines,
                                        bool is_log) {
-  const auto shows = [&](double value) { return std::isfinite(value) && (!is_log || value > 0); };
-  const auto scaled = [&](double value) { return is_log ? std::log10(value) : value; };
-  double low = INFINITY, high = -INFINITY;
+  ValueScale scale(is_log);
   for (const BrailleColumn& column : columns) {
-    if (!shows(column.most)) continue;
-    high = std::max(high, column.most);
-    low = std::min(low, shows(column.least) ? column.least : column.most);
+    if (!scale.shows(column.most)) continue;
+    scale.include(column.most);
+    scale.include(column.least);
   }
   const double rows = static_cast<double>(lines * kDotRows) - 1;
   const auto row_of = [&](double value) {
-    if (!(high > low)) return lines * kDotRows / 2;
-    const double share = (scaled(value) / 2 - scaled(low) / 2) / (scaled(high) / 2 - scaled(low) / 2);
-    return static_cast<std::size_t>(std::lround(rows * (1 - std::clamp(share, 0.0, 1.0))));
+    return static_cast<std::size_t>(std::lround(rows * (1 - scale.share(value))));
   };
   std::vector<std::vector<unsigned>> patterns(lines, std::vector<unsigned>((columns.size() + 1) / 2));
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!shows(columns[i].most)) continue;
-    const std::size_t bottom = row_of(shows(columns[i].least) ? columns[i].least : low);
+    if (!scale.shows(columns[i].most)) continue;
+    const std::size_t bottom = row_of(scale.shows(columns[i].least) ? columns[i].least : scale.least());
     for (std::size_t row = row_of(columns[i].most); row <= bottom; ++row)
       patterns[row / kDotRows][i / 2] |= kDots[row % kDotRows][i % 2];
   }
   std::vector<std::string> drawn;
   for (std::size_t line = 0; line < lines; ++line) {
-    const bool has_number = high >= low && (line == 0 || line + 1 == lines);
-    drawn.push_back(has_number ? number_column(line == 0 ? high : low) : std::string(kNumberWidth + 1, ' '));
+    const bool has_number = !scale.is_empty() && (line == 0 || line + 1 == lines);
+    drawn.push_back(has_number ? number_column(line == 0 ? scale.most() : scale.least())
+                               : std::string(kNumberWidth + 1, ' '));
     for (const unsigned dots : patterns[line]) drawn.back() += braille(dots);
   }
   return drawn;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace headrace {
 namespace {
@@ -23,6 +24,13 @@ TEST(BrailleChart, ALogarithmicSideSpreadsSmallValues) {
 TEST(BrailleChart, NothingFiniteIsEmptyAndEqualValuesAreALine) {
   EXPECT_THAT(braille_chart({{NAN, NAN}, {INFINITY, INFINITY}}, 1, false), ElementsAre("             ⠀"));
   EXPECT_THAT(braille_chart({{3, 3}, {3, 3}}, 1, false), ElementsAre("           3 ⠤"));
+}
+
+TEST(BrailleChart, ADifferenceThatIsLostInRoundingIsALine) {
+  const double next = std::nextafter(1000.0, 2000.0);
+  EXPECT_THAT(braille_chart({{1000, 1000}, {next, next}}, 1, true), ElementsAre("        1000 ⠤"));
+  const double smallest = std::numeric_limits<double>::denorm_min();
+  EXPECT_THAT(braille_chart({{0, 0}, {smallest, smallest}}, 1, false), ElementsAre("4.94066e-324 ⠤"));
 }
 
 }  // namespace

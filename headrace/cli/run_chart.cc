@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <set>
 
 #include "headrace/base/iso_time.h"
@@ -24,7 +26,9 @@ namespace {
 constexpr std::size_t kChartedRuns = 20;
 constexpr std::size_t kChartedSeries = 100;
 constexpr std::size_t kTerminalColumns = 140;  // of dots
-constexpr std::size_t kLabels = 5;
+constexpr std::size_t kMostLabels = 5;
+constexpr std::size_t kMostCharted = 2'000'000;  // columns of all series
+constexpr std::int64_t kMostTimeUs = std::numeric_limits<std::int64_t>::max() / 1000;  // until the year 2262
 
 constexpr Positional kChartPositionals[] = {
     {.name = "URL", .sentence = "The output of the runs, or a folder above it."},
@@ -42,7 +46,8 @@ constexpr Option kChartOptions[] = {
     {.name = "x",
      .default_value = "step",
      .unit = "axis",
-     .sentence = "Show values by step, by time, or by the time since the first point of their run.",
+     .sentence = "Show values by step, by time, or by the time since the first point of their run, in the "
+                 "metrics that are shown.",
      .choices = "step|time|relative"},
     {.name = "steps", .unit = "FIRST:LAST", .sentence = "Show these steps alone; either may be left out."},
     {.name = "columns",
@@ -56,7 +61,9 @@ constexpr Option kChartOptions[] = {
      .type = OptionType::kNumber,
      .default_value = "0",
      .unit = "weight",
-     .sentence = "Smooth the lines: the weight of what came before, as in TensorBoard. Bands stay.",
+     .sentence =
+         "Smooth the lines: the weight of what came before, as TensorBoard smooths points, but by the "
+         "last values of columns. Bands stay.",
      .minimum = 0,
      .maximum = 0.999},
     {.name = "log", .type = OptionType::kFlag, .sentence = "Scale values logarithmically."},
@@ -72,7 +79,8 @@ struct Charted {
   std::string metric;
   std::uint64_t rank = 0;
   std::size_t run_index = 0;
-  ChartRange range{};  // of its own x
+  std::int64_t origin = 0;  // of x
+  ChartRange range{};       // from the origin; series of one chart have the same
   std::vector<ChartColumn> columns{};
 
   std::string name(bool with_metric) const {
@@ -84,8 +92,8 @@ struct Charted {
 struct ChartedRuns {
   std::vector<RunMetrics> metrics;
   std::vector<Charted> series;
-  ChartRange range{};  // from the origin of each run, if x is relative
   std::string axis;
+  bool is_one_chart = false;  // of all metrics; else each has its own
 
   std::vector<std::string> metric_names() const {
     std::set<std::string> names;
@@ -151,43 +159,66 @@ Result<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> pars
                concat("--steps ", text, ": it is FIRST:LAST, two steps, as in 100:2000 or 100:")};
 }
 
-// The range of all series, each with its own; with relative times, from the first point of the run.
-Status find_ranges(const OptionValues& options, const ChartOptions& chart, ChartedRuns& charted) {
-  std::vector<std::optional<std::int64_t>> origins(charted.metrics.size());
+// Each series gets the range of its own points, and its origin; one without points is left out. Times are cut
+// to those that have a date, so that their differences are numbers, too.
+Status find_own_ranges(const ChartOptions& chart, ChartedRuns& charted) {
+  std::vector<ChartSeries> series;
+  for (const Charted& each : charted.series)
+    series.push_back({&charted.metrics[each.run_index], each.metric, each.rank, {}});
+  HEADRACE_TRY(const auto ranges, chart_ranges(series, chart));
+  std::vector<std::int64_t> origins(charted.metrics.size(), std::numeric_limits<std::int64_t>::max());
   std::vector<Charted> found;
-  for (Charted& each : charted.series) {
-    HEADRACE_TRY(const auto range,
-                 chart_range({&charted.metrics[each.run_index], each.metric, each.rank, {}}, chart));
-    if (!range) continue;  // a later attempt has superseded all points
-    auto& origin = origins[each.run_index];
-    origin = std::min(origin.value_or(range->first), range->first);
-    each.range = *range;
-    found.push_back(std::move(each));
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (!ranges[i]) continue;  // a later attempt has superseded all points
+    Charted& each = found.emplace_back(std::move(charted.series[i]));
+    each.range = *ranges[i];
+    if (chart.axis == ChartAxis::kStep) continue;
+    each.range = {std::clamp(each.range.first, -kMostTimeUs, kMostTimeUs),
+                  std::clamp(each.range.last, -kMostTimeUs, kMostTimeUs)};
+    std::int64_t& origin = origins[each.run_index];
+    origin = std::min(origin, each.range.first);
   }
   charted.series = std::move(found);
   if (charted.series.empty()) return Error{Code::kNotFound, "the runs have logged no points"};
-  const auto origin_of = [&](const Charted& each) {
-    return charted.axis == "relative" ? *origins[each.run_index] : 0;
-  };
-  ChartRange& all = charted.range;
-  all = {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
+  if (charted.axis != "relative") return {};
+  for (Charted& each : charted.series) {
+    each.origin = origins[each.run_index];
+    each.range = {each.range.first - each.origin, each.range.last - each.origin};
+  }
+  return {};
+}
+
+// Without points in these steps the range is a single step, and nothing is drawn.
+Result<ChartRange> chosen_steps(const OptionValues& options, ChartRange all) {
+  if (!options.has("steps")) return all;
+  HEADRACE_TRY(const auto steps, parse_steps(options.text("steps")));
+  if (steps.first) return ChartRange{*steps.first, std::max(*steps.first, steps.second.value_or(all.last))};
+  const std::int64_t last = steps.second.value_or(all.last);
+  return ChartRange{std::min(all.first, last), last};
+}
+
+// All series of a chart have the range of them all.
+Status find_ranges(const OptionValues& options, const ChartOptions& chart, ChartedRuns& charted) {
+  HEADRACE_CHECK(find_own_ranges(chart, charted));
+  std::map<std::string, ChartRange> charts;
   for (const Charted& each : charted.series) {
-    all.first = std::min(all.first, each.range.first - origin_of(each));
-    all.last = std::max(all.last, each.range.last - origin_of(each));
+    ChartRange& all = charts.try_emplace(charted.is_one_chart ? "" : each.metric, each.range).first->second;
+    all = {std::min(all.first, each.range.first), std::max(all.last, each.range.last)};
   }
-  if (options.has("steps")) {
-    HEADRACE_TRY(const auto steps, parse_steps(options.text("steps")));
-    all.first = steps.first.value_or(all.first);
-    all.last = std::max(all.first, steps.second.value_or(all.last));
+  for (auto& [metric, range] : charts) {
+    HEADRACE_TRY(range, chosen_steps(options, range));
   }
-  for (Charted& each : charted.series) each.range = {all.first + origin_of(each), all.last + origin_of(each)};
+  for (Charted& each : charted.series) each.range = charts.at(charted.is_one_chart ? "" : each.metric);
   return {};
 }
 
 Status read_columns(const ChartOptions& chart, ChartedRuns& charted) {
   std::vector<ChartSeries> series;
   for (const Charted& each : charted.series)
-    series.push_back({&charted.metrics[each.run_index], each.metric, each.rank, each.range});
+    series.push_back({&charted.metrics[each.run_index],
+                      each.metric,
+                      each.rank,
+                      {each.range.first + each.origin, each.range.last + each.origin}});
   HEADRACE_TRY(auto columns, chart_columns(series, chart));
   for (std::size_t i = 0; i < series.size(); ++i) charted.series[i].columns = std::move(columns[i]);
   return {};
@@ -231,12 +262,9 @@ Json counts(const std::vector<ChartColumn>& columns, std::uint64_t ChartColumn::
 }
 
 Json chart_to_json(const ChartedRuns& charted) {
-  Json out = {{"x", charted.axis},
-              {"first", charted.range.first},
-              {"last", charted.range.last},
-              {"series", Json::array()}};
+  Json out = {{"x", charted.axis}, {"series", Json::array()}};
   for (const Charted& each : charted.series) {
-    const ChartColumns places(charted.range.first, charted.range.last, each.columns.size());
+    const ChartColumns places(each.range.first, each.range.last, each.columns.size());
     Json x = Json::array();
     for (std::size_t i = 0; i < each.columns.size(); ++i) {
       if (each.columns[i].finite + each.columns[i].not_finite > 0) x.push_back(places.begin(i));
@@ -244,6 +272,8 @@ Json chart_to_json(const ChartedRuns& charted) {
     out["series"].push_back(Json({{"run", each.run},
                                   {"metric", each.metric},
                                   {"rank", each.rank},
+                                  {"x_first", each.range.first},
+                                  {"x_last", each.range.last},
                                   {"x", std::move(x)},
                                   {"minimum", column_values(each.columns, &ChartColumn::minimum)},
                                   {"maximum", column_values(each.columns, &ChartColumn::maximum)},
@@ -254,13 +284,26 @@ Json chart_to_json(const ChartedRuns& charted) {
   return out;
 }
 
+// Where x lies between both ends of a range.
+double place_in(ChartRange range, double from_first) {
+  const auto length =
+      static_cast<double>(static_cast<std::uint64_t>(range.last) - static_cast<std::uint64_t>(range.first));
+  return length == 0 ? 0.5 : from_first / length;
+}
+
 SeriesChart::Series drawn_series(const Charted& each, double weight, bool with_metric) {
   SeriesChart::Series out{.name = each.name(with_metric)};
   const std::vector<double> line = smoothed(each.columns, weight);
+  const ChartColumns places(each.range.first, each.range.last, each.columns.size());
+  const auto from_first = [&](std::int64_t x) {
+    return static_cast<double>(static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(each.range.first));
+  };
   for (std::size_t i = 0; i < each.columns.size(); ++i) {
     const ChartColumn& column = each.columns[i];
     if (column.finite + column.not_finite == 0) continue;
-    out.columns.push_back({.x = (static_cast<double>(i) + 0.5) / static_cast<double>(each.columns.size()),
+    const std::int64_t last = i + 1 == each.columns.size() ? each.range.last : places.begin(i + 1) - 1;
+    const double centre = from_first(places.begin(i)) / 2 + from_first(last) / 2;
+    out.columns.push_back({.x = place_in(each.range, centre),
                            .least = column.minimum,
                            .most = column.maximum,
                            .line = line[i],
@@ -269,20 +312,27 @@ SeriesChart::Series drawn_series(const Charted& each, double weight, bool with_m
   return out;
 }
 
+// No two of one number, each at its own place.
+std::vector<SeriesChart::Label> x_labels(const ChartedRuns& charted, ChartRange range) {
+  const auto length = static_cast<std::uint64_t>(range.last) - static_cast<std::uint64_t>(range.first);
+  const std::uint64_t parts = std::min<std::uint64_t>(length, kMostLabels - 1);
+  std::vector<SeriesChart::Label> labels;
+  for (std::uint64_t i = 0; i <= parts; ++i) {
+    const std::uint64_t from_first =
+        parts == 0 ? 0 : length / parts * i + length % parts * i / parts;  // no product is too large
+    const auto x = static_cast<std::int64_t>(static_cast<std::uint64_t>(range.first) + from_first);
+    labels.push_back({place_in(range, static_cast<double>(from_first)), x_text(charted, x)});
+  }
+  return labels;
+}
+
 // Shows one metric, or all of them if it is empty.
 SeriesChart drawn_chart(const ChartedRuns& charted, const std::string& metric, const OptionValues& options) {
   SeriesChart out{.y = metric, .is_log = options.flag("log")};
-  const auto length = static_cast<double>(charted.range.last) - static_cast<double>(charted.range.first);
-  for (std::size_t i = 0; i < kLabels; ++i) {
-    const double share = static_cast<double>(i) / (kLabels - 1);
-    const std::int64_t x = i + 1 == kLabels
-                               ? charted.range.last
-                               : charted.range.first + static_cast<std::int64_t>(std::floor(share * length));
-    out.x_labels.push_back(x_text(charted, x));
-  }
   for (const Charted& each : charted.series) {
-    if (metric.empty() || each.metric == metric)
-      out.series.push_back(drawn_series(each, options.number("smooth"), metric.empty()));
+    if (!metric.empty() && each.metric != metric) continue;
+    if (out.series.empty()) out.x_labels = x_labels(charted, each.range);
+    out.series.push_back(drawn_series(each, options.number("smooth"), metric.empty()));
   }
   return out;
 }
@@ -298,7 +348,7 @@ Status write_chart(CommandContext& context, const ChartedRuns& charted, const Op
   const std::string& to = options.text("to");
   if (to == "-") return context.console.result_bytes(as_bytes(chart_page(charted, options)));
   HEADRACE_TRY(const Location file, context.stores.open(to));
-  const std::string content = to.ends_with(".svg") ? svg_series_chart(drawn_chart(charted, "", options))
+  const std::string content = charted.is_one_chart ? svg_series_chart(drawn_chart(charted, "", options))
                                                    : chart_page(charted, options);
   HEADRACE_CHECK(write_text(*file.store, file.key, content, {.call = context.call()}));
   context.console.note(concat("the chart is ", file.describe()));
@@ -322,9 +372,16 @@ void print_charts(CommandContext& context, const ChartedRuns& charted, const Opt
                                   odd == 0 ? "" : concat("  ", odd, " values are NaN or infinite")));
     for (const std::string& drawn : braille_chart(columns, lines, options.flag("log")))
       context.console.result(drawn);
+    context.console.result(concat("             ", charted.axis, " ", x_text(charted, each.range.first),
+                                  " to ", x_text(charted, each.range.last)));
   }
-  context.console.result(concat("             ", charted.axis, " ", x_text(charted, charted.range.first),
-                                " to ", x_text(charted, charted.range.last)));
+}
+
+Status check_size(const ChartedRuns& charted, const ChartOptions& chart) {
+  if (charted.series.size() * chart.columns <= kMostCharted) return {};
+  return Error{Code::kInvalidArgument,
+               concat(charted.series.size(), " series of ", chart.columns, " columns are more than the ",
+                      kMostCharted, " columns that can be shown; lower --columns, or name metrics")};
 }
 
 Status show_chart(CommandContext& context, const std::vector<std::string>& arguments,
@@ -336,6 +393,8 @@ Status show_chart(CommandContext& context, const std::vector<std::string>& argum
       .columns = is_terminal ? kTerminalColumns : static_cast<std::size_t>(options.integer("columns")),
       .threads = available_cores(),
       .call = context.call()};
+  HEADRACE_CHECK(check_size(charted, chart));
+  charted.is_one_chart = options.has("to") && options.text("to").ends_with(".svg");
   HEADRACE_CHECK(find_ranges(options, chart, charted));
   HEADRACE_CHECK(read_columns(chart, charted));
   if (options.has("to")) return write_chart(context, charted, options);
@@ -366,6 +425,7 @@ const Command kRunsChartCommand = {
         "as an SVG file. Each column shows the least and the greatest of its values, so that a spike\n"
         "survives any zoom; lines go through the last ones. Columns of long runs are read from pyramids of\n"
         "extremes. --json prints the columns: places without values are left out.\n"
+        "Each metric has its own range of x; in an SVG file all share one.\n"
         "\n"
         "  headrace runs chart s3://datasets/runs --metric loss\n"
         "  headrace runs chart s3://datasets/runs cnn-1 cnn-2 --metric loss --metric accuracy --to "

@@ -21,6 +21,8 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kPlotColumns = 40;
+// A metric with more that must be read whole has no plot.
+constexpr std::uint64_t kMostPointsWithoutPyramid = 1'000'000;
 
 constexpr Option kMetricsOptions[] = {
     {.name = "metric",
@@ -59,24 +61,28 @@ Status print_json(CommandContext& context, const RunRecord& run,
   return {};
 }
 
-// A small plot of each: the last values of columns of equal width.
+// A small plot of each: the last values of columns of equal width. Empty if that takes too many points.
 Result<std::vector<std::string>> plots_of(CommandContext& context, const RunMetrics& metrics,
                                           const std::vector<MetricSummary>& summaries) {
   const ChartOptions options{.columns = kPlotColumns, .threads = available_cores(), .call = context.call()};
+  std::vector<std::string> plots(summaries.size());
   std::vector<ChartSeries> series;
-  for (const MetricSummary& metric : summaries) {
-    ChartSeries& each = series.emplace_back(ChartSeries{&metrics, metric.name, metric.rank});
-    HEADRACE_TRY(const auto range, chart_range(each, options));
-    each.range = range.value_or(ChartRange());
+  std::vector<std::size_t> plotted;
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    ChartSeries each{&metrics, summaries[i].name, summaries[i].rank};
+    if (points_without_pyramid(each, options.axis) > kMostPointsWithoutPyramid) continue;
+    series.push_back(std::move(each));
+    plotted.push_back(i);
   }
+  HEADRACE_TRY(const auto ranges, chart_ranges(series, options));
+  for (std::size_t i = 0; i < series.size(); ++i) series[i].range = ranges[i].value_or(ChartRange());
   HEADRACE_TRY(const auto charts, chart_columns(series, options));
-  std::vector<std::string> plots;
-  for (const std::vector<ChartColumn>& columns : charts) {
+  for (std::size_t i = 0; i < charts.size(); ++i) {
     std::vector<double> values;
-    for (const ChartColumn& column : columns) {
+    for (const ChartColumn& column : charts[i]) {
       if (column.finite + column.not_finite > 0) values.push_back(column.last);
     }
-    plots.push_back(sparkline(values, kPlotColumns));
+    plots[plotted[i]] = sparkline(values, kPlotColumns);
   }
   return plots;
 }
@@ -94,7 +100,8 @@ Status print_table(CommandContext& context, const RunMetrics& metrics,
   }
   const std::vector<std::string> lines = table_lines(rows, Align::kRight);
   context.console.result(lines.front());
-  for (std::size_t i = 0; i < plots.size(); ++i) context.console.result(concat(lines[i + 1], "  ", plots[i]));
+  for (std::size_t i = 0; i < plots.size(); ++i)
+    context.console.result(plots[i].empty() ? lines[i + 1] : concat(lines[i + 1], "  ", plots[i]));
   return {};
 }
 

@@ -23,10 +23,18 @@ namespace {
 constexpr int kZstandardLevel = 3;
 
 struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
-// One for each thread: to make one costs more than to decompress a small frame.
+// A context of each kind for each thread: to make one costs more than a small frame does.
+
+ZSTD_CCtx* compression_context() {
+  thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  if (!context) throw std::bad_alloc();
+  return context.get();
+}
+
 ZSTD_DCtx* decompression_context() {
   thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
   if (!context) throw std::bad_alloc();
@@ -37,7 +45,8 @@ ZSTD_DCtx* decompression_context() {
 
 Bytes compress_zstandard(BytesView data) {
   Bytes out(ZSTD_compressBound(data.size()));
-  const std::size_t size = ZSTD_compress(out.data(), out.size(), data.data(), data.size(), kZstandardLevel);
+  const std::size_t size = ZSTD_compressCCtx(compression_context(), out.data(), out.size(), data.data(),
+                                             data.size(), kZstandardLevel);
   if (ZSTD_isError(size) != 0)
     throw std::bad_alloc();  // there is room for any data: memory is the one reason
   out.resize(size);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include "headrace/base/text.h"
@@ -16,7 +17,6 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kMostBatchBytes = 64 << 20;
-constexpr std::uint64_t kMostNumberBytes = 10;  // of a varint
 constexpr int kRefreshedAgain = 3;
 
 const AxisNumbers& numbers_on(ChartAxis axis, const SegmentAxis& of) {
@@ -25,6 +25,8 @@ const AxisNumbers& numbers_on(ChartAxis axis, const SegmentAxis& of) {
 
 using Samples = std::shared_ptr<const std::vector<std::int64_t>>;
 using Runs = std::shared_ptr<const std::vector<ChartRun>>;
+// Parts of one axis, range, and width of columns have one plan.
+using PlanKey = std::tuple<const AxisNumbers*, std::int64_t, std::int64_t, std::uint64_t>;
 
 /// A column of a segment, and which of its groups and points are read.
 struct ChartPart {
@@ -41,19 +43,47 @@ struct ChartPart {
   const std::string& key() const { return source.segment->stored.key; }
   Store& store() const { return *source.log->location().store; }
   std::uint64_t points() const { return source.axis().points; }
-  std::uint64_t points_per_piece() const {
-    return footer().version == 1 ? kMostAxisPoints : kEntriesPerPiece;
-  }
 };
 
-/// Calls `visit(piece, begin, end)`: entries `begin` to `end` lie in that piece, or a part of it does.
-template <typename Visit>
-Status for_each_piece(const ChartRun& run, std::uint64_t per_piece, Visit visit) {
-  for (std::uint64_t piece = run.begin / per_piece; piece * per_piece < run.end; ++piece) {
-    HEADRACE_CHECK(
-        visit(piece, std::max(run.begin, piece * per_piece), std::min(run.end, (piece + 1) * per_piece)));
-  }
-  return {};
+/// Entries `begin` to `end`, which lie in one piece.
+struct PieceRun {
+  std::uint64_t piece = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+std::vector<PieceRun> split_run(const ChartRun& run, std::uint64_t per_piece) {
+  std::vector<PieceRun> split;
+  for (std::uint64_t piece = run.begin / per_piece; piece * per_piece < run.end; ++piece)
+    split.push_back({.piece = piece,
+                     .begin = std::max(run.begin, piece * per_piece),
+                     .end = std::min(run.end, (piece + 1) * per_piece)});
+  return split;
+}
+
+/// The pieces that were decoded last: runs of a part alternate between levels, and share pieces.
+struct DecodedPieces {
+  std::optional<std::uint64_t> points{};  // the piece that `values` and the others are of
+  std::vector<double> values{};
+  std::vector<std::int64_t> x{};      // unless they are regular, and all points count
+  std::vector<std::int64_t> steps{};  // if they decide which points count
+  struct Level {
+    std::uint64_t piece = 0;
+    LevelGroups groups{};
+  };
+  std::map<std::size_t, Level> levels{};
+};
+
+// Segments of version 1 do not tell.
+bool may_have_points(std::span<const SeriesColumn> columns) {
+  return std::ranges::any_of(columns, [](const SeriesColumn& column) {
+    return column.segment->footer.version == 1 || !column.end_step ||
+           column.axis().steps.minimum < *column.end_step;
+  });
+}
+
+bool is_ascending(const SegmentFooter& footer, const AxisNumbers& numbers) {
+  return footer.version > 1 && (numbers.distance || numbers.samples);
 }
 
 /// Reads the parts of several series.
@@ -67,16 +97,13 @@ class ChartReader {
 
   Status read() {
     for (std::size_t i = 0; i < series_.size(); ++i) find_parts(i);
-    HEADRACE_CHECK(read_samples_of_parts());
-    plan_parts();
     for (std::size_t begin = 0; begin < parts_.size();) {
-      PieceBatch batch;
-      std::size_t end = begin;
-      while (end < parts_.size() && (end == begin || batch.size_bytes() < kMostBatchBytes))
-        add_pieces(parts_[end++], batch);
-      HEADRACE_CHECK(read_batch(batch));
-      HEADRACE_CHECK(show_parts(static_cast<std::ptrdiff_t>(begin), static_cast<std::ptrdiff_t>(end), batch));
-      begin = end;
+      const std::span<ChartPart> group = next_group(begin);
+      HEADRACE_CHECK(read_samples(group));
+      plan(group);
+      HEADRACE_CHECK(read_and_show(group));
+      for (ChartPart& part : group) part = {};
+      begin += group.size();
     }
     return {};
   }
@@ -92,8 +119,11 @@ class ChartReader {
   const AxisNumbers& numbers(const ChartPart& part) const {
     return numbers_on(options_.axis, part.source.axis());
   }
-  bool is_ascending(const ChartPart& part) const {
-    return part.footer().version > 1 && (numbers(part).distance || numbers(part).samples);
+  bool needs_samples(const ChartPart& part) const {
+    return part.footer().version > 1 && numbers(part).samples && !part.cuts_steps;
+  }
+  PlanKey plan_key(const ChartPart& part) const {
+    return {&numbers(part), part.first, part.last, charts_[part.series].narrowest()};
   }
 
   Status read_batch(PieceBatch& batch) {
@@ -107,7 +137,10 @@ class ChartReader {
   void find_parts(std::size_t index) {
     const ChartSeries& series = series_[index];
     const std::vector<SeriesColumn> columns = series.metrics->columns(series.name, series.rank);
-    if (columns.empty()) show_events(series, charts_[index]);
+    if (!may_have_points(columns)) {
+      show_events(series, charts_[index]);
+      return;
+    }
     for (const SeriesColumn& column : columns) {
       ChartPart part{
           .source = column, .series = index, .first = series.range.first, .last = series.range.last};
@@ -136,42 +169,54 @@ class ChartReader {
     }
   }
 
+  // The parts from `begin` on whose samples, and plans made of them, are held at once.
+  std::span<ChartPart> next_group(std::size_t begin) {
+    std::set<PlanKey> seen;
+    std::uint64_t held = 0;
+    std::size_t end = begin;
+    for (; end < parts_.size(); ++end) {
+      const ChartPart& part = parts_[end];
+      if (!needs_samples(part) || !seen.insert(plan_key(part)).second) continue;
+      held += groups_in_level(part.points(), 0);
+      if (held > options_.most_samples && end > begin) break;
+    }
+    return std::span(parts_).subspan(begin, end - begin);
+  }
+
   // Several series may share an axis.
-  Status read_samples_of_parts() {
+  Status read_samples(std::span<ChartPart> parts) {
     PieceBatch batch;
     std::map<const AxisNumbers*, Samples> read;
-    for (const ChartPart& part : parts_) {
-      const AxisNumbers& x = numbers(part);
-      if (part.footer().version == 1 || !x.samples || part.cuts_steps) continue;
-      batch.add(part.store(), part.key(), *x.samples, groups_in_level(part.points(), 0) * kMostNumberBytes);
-      read[&x] = nullptr;
+    for (const ChartPart& part : parts) {
+      if (!needs_samples(part)) continue;
+      batch.add(part.store(), part.key(), *numbers(part).samples,
+                groups_in_level(part.points(), 0) * kMostVarintBytes);
     }
     HEADRACE_CHECK(read_batch(batch));
-    for (ChartPart& part : parts_) {
-      const auto found = read.find(&numbers(part));
-      if (found == read.end()) continue;
-      if (!found->second) {
-        const AxisNumbers& x = numbers(part);
+    for (ChartPart& part : parts) {
+      if (!needs_samples(part)) continue;
+      const AxisNumbers& x = numbers(part);
+      Samples& samples = read[&x];
+      if (!samples) {
         HEADRACE_TRY(const Bytes raw, batch.piece(part.store(), part.key(), *x.samples));
-        HEADRACE_TRY(std::vector<std::int64_t> samples,
+        HEADRACE_TRY(std::vector<std::int64_t> decoded,
                      decode_integers(raw, groups_in_level(part.points(), 0)));
-        found->second = std::make_shared<const std::vector<std::int64_t>>(std::move(samples));
+        samples = std::make_shared<const std::vector<std::int64_t>>(std::move(decoded));
       }
-      part.samples = found->second;
+      part.samples = samples;
     }
     return {};
   }
 
-  // Series that share an axis and a range share their plan.
-  void plan_parts() {
-    std::map<std::tuple<const AxisNumbers*, std::int64_t, std::int64_t, std::uint64_t>, Runs> plans;
-    for (ChartPart& part : parts_) {
-      if (part.cuts_steps || !is_ascending(part)) {
+  void plan(std::span<ChartPart> parts) const {
+    std::map<PlanKey, Runs> plans;
+    for (ChartPart& part : parts) {
+      if (part.cuts_steps || !is_ascending(part.footer(), numbers(part))) {
         part.runs = std::make_shared<std::vector<ChartRun>>(1, ChartRun{.begin = 0, .end = part.points()});
         continue;
       }
       const std::uint64_t width = charts_[part.series].narrowest();
-      Runs& runs = plans[{&numbers(part), part.first, part.last, width}];
+      Runs& runs = plans[plan_key(part)];
       if (!runs) {
         runs =
             std::make_shared<std::vector<ChartRun>>(plan_chart(axis_of(part), part.first, part.last, width));
@@ -180,78 +225,92 @@ class ChartReader {
     }
   }
 
+  Status read_and_show(std::span<const ChartPart> parts) {
+    while (!parts.empty()) {
+      PieceBatch batch;
+      std::size_t count = 0;
+      while (count < parts.size() && (count == 0 || batch.size_bytes() < kMostBatchBytes))
+        add_pieces(parts[count++], batch);
+      HEADRACE_CHECK(read_batch(batch));
+      HEADRACE_CHECK(show_parts(parts.first(count), batch));
+      parts = parts.subspan(count);
+    }
+    return {};
+  }
+
   AscendingAxis axis_of(const ChartPart& part) const {
     const std::span<const std::int64_t> samples =
         part.samples ? std::span<const std::int64_t>(*part.samples) : std::span<const std::int64_t>();
     return {numbers(part), part.points(), samples};
   }
 
+  static std::uint64_t per_piece_of(const ChartPart& part, const ChartRun& run) {
+    return run.level ? kEntriesPerPiece : points_per_piece(part.footer());
+  }
+
   void add_pieces(const ChartPart& part, PieceBatch& batch) const {
     const SegmentColumn& column = *part.source.column;
     for (const ChartRun& run : *part.runs) {
       if (run.level == column.levels.size() && run.level) continue;  // is in the footer
-      const std::uint64_t per_piece = run.level ? kEntriesPerPiece : part.points_per_piece();
+      const std::uint64_t per_piece = per_piece_of(part, run);
       const std::uint64_t entries = run.level ? groups_in_level(part.points(), *run.level) : part.points();
       const auto add = [&](const SegmentPiece& piece, std::uint64_t most_bytes) {
         batch.add(part.store(), part.key(), piece, most_bytes);
       };
-      for (std::uint64_t i = run.begin / per_piece; i * per_piece < run.end; ++i) {
-        const std::uint64_t count = std::min(per_piece, entries - i * per_piece);
+      for (const PieceRun& some : split_run(run, per_piece)) {
+        const std::uint64_t count = std::min(per_piece, entries - some.piece * per_piece);
         if (run.level) {
-          add(column.levels[*run.level][i], most_group_bytes(column, count));
+          add(column.levels[*run.level][some.piece], most_group_bytes(column, count));
           continue;
         }
-        add(column.values[i], most_value_bytes(column, count));
-        if (!numbers(part).distance) add(numbers(part).pieces[i], count * kMostNumberBytes);
+        add(column.values[some.piece], most_value_bytes(column, count));
+        if (!numbers(part).distance) add(numbers(part).pieces[some.piece], count * kMostVarintBytes);
         if (part.cuts_steps && !part.source.axis().steps.distance)
-          add(part.source.axis().steps.pieces[i], count * kMostNumberBytes);
+          add(part.source.axis().steps.pieces[some.piece], count * kMostVarintBytes);
       }
     }
   }
 
   // Parts of a series are shown in their order.
-  Status show_parts(std::ptrdiff_t begin, std::ptrdiff_t end, const PieceBatch& batch) {
-    const std::size_t first = parts_[static_cast<std::size_t>(begin)].series;
-    const std::size_t count = parts_[static_cast<std::size_t>(end) - 1].series + 1 - first;
-    return parallel_for(options_.threads, count, [&](std::size_t i) -> Status {
-      auto part = std::partition_point(parts_.begin() + begin, parts_.begin() + end,
+  Status show_parts(std::span<const ChartPart> parts, const PieceBatch& batch) {
+    const std::size_t first = parts.front().series;
+    return parallel_for(options_.threads, parts.back().series + 1 - first, [&](std::size_t i) -> Status {
+      auto part = std::partition_point(parts.begin(), parts.end(),
                                        [&](const ChartPart& other) { return other.series < first + i; });
-      for (; part != parts_.begin() + end && part->series == first + i; ++part)
+      for (; part != parts.end() && part->series == first + i; ++part)
         HEADRACE_CHECK(show_part(*part, batch));
       return {};
     });
   }
 
   Status show_part(const ChartPart& part, const PieceBatch& batch) {
-    for (const ChartRun& run : *part.runs) HEADRACE_CHECK(show_run(part, run, batch));
+    DecodedPieces decoded;
+    for (const ChartRun& run : *part.runs) {
+      for (const PieceRun& some : split_run(run, per_piece_of(part, run)))
+        HEADRACE_CHECK(run.level ? show_groups(part, *run.level, some, batch, decoded)
+                                 : show_points(part, some, batch, decoded));
+    }
     return {};
   }
 
-  Status show_run(const ChartPart& part, const ChartRun& run, const PieceBatch& batch) {
-    if (run.level) return show_groups(part, run, batch);
-    return for_each_piece(run, part.points_per_piece(),
-                          [&](std::uint64_t piece, std::uint64_t begin, std::uint64_t end) {
-                            return show_points(part, piece, begin, end, batch);
-                          });
-  }
-
-  Status show_groups(const ChartPart& part, const ChartRun& run, const PieceBatch& batch) {
+  Status show_groups(const ChartPart& part, std::size_t level, const PieceRun& run, const PieceBatch& batch,
+                     DecodedPieces& decoded) {
     const SegmentColumn& column = *part.source.column;
-    const std::uint64_t entries = groups_in_level(part.points(), *run.level);
-    return for_each_piece(
-        run, kEntriesPerPiece, [&](std::uint64_t piece, std::uint64_t begin, std::uint64_t end) -> Status {
-          const std::uint64_t before = piece * kEntriesPerPiece;
-          const std::uint64_t count = std::min(kEntriesPerPiece, entries - before);
-          Bytes raw;
-          if (*run.level < column.levels.size()) {
-            HEADRACE_TRY(raw, batch.piece(part.store(), part.key(), column.levels[*run.level][piece]));
-          }
-          const bool is_last = *run.level == column.levels.size();
-          HEADRACE_TRY(const LevelGroups groups, is_last ? decode_last_level(column.last_level, column, count)
-                                                         : decode_groups(raw, column, count));
-          add_groups(part, *run.level, groups, before, begin, end);
-          return {};
-        });
+    const std::uint64_t before = run.piece * kEntriesPerPiece;
+    const auto found = decoded.levels.find(level);
+    if (found == decoded.levels.end() || found->second.piece != run.piece) {
+      const std::uint64_t count = std::min(kEntriesPerPiece, groups_in_level(part.points(), level) - before);
+      const bool is_last = level == column.levels.size();
+      Bytes raw;
+      if (!is_last) {
+        HEADRACE_TRY(raw, batch.piece(part.store(), part.key(), column.levels[level][run.piece]));
+      }
+      HEADRACE_TRY(LevelGroups groups, is_last ? decode_last_level(column.last_level, column, count)
+                                               : decode_groups(raw, column, count));
+      decoded.levels[level] = {run.piece, std::move(groups)};
+    }
+    add_groups(part, level, decoded.levels[level].groups, before, run.begin, run.end);
+    return {};
   }
 
   void add_groups(const ChartPart& part, std::size_t level, const LevelGroups& groups, std::uint64_t before,
@@ -272,30 +331,41 @@ class ChartReader {
     }
   }
 
-  // Points `begin` to `end` of a piece.
-  Status show_points(const ChartPart& part, std::uint64_t piece, std::uint64_t begin, std::uint64_t end,
-                     const PieceBatch& batch) {
+  bool is_regular(const ChartPart& part) const { return numbers(part).distance && !part.cuts_steps; }
+
+  Status decode_points(const ChartPart& part, std::uint64_t piece, const PieceBatch& batch,
+                       DecodedPieces& decoded) const {
+    if (decoded.points == piece) return {};
     const SegmentColumn& column = *part.source.column;
-    const std::uint64_t before = piece * part.points_per_piece();
-    const std::uint64_t count = std::min(part.points_per_piece(), part.points() - before);
+    const std::uint64_t per_piece = points_per_piece(part.footer());
+    const std::uint64_t before = piece * per_piece;
+    const std::uint64_t count = std::min(per_piece, part.points() - before);
     HEADRACE_TRY(const Bytes raw, batch.piece(part.store(), part.key(), column.values[piece]));
-    HEADRACE_TRY(const std::vector<double> values, decode_piece_values(raw, part.footer(), column, count));
-    const auto some = std::span(values).subspan(begin - before, end - begin);
-    const AxisNumbers& x = numbers(part);
-    if (x.distance && !part.cuts_steps) {
-      add_regular(part, x, begin, some);
+    HEADRACE_TRY(decoded.values, decode_piece_values(raw, part.footer(), column, count));
+    if (!is_regular(part)) {
+      HEADRACE_TRY(decoded.x, numbers_of_piece(part, numbers(part), piece, before, count, batch));
+    }
+    if (part.cuts_steps) {
+      HEADRACE_TRY(decoded.steps,
+                   numbers_of_piece(part, part.source.axis().steps, piece, before, count, batch));
+    }
+    decoded.points = piece;
+    return {};
+  }
+
+  Status show_points(const ChartPart& part, const PieceRun& run, const PieceBatch& batch,
+                     DecodedPieces& decoded) {
+    HEADRACE_CHECK(decode_points(part, run.piece, batch, decoded));
+    const std::uint64_t before = run.piece * points_per_piece(part.footer());
+    if (is_regular(part)) {
+      const auto some = std::span(decoded.values).subspan(run.begin - before, run.end - run.begin);
+      add_regular(part, numbers(part), run.begin, some);
       return {};
     }
-    HEADRACE_TRY(const std::vector<std::int64_t> all_x,
-                 numbers_of_piece(part, x, piece, before, count, batch));
-    std::vector<std::int64_t> steps;
-    if (part.cuts_steps) {
-      HEADRACE_TRY(steps, numbers_of_piece(part, part.source.axis().steps, piece, before, count, batch));
-    }
-    for (std::size_t i = begin - before; i < end - before; ++i) {
-      if (all_x[i] < part.first || all_x[i] > part.last) continue;
-      if (part.cuts_steps && steps[i] >= *part.source.end_step) continue;
-      charts_[part.series].add(all_x[i], values[i]);
+    for (std::size_t i = run.begin - before; i < run.end - before; ++i) {
+      if (decoded.x[i] < part.first || decoded.x[i] > part.last) continue;
+      if (part.cuts_steps && decoded.steps[i] >= *part.source.end_step) continue;
+      charts_[part.series].add(decoded.x[i], decoded.values[i]);
     }
     return {};
   }
@@ -317,19 +387,14 @@ class ChartReader {
   void add_regular(const ChartPart& part, const AxisNumbers& x, std::uint64_t begin,
                    std::span<const double> values) {
     const AscendingAxis axis(x, part.points());
-    std::uint64_t from = 0;
-    std::uint64_t count = values.size();
     const std::int64_t low = axis.at(begin);
     const auto distance_to = [&](std::int64_t place) {
       return static_cast<std::uint64_t>(place) - static_cast<std::uint64_t>(low);
     };
     if (low > part.last) return;
-    if (*x.distance > 0) {
-      if (low < part.first) from = (distance_to(part.first) + *x.distance - 1) / *x.distance;
-      count = std::min(count, distance_to(part.last) / *x.distance + 1);
-    } else if (low < part.first) {
-      return;
-    }
+    const std::uint64_t from =
+        low < part.first ? regular_within(*x.distance, distance_to(part.first) - 1, values.size()) : 0;
+    const std::uint64_t count = regular_within(*x.distance, distance_to(part.last), values.size());
     if (from >= count) return;
     charts_[part.series].add_regular(axis.at(begin + from), *x.distance, values.subspan(from, count - from),
                                      part.source.column->not_finite == 0 && part.footer().version > 1);
@@ -348,22 +413,64 @@ void include(std::optional<ChartRange>& range, std::int64_t first, std::int64_t 
   range->last = std::max(range->last, last);
 }
 
-// For a segment of version 1, whose footer does not tell.
-Status include_points(const SeriesColumn& column, const ChartOptions& options,
-                      std::optional<ChartRange>& range) {
-  const Location& log = column.log->location();
-  const std::string& key = column.segment->stored.key;
-  PieceBatch batch;
-  const SegmentPiece& piece = numbers_on(options.axis, column.axis()).pieces.front();
-  batch.add(*log.store, key, piece, column.axis().points * kMostNumberBytes);
-  HEADRACE_CHECK(batch.read(options.call));
-  HEADRACE_TRY(const Bytes raw, batch.piece(*log.store, key, piece));
-  HEADRACE_TRY(const std::vector<std::int64_t> numbers, decode_integers(raw, column.axis().points));
-  for (const std::int64_t x : numbers) {
-    if (options.axis == ChartAxis::kStep && column.end_step && x >= *column.end_step) continue;
-    include(range, x, x);
+/// A column of a segment of version 1, whose footer does not tell where its points lie.
+struct UnknownRange {
+  std::size_t series = 0;
+  SeriesColumn column;
+};
+
+Status include_points(std::span<const UnknownRange> some, const ChartOptions& options,
+                      std::vector<std::optional<ChartRange>>& ranges) {
+  const auto piece_of = [&](const SeriesColumn& column) -> const SegmentPiece& {
+    return numbers_on(options.axis, column.axis()).pieces.front();
+  };
+  while (!some.empty()) {
+    PieceBatch batch;
+    std::size_t count = 0;
+    for (; count < some.size() && (count == 0 || batch.size_bytes() < kMostBatchBytes); ++count) {
+      const SeriesColumn& column = some[count].column;
+      batch.add(*column.log->location().store, column.segment->stored.key, piece_of(column),
+                column.axis().points * kMostVarintBytes);
+    }
+    HEADRACE_CHECK(batch.read(options.call));
+    for (const auto& [series, column] : some.first(count)) {
+      HEADRACE_TRY(const Bytes raw,
+                   batch.piece(*column.log->location().store, column.segment->stored.key, piece_of(column)));
+      HEADRACE_TRY(const std::vector<std::int64_t> numbers, decode_integers(raw, column.axis().points));
+      for (const std::int64_t x : numbers) {
+        if (options.axis == ChartAxis::kStep && column.end_step && x >= *column.end_step) continue;
+        include(ranges[series], x, x);
+      }
+    }
+    some = some.subspan(count);
   }
   return {};
+}
+
+Result<std::vector<std::optional<ChartRange>>> read_ranges(std::span<const ChartSeries> series,
+                                                           const ChartOptions& options) {
+  std::vector<std::optional<ChartRange>> ranges(series.size());
+  std::vector<UnknownRange> unknown;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const std::vector<SeriesColumn> columns = series[i].metrics->columns(series[i].name, series[i].rank);
+    for (const SeriesColumn& column : columns) {
+      if (column.segment->footer.version == 1) {
+        unknown.push_back({i, column});
+        continue;
+      }
+      const SegmentAxis& axis = column.axis();
+      if (column.end_step && axis.steps.minimum >= *column.end_step) continue;
+      const AxisNumbers& x = numbers_on(options.axis, axis);
+      const bool is_cut = options.axis == ChartAxis::kStep && column.end_step;
+      include(ranges[i], x.minimum, is_cut ? std::min(x.maximum, *column.end_step - 1) : x.maximum);
+    }
+    if (may_have_points(columns)) continue;
+    const MetricSeries events = series[i].metrics->read_events(series[i].name, series[i].rank);
+    for (const std::int64_t x : options.axis == ChartAxis::kStep ? events.steps : events.times_us)
+      include(ranges[i], x, x);
+  }
+  HEADRACE_CHECK(include_points(unknown, options, ranges));
+  return ranges;
 }
 
 Result<std::vector<std::vector<ChartColumn>>> read_charts(std::span<const ChartSeries> series,
@@ -378,33 +485,11 @@ Result<std::vector<std::vector<ChartColumn>>> read_charts(std::span<const ChartS
   return reader.take_columns();
 }
 
-}  // namespace
-
-Result<std::optional<ChartRange>> chart_range(const ChartSeries& series, const ChartOptions& options) {
-  std::optional<ChartRange> range;
-  const std::vector<SeriesColumn> columns = series.metrics->columns(series.name, series.rank);
-  for (const SeriesColumn& column : columns) {
-    if (column.segment->footer.version == 1) {
-      HEADRACE_CHECK(include_points(column, options, range));
-      continue;
-    }
-    const SegmentAxis& axis = column.axis();
-    if (column.end_step && axis.steps.minimum >= *column.end_step) continue;
-    const AxisNumbers& x = numbers_on(options.axis, axis);
-    const bool is_cut = options.axis == ChartAxis::kStep && column.end_step;
-    include(range, x.minimum, is_cut ? std::min(x.maximum, *column.end_step - 1) : x.maximum);
-  }
-  if (!columns.empty()) return range;
-  const MetricSeries events = series.metrics->read_events(series.name, series.rank);
-  for (const std::int64_t x : options.axis == ChartAxis::kStep ? events.steps : events.times_us)
-    include(range, x, x);
-  return range;
-}
-
-Result<std::vector<std::vector<ChartColumn>>> chart_columns(std::span<const ChartSeries> series,
-                                                            const ChartOptions& options, ChartCost* cost) {
-  auto charts = read_charts(series, options, cost);
-  for (int i = 0; i < kRefreshedAgain && !charts && charts.error().code == Code::kNotFound; ++i) {
+/// `read` of the series; with their logs listed again, if a segment is gone: a compacted one has its points.
+template <typename Read>
+auto read_refreshed(std::span<const ChartSeries> series, Read read) -> decltype(read(series)) {
+  auto done = read(series);
+  for (int i = 0; i < kRefreshedAgain && !done && done.error().code == Code::kNotFound; ++i) {
     std::map<const RunMetrics*, RunMetrics> runs;
     std::vector<ChartSeries> again(series.begin(), series.end());
     for (ChartSeries& each : again) {
@@ -415,9 +500,36 @@ Result<std::vector<std::vector<ChartColumn>>> chart_columns(std::span<const Char
       }
       each.metrics = &run->second;
     }
-    charts = read_charts(again, options, cost);
+    done = read(std::span<const ChartSeries>(again));
   }
-  return charts;
+  return done;
+}
+
+}  // namespace
+
+Result<std::vector<std::optional<ChartRange>>> chart_ranges(std::span<const ChartSeries> series,
+                                                            const ChartOptions& options) {
+  return read_refreshed(series, [&](std::span<const ChartSeries> now) { return read_ranges(now, options); });
+}
+
+Result<std::optional<ChartRange>> chart_range(const ChartSeries& series, const ChartOptions& options) {
+  HEADRACE_TRY(const auto ranges, chart_ranges({&series, 1}, options));
+  return ranges.front();
+}
+
+std::uint64_t points_without_pyramid(const ChartSeries& series, ChartAxis axis) {
+  std::uint64_t points = 0;
+  for (const SeriesColumn& column : series.metrics->columns(series.name, series.rank)) {
+    if (!is_ascending(column.segment->footer, numbers_on(axis, column.axis())))
+      points += column.axis().points;
+  }
+  return points;
+}
+
+Result<std::vector<std::vector<ChartColumn>>> chart_columns(std::span<const ChartSeries> series,
+                                                            const ChartOptions& options, ChartCost* cost) {
+  return read_refreshed(series,
+                        [&](std::span<const ChartSeries> now) { return read_charts(now, options, cost); });
 }
 
 }  // namespace headrace

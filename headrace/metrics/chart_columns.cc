@@ -54,6 +54,12 @@ void add_any(ChartColumn& column, double value) {
 
 }  // namespace
 
+std::uint64_t regular_within(std::uint64_t distance, std::uint64_t length, std::uint64_t count) {
+  if (distance == 0) return count;
+  const std::uint64_t whole = length / distance;
+  return whole < count ? whole + 1 : count;  // 1 more could be 2⁶⁴
+}
+
 ChartColumns::ChartColumns(std::int64_t first, std::int64_t last, std::size_t columns)
     : first_(first), last_(last) {
   const Wide length = Wide(place_of(last)) + 1;
@@ -92,9 +98,7 @@ void ChartColumns::add_regular(std::int64_t x, std::uint64_t distance, std::span
   std::uint64_t place = place_of(x);
   while (!values.empty()) {
     ChartColumn& column = column_at(place);
-    const std::uint64_t here =
-        distance == 0 ? values.size()
-                      : std::min<std::uint64_t>(values.size(), (current_last_ - place) / distance + 1);
+    const std::uint64_t here = regular_within(distance, current_last_ - place, values.size());
     if (all_finite) {
       add_finite(column, values.first(here));
     } else {

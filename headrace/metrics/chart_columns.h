@@ -22,6 +22,9 @@ struct ChartColumn {
 /// A group of values: ChartColumn without a place.
 using ValueGroup = ChartColumn;
 
+/// How many of `count` numbers at equal distances, from 0 on, are at most `length`.
+std::uint64_t regular_within(std::uint64_t distance, std::uint64_t length, std::uint64_t count);
+
 /// Sorts values into columns by x, a step or a time: `first` to `last` in as many columns as possible, at
 /// most `columns`, whose widths differ by 1 at most. One thread at a time.
 class ChartColumns {

@@ -10,12 +10,25 @@
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/metrics/compact.h"
+#include "headrace/metrics/version1_segment_test.h"
+#include "headrace/record/event.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 
 namespace headrace {
 namespace {
 
 using Points = std::vector<MetricPoint>;
+
+class CountingStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Status read_many(std::span<const ReadRequest> requests, const CallOptions& options) override {
+    ++rounds;
+    return ForwardingStore::read_many(requests, options);
+  }
+  int rounds = 0;
+};
 
 class ChartTest : public testing::Test {
  protected:
@@ -32,6 +45,17 @@ class ChartTest : public testing::Test {
       EXPECT_TRUE(store->write(log.at(segment_name(i, i)).key, segment, {}));
       previous = sha256(segment);
     }
+    return log;
+  }
+  // Segments of version 1, and one of these points.
+  Location write_old_log(const std::string& name, std::uint8_t old_segments, const Points& points) const {
+    const Location log{store, name, {"memory", "test", name}};
+    for (std::uint8_t i = 0; i < old_segments; ++i)
+      EXPECT_TRUE(store->write(log.at(segment_name(i, i)).key, version1_segment(i), {}));
+    const std::vector<std::string> names = {"loss"};
+    const Bytes segment = encode_segment({.first = old_segments, .last = old_segments}, names, points);
+    if (points.empty()) return log;
+    EXPECT_TRUE(store->write(log.at(segment_name(old_segments, old_segments)).key, segment, {}));
     return log;
   }
   static RunMetrics open(const std::vector<Location>& latest_first) {
@@ -51,7 +75,7 @@ class ChartTest : public testing::Test {
     return columns ? columns->front() : std::vector<ChartColumn>();
   }
 
-  std::shared_ptr<Store> store = make_memory_store("test");
+  std::shared_ptr<CountingStore> store = std::make_shared<CountingStore>(make_memory_store("test"));
 };
 
 // The columns of all points that count, each in that of its own x.
@@ -201,6 +225,21 @@ TEST_F(ChartTest, ReadsGroupsInOneRoundAndLittle) {
   EXPECT_EQ(by_time.rounds, 2U);
 }
 
+TEST_F(ChartTest, MoreSamplesThanAreHeldAtOnceTakeMoreRounds) {
+  RandomPoints random(5);
+  std::vector<Points> segments;
+  std::int64_t step = 0;
+  for (int i = 0; i < 4; ++i) segments.push_back(random.segment(Steps::kIrregular, 5'000, step));
+  const RunMetrics run = open({write_log("samples", segments)});
+  const ChartRange range{100, step - 100};
+  ChartCost few, many;
+  const auto held = chart(run, range, {.columns = 50, .most_samples = 320}, &many);
+  expect_same(held, chart(run, range, {.columns = 50}, &few));
+  expect_near(held, exact_chart(run, range, {.columns = 50}));
+  EXPECT_EQ(few.rounds, 2U);
+  EXPECT_EQ(many.rounds, 2 * few.rounds);
+}
+
 TEST_F(ChartTest, ALogThatIsCompactedMeanwhileIsListedAgain) {
   RandomPoints random(3);
   const Location log = write_log("moved", random.segments(Steps::kRegular, 5, 9'000, 0));
@@ -224,6 +263,104 @@ TEST_F(ChartTest, AnyRangeOf64BitsHasColumns) {
     expect_near(found, exact_chart(run, {kLeast, kMost}, {.columns = columns}));
     EXPECT_EQ(found.size(), columns);
   }
+}
+
+// The ends of 64 bits, where sums and differences are too large.
+TEST_F(ChartTest, RegularPointsAnywhereCount) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  Points least;
+  for (int i = 0; i < 50; ++i) least.push_back({0, kLeast + i, 0, i * 1.0});
+  const Points far = {
+      {0, -9'000'000'000'000'000'000, 0, 1}, {0, 0, 0, 2}, {0, 9'000'000'000'000'000'000, 0, 3}};
+  const RunMetrics run = open({write_log("ends", {least, {{0, kMost, 0, 5}}, far})});
+  for (const ChartRange range : {ChartRange{kLeast, kMost}, ChartRange{kLeast + 20, kMost - 1},
+                                 ChartRange{8'999'999'999'999'999'999, kMost}, ChartRange{kMost, kMost}}) {
+    for (const std::size_t columns : {1, 2, 7})
+      expect_same(chart(run, range, {.columns = columns}), exact_chart(run, range, {.columns = columns}));
+  }
+}
+
+TEST_F(ChartTest, SegmentsOfVersion1AreReadWhole) {
+  RandomPoints random(4);
+  std::int64_t step = 400;
+  const Location log = write_old_log("old", 2, random.segment(Steps::kRegular, 3000, step));
+  const Location later = write_log("later", {random.segment(Steps::kIrregular, 900, step = 100)}, 100);
+  for (const RunMetrics& run : {open({log}), open({later, log}), open({write_old_log("only", 1, {})})}) {
+    for (const ChartAxis axis : {ChartAxis::kStep, ChartAxis::kTime}) {
+      const auto all = chart_range({.metrics = &run, .name = "loss"}, {.axis = axis});
+      ASSERT_TRUE(all && *all);
+      for (const std::size_t columns : {1, 30, 5000}) {
+        const ChartOptions options{.axis = axis, .columns = columns};
+        expect_near(chart(run, **all, options), exact_chart(run, **all, options));
+        const ChartRange range = random.zoom(**all);
+        expect_near(chart(run, range, options), exact_chart(run, range, options));
+      }
+    }
+  }
+  const RunMetrics run = open({later, log});
+  EXPECT_EQ(points_without_pyramid({.metrics = &run, .name = "loss"}, ChartAxis::kStep), 400U);
+  const RunMetrics back = open({write_log("back", {{{0, 5, 0, 1}, {0, 7, 1, 1}, {0, 6, 2, 1}}})});
+  EXPECT_EQ(points_without_pyramid({.metrics = &back, .name = "loss"}, ChartAxis::kStep), 3U);
+  EXPECT_EQ(points_without_pyramid({.metrics = &back, .name = "loss"}, ChartAxis::kTime), 0U);
+}
+
+TEST_F(ChartTest, RangesOfVersion1TakeOneRound) {
+  const RunMetrics run = open({write_old_log("old", 5, {})});
+  const std::vector<ChartSeries> series = {{.metrics = &run, .name = "loss"},
+                                           {.metrics = &run, .name = "few"}};
+  store->rounds = 0;
+  const auto ranges = chart_ranges(series, {});
+  ASSERT_TRUE(ranges) << ranges.error().message;
+  EXPECT_EQ(store->rounds, 1);
+  ASSERT_TRUE((*ranges)[0] && (*ranges)[1]);
+  EXPECT_EQ((*ranges)[0]->first, 10);
+  EXPECT_EQ((*ranges)[0]->last, 408);
+}
+
+TEST_F(ChartTest, ALogOfVersion1ThatIsCompactedMeanwhileIsListedAgain) {
+  const Location log = write_old_log("moved", 3, regular(200));
+  const RunMetrics run = open({log});
+  const auto before = exact_chart(run, {0, 408}, {.columns = 40});
+  ASSERT_TRUE(compact_log(log, {}));
+  const auto range = chart_range({.metrics = &run, .name = "loss"}, {});
+  ASSERT_TRUE(range) << range.error().message;
+  EXPECT_EQ((*range)->first, 0);
+  EXPECT_EQ((*range)->last, 408);
+  expect_near(chart(run, {0, 408}, {.columns = 40}), before);
+  const auto now = MetricLog::open(log, {});
+  ASSERT_EQ(now->segments().size(), 1U);
+  EXPECT_EQ(now->segments()[0].footer.version, 2U);
+}
+
+TEST_F(ChartTest, EventFilesCountIfALaterAttemptHasSupersededAllPoints) {
+  Bytes file;
+  EventEncoder encoder;
+  encoder.begin_file(file, 1, "test");
+  for (int step = 0; step < 3; ++step) encoder.scalar(file, {2.0, step}, "loss", 0.5F);
+  ASSERT_TRUE(store->write("events/tfevents.1", file, {}));
+  const Location folder{store, "events", {"memory", "test", "events"}};
+  const auto events = std::make_shared<EventMetrics>("keras", folder, EventMetricsOptions());
+  ASSERT_TRUE(events->read_all({}));
+  const std::vector<std::string> names = {"keras/loss"};
+  const Points points = {{0, 50, 0, 1}};
+  const std::vector<std::pair<std::string, std::int64_t>> logs = {{"second", 10}, {"first", 0}};
+  std::vector<PartLog> parts;
+  for (const auto& [name, from_step] : logs) {
+    const Location log{store, name, {"memory", "test", name}};
+    const bool is_first = from_step == 0;
+    const Bytes segment = encode_segment({.from_step = from_step}, names, is_first ? points : Points());
+    ASSERT_TRUE(store->write(log.at(segment_name(0, 0)).key, segment, {}));
+    parts.push_back({0, *MetricLog::open(log, {})});
+  }
+  const RunMetrics run(std::move(parts), {{0, events}});
+  const ChartSeries series{.metrics = &run, .name = "keras/loss", .range = {0, 2}};
+  const auto range = chart_range(series, {});
+  ASSERT_TRUE(range && *range);
+  EXPECT_EQ((*range)->last, 2);
+  const auto columns = chart_columns({&series, 1}, {.columns = 1});
+  ASSERT_TRUE(columns);
+  EXPECT_EQ(columns->front().front().finite, 3U);
 }
 
 TEST_F(ChartTest, AMetricThatIsNotThereHasNoRangeAndEmptyColumns) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "headrace/base/text.h"
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/metric_writer.h"
+#include "headrace/metrics/version1_segment_test.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/layers/metered.h"
 #include "headrace/store/memory/memory_store.h"
@@ -97,6 +99,24 @@ TEST_F(CompactTest, ReadersSeeTheSamePoints) {
   EXPECT_EQ(after.times_us, before.times_us);
   EXPECT_EQ(after.values, before.values);
   EXPECT_EQ(compact_log(log, {})->written, 0U);
+}
+
+TEST_F(CompactTest, SegmentsOfVersion1BecomeOneOfVersion2) {
+  ASSERT_TRUE(store->write(log.at("000000").key, version1_segment(0), {}));
+  ASSERT_TRUE(store->write(log.at("000001").key, version1_segment(1), {}));
+  const MetricSeries before = *MetricLog::open(log, {})->read("loss");
+  ASSERT_EQ(before.values.size(), 400U);
+  ASSERT_TRUE(compact_log(log, {}));
+  EXPECT_THAT(names(), ElementsAre("000000-000001"));
+  const auto opened = MetricLog::open(log, {});
+  EXPECT_EQ(opened->segments()[0].footer.version, 2U);
+  EXPECT_EQ(opened->from_step(), 4);
+  const MetricSeries after = read("loss");
+  EXPECT_EQ(after.steps, before.steps);
+  EXPECT_EQ(after.times_us, before.times_us);
+  ASSERT_EQ(after.values.size(), before.values.size());
+  for (std::size_t i = 0; i < before.values.size(); ++i)
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(after.values[i]), std::bit_cast<std::uint64_t>(before.values[i]));
 }
 
 TEST_F(CompactTest, ALogThatGrowsIsCompactedAgain) {

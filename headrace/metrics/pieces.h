@@ -13,6 +13,8 @@
 
 namespace headrace {
 
+inline constexpr std::uint64_t kMostVarintBytes = 10;  // of an integer, and of the size of a plane
+
 /// Differences of differences, as zigzag varints.
 Bytes encode_integers(std::span<const std::int64_t> numbers);
 /// \error kDataLoss  they are not exactly so many

@@ -16,7 +16,6 @@ namespace {
 constexpr std::string_view kSegmentMagic = "HRMETRIC";
 constexpr std::size_t kTrailerBytes = 16;
 constexpr std::uint64_t kReadAtOnceBytes = 64 << 10;
-constexpr std::size_t kMostIntegerBytes = 10;
 constexpr std::uint64_t kMostLastGroups = 16;
 
 constexpr int kNumberDigits = 6;
@@ -185,14 +184,30 @@ void append_levels(Bytes& out, std::span<SegmentColumn> columns, std::span<const
 
 Error damaged(std::string_view what) { return Error{Code::kDataLoss, concat("a damaged segment: ", what)}; }
 
-std::uint64_t entries_per_piece(const SegmentFooter& footer) {
-  return footer.version == 1 ? kMostAxisPoints : kEntriesPerPiece;
-}
-
 Result<std::vector<std::int64_t>> read_integers(const ReadSegment& read, const SegmentPiece& piece,
                                                 std::uint64_t count) {
-  HEADRACE_TRY(const Bytes raw, read_piece(read, piece, count * kMostIntegerBytes));
+  HEADRACE_TRY(const Bytes raw, read_piece(read, piece, count * kMostVarintBytes));
   return decode_integers(raw, count);
+}
+
+// All steps or times of an axis.
+Result<std::vector<std::int64_t>> read_numbers(const ReadSegment& read, const SegmentAxis& axis,
+                                               const AxisNumbers& numbers) {
+  std::vector<std::int64_t> all;
+  if (numbers.distance) {
+    for (std::uint64_t i = 0; i < axis.points; ++i)
+      all.push_back(
+          static_cast<std::int64_t>(static_cast<std::uint64_t>(numbers.minimum) + i * *numbers.distance));
+    return all;
+  }
+  const std::uint64_t per_piece = numbers.pieces.size() == 1 ? axis.points : kEntriesPerPiece;
+  for (std::uint64_t first = 0; first < axis.points; first += per_piece) {
+    HEADRACE_TRY(
+        const std::vector<std::int64_t> some,
+        read_integers(read, numbers.pieces.at(first / per_piece), std::min(per_piece, axis.points - first)));
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
 }
 
 std::size_t arrays_of(const SegmentColumn& column) { return column.not_finite == 0 ? 3 : 4; }
@@ -246,25 +261,6 @@ Result<SegmentFooter> read_footer(const ReadSegment& read, std::uint64_t size_by
   return parse_footer(footer);
 }
 
-Result<std::vector<std::int64_t>> read_numbers(const ReadSegment& read, const SegmentAxis& axis,
-                                               const AxisNumbers& numbers, std::uint64_t first,
-                                               std::uint64_t end) {
-  std::vector<std::int64_t> all;
-  if (numbers.distance) {
-    for (std::uint64_t i = first; i < end; ++i)
-      all.push_back(
-          static_cast<std::int64_t>(static_cast<std::uint64_t>(numbers.minimum) + i * *numbers.distance));
-    return all;
-  }
-  const std::uint64_t per_piece = numbers.pieces.size() == 1 ? axis.points : kEntriesPerPiece;
-  for (; first < end; first += per_piece) {
-    HEADRACE_TRY(const std::vector<std::int64_t> some,
-                 read_integers(read, numbers.pieces.at(first / per_piece), std::min(per_piece, end - first)));
-    all.insert(all.end(), some.begin(), some.end());
-  }
-  return all;
-}
-
 Result<std::vector<std::int64_t>> read_samples(const ReadSegment& read, const SegmentAxis& axis,
                                                const AxisNumbers& numbers) {
   const std::uint64_t count = groups_in_level(axis.points, 0);
@@ -278,15 +274,15 @@ Result<std::vector<std::int64_t>> read_samples(const ReadSegment& read, const Se
 
 Result<AxisPoints> read_axis(const ReadSegment& read, const SegmentAxis& axis) {
   AxisPoints points;
-  HEADRACE_TRY(points.steps, read_numbers(read, axis, axis.steps, 0, axis.points));
-  HEADRACE_TRY(points.times_us, read_numbers(read, axis, axis.times_us, 0, axis.points));
+  HEADRACE_TRY(points.steps, read_numbers(read, axis, axis.steps));
+  HEADRACE_TRY(points.times_us, read_numbers(read, axis, axis.times_us));
   return points;
 }
 
 Result<std::vector<double>> read_values(const ReadSegment& read, const SegmentFooter& footer,
                                         const SegmentColumn& column) {
   const std::uint64_t points = footer.axes.at(column.axis).points;
-  const std::uint64_t per_piece = entries_per_piece(footer);
+  const std::uint64_t per_piece = points_per_piece(footer);
   std::vector<double> values;
   for (std::uint64_t first = 0; first < points; first += per_piece) {
     const std::uint64_t count = std::min(per_piece, points - first);
@@ -296,6 +292,10 @@ Result<std::vector<double>> read_values(const ReadSegment& read, const SegmentFo
     values.insert(values.end(), some.begin(), some.end());
   }
   return values;
+}
+
+std::uint64_t points_per_piece(const SegmentFooter& footer) {
+  return footer.version == 1 ? kMostAxisPoints : kEntriesPerPiece;
 }
 
 Result<std::vector<double>> decode_piece_values(BytesView stored, const SegmentFooter& footer,
@@ -309,7 +309,7 @@ Result<std::vector<double>> decode_piece_values(BytesView stored, const SegmentF
 }
 
 std::uint64_t most_value_bytes(const SegmentColumn& column, std::uint64_t count) {
-  return (count + kMostIntegerBytes) * column.width;
+  return (count + kMostVarintBytes) * column.width;
 }
 
 Result<LevelGroups> decode_groups(BytesView stored, const SegmentColumn& column, std::uint64_t count) {

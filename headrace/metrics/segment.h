@@ -101,12 +101,6 @@ struct AxisPoints {
 };
 
 Result<AxisPoints> read_axis(const ReadSegment& read, const SegmentAxis& axis);
-/// Numbers `first` to `end` of the steps or times of an axis.
-/// \error kDataLoss  they are damaged
-/// REQUIRES: `first` is a multiple of kEntriesPerPiece; `end` also, or it is `axis.points`
-Result<std::vector<std::int64_t>> read_numbers(const ReadSegment& read, const SegmentAxis& axis,
-                                               const AxisNumbers& numbers, std::uint64_t first,
-                                               std::uint64_t end);
 /// The first number of each group of level 0. REQUIRES: there are samples, or a distance
 Result<std::vector<std::int64_t>> read_samples(const ReadSegment& read, const SegmentAxis& axis,
                                                const AxisNumbers& numbers);
@@ -126,6 +120,9 @@ std::uint64_t points_per_group(std::size_t level);
 /// Levels of the pyramid of so many points.
 std::size_t level_count(std::uint64_t points);
 std::uint64_t groups_in_level(std::uint64_t points, std::size_t level);
+
+/// Points in each piece of values, steps or times, but the last one.
+std::uint64_t points_per_piece(const SegmentFooter& footer);
 
 // Decoders of pieces, for whoever has read them already. \error kDataLoss  other than `count` entries
 

@@ -1,5 +1,7 @@
 #include "headrace/metrics/segment_footer.h"
 
+#include <algorithm>
+
 #include "headrace/base/text.h"
 #include "headrace/base/wire.h"
 
@@ -181,6 +183,18 @@ Result<SegmentColumn> parse_column(BytesView message, const SegmentFooter& foote
   return column;
 }
 
+// Readers hold samples of the axes that columns name: without a bound, a small segment could take gigabytes.
+Status check_axes(const SegmentFooter& footer) {
+  std::uint64_t points = 0;
+  for (const SegmentAxis& axis : footer.axes) points += axis.points;
+  if (points > kMostSegmentPoints) return damaged_footer("more points than a segment can have");
+  std::vector<bool> is_named(footer.axes.size());
+  for (const SegmentColumn& column : footer.columns) is_named[column.axis] = true;
+  if (std::find(is_named.begin(), is_named.end(), false) != is_named.end())
+    return damaged_footer("an axis that no column names");
+  return {};
+}
+
 }  // namespace
 
 Bytes encode_footer(const SegmentFooter& footer) {
@@ -229,6 +243,7 @@ Result<SegmentFooter> parse_footer(BytesView message) {
     }
   }
   if (reader.malformed() || version == 0 || head.last < head.first) return damaged_footer("its footer");
+  HEADRACE_CHECK(check_axes(footer));
   return footer;
 }
 

@@ -8,6 +8,9 @@
 #include <map>
 #include <random>
 
+#include "headrace/metrics/segment_footer.h"
+#include "headrace/metrics/version1_segment_test.h"
+
 namespace headrace {
 namespace {
 
@@ -165,22 +168,8 @@ TEST(MetricSegment, EveryFlippedBitIsFound) {
   }
 }
 
-// 200 points of "loss" with a pyramid, and 3 of "few", written in version 1.
-constexpr std::string_view kVersion1 =
-    "28b52ffd20c855000018140f000100420a0c0128b52ffd20cc7500003880897afd887a040100420a180128b52ffd6020"
-    "022d0100a000008040c00000c000c03f00007f403f40407f400500344041cb8035140a5a32dea8022c28b52ffd202065"
-    "000030000040000000010036c002000100000a005500fe5500ff5500ff5500ff5500ff5500ffd520f73f007f08011000"
-    "18002a20020202020202020202020202020202020202020202020202020202020202020230083801422408c801120d08"
-    "00101318e3f4e4f70620c8011a0d0813101718d193a7f40320cc0120b006421c0803120a086e1003188df6989e071a0a"
-    "0871100318aca0d5d10d20034a440a046c6f737310001a0d082a102f18afabe6cd0820a0062004290000000000000000"
-    "31000000000000004039000000000000004040014a0c0859101518fae4c8c10320204a300a0366657710011a0a087410"
-    "181883b2e2b80a200829555555555555d53f31abaaaaaaaaaa024039abaaaaaaaaaa0240e8000000d8e328e348524d45"
-    "54524943";
-
 TEST(MetricSegment, Version1IsRead) {
-  Bytes segment;
-  for (std::size_t i = 0; i < kVersion1.size(); i += 2)
-    segment.push_back(static_cast<std::byte>(std::stoi(std::string(kVersion1.substr(i, 2)), nullptr, 16)));
+  const Bytes segment = version1_segment();
   const auto footer = read_footer(read_from(segment), segment.size());
   ASSERT_TRUE(footer) << footer.error().message;
   EXPECT_EQ(footer->version, 1U);
@@ -210,6 +199,27 @@ TEST(MetricSegment, WhatIsNoSegmentIsRefused) {
     EXPECT_EQ(footer.error().code, Code::kDataLoss);
     EXPECT_THAT(footer.error().message, HasSubstr("damaged segment"));
   }
+}
+
+SegmentFooter footer_of_axes(std::size_t axes, std::uint64_t points) {
+  SegmentFooter footer;
+  for (std::size_t i = 0; i < axes; ++i)
+    footer.axes.push_back(
+        {.points = points, .steps = {.distance = 0}, .times_us = {.distance = 0}, .last_step = 0});
+  return footer;
+}
+
+TEST(MetricSegment, AxesThatNoColumnNeedsAreRefused) {
+  const auto many = parse_footer(encode_footer(footer_of_axes(3, kMostAxisPoints)));
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().code, Code::kDataLoss);
+  EXPECT_THAT(many.error().message, HasSubstr("more points than a segment can have"));
+  SegmentFooter footer = footer_of_axes(1, 10);
+  const auto unnamed = parse_footer(encode_footer(footer));
+  ASSERT_FALSE(unnamed);
+  EXPECT_THAT(unnamed.error().message, HasSubstr("an axis that no column names"));
+  footer.columns.push_back({.name = "loss", .values = {{}}});
+  EXPECT_TRUE(parse_footer(encode_footer(footer)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <map>
 #include <utility>
@@ -112,6 +113,29 @@ TEST_F(VerifyMetricsTest, ABadLogHidesNoOther) {
   EXPECT_THAT(found.bad[2].problem, HasSubstr("is missing"));
   EXPECT_THAT(found.bad[3].problem, HasSubstr("more than a segment can have"));
   EXPECT_EQ(found.segments, 7U);  // of altered and whole 2, of the others 1
+}
+
+// Steps and times without equal distances, levels in pieces, and counts of what is not finite.
+TEST_F(VerifyMetricsTest, EveryFlippedBitOfALogIsFound) {
+  std::vector<MetricPoint> points;
+  for (std::int64_t i = 0; i < 1'200; ++i)
+    points.push_back({0, 3 * i + i % 2, 10 * i + i % 3, i == 700 ? NAN : static_cast<double>(i % 7)});
+  const std::vector<std::string> names = {"loss"};
+  const Bytes whole = encode_segment({.points_digest = Bytes(32)}, names, points);
+  const auto verify = [&](const Bytes& segment) -> Status {
+    EXPECT_TRUE(store->write(key("a", 0), segment, {}));
+    HEADRACE_TRY(const MetricLog opened, MetricLog::open(log("a"), {}));
+    return opened.verify();
+  };
+  ASSERT_TRUE(verify(whole));
+  const auto footer = read_footer(read_from(whole), whole.size());
+  ASSERT_EQ(footer->columns[0].levels.size(), 1U);
+  ASSERT_TRUE(footer->axes[0].steps.samples && footer->axes[0].times_us.samples);
+  for (std::size_t bit = 0; bit < 8 * whole.size(); bit += 11) {
+    Bytes damaged = whole;
+    damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    EXPECT_FALSE(verify(damaged)) << bit;
+  }
 }
 
 TEST_F(VerifyMetricsTest, AStoreThatCannotBeReachedSaysNothingAboutLogs) {

@@ -9,9 +9,13 @@
 namespace headrace {
 
 struct SeriesChart {
-  std::string_view y;                 // what the left side shows
-  std::vector<std::string> x_labels;  // below the chart, at equal distances; two or more
-  bool is_log = false;                // the left side; values at or below 0 are left out
+  struct Label {
+    double x = 0;  // from 0 to 1
+    std::string text;
+  };
+  std::string_view y;           // what the left side shows
+  std::vector<Label> x_labels;  // below the chart
+  bool is_log = false;          // the left side; values at or below 0 are left out
   struct Column {
     double x = 0;  // from 0 to 1
     double least = 0;
