@@ -362,7 +362,8 @@ std::optional<HttpAnswer> ServedConnection::admit_stream(std::uint64_t length) {
   if (content_encoding(*head_) != Compression::kNone)
     return error_answer(415, "this body must be sent without a content encoding");
   if (length > body_limit_) return error_answer(kTooLarge.status, kTooLarge.reason);
-  if (!stream_charge_.try_add(kStreamBytes)) return refusal_answer(kBusy);
+  const std::uint64_t most = head_->is_chunked() ? body_limit_ : length;
+  if (!stream_charge_.try_add(std::min(kStreamBytes, most))) return refusal_answer(kBusy);
   return std::nullopt;
 }
 
@@ -422,7 +423,7 @@ bool ServedConnection::take_stream_chunks() {
   begin_ += step.consumed;
   transferred_ += step.consumed;
   if (step.refusal) {
-    const Code code = step.refusal->status == 413 ? Code::kResourceExhausted : Code::kInvalidArgument;
+    const Code code = step.refusal->status == 413 ? Code::kOutOfRange : Code::kInvalidArgument;
     end_stream({code, std::string(step.refusal->reason)});
     return true;
   }
@@ -515,7 +516,8 @@ void ServedConnection::begin_answer(HttpAnswer answer) {
     answer_left_ = 0;
   }
   answer_charge_.clear();  // what was reserved
-  answer_charge_.add(answer_head_.size() + answer_body_.size() + (answer_stream_ ? kStreamBytes : 0));
+  const std::uint64_t streamed = answer_stream_ ? std::min(kStreamBytes, answer_left_) : 0;
+  answer_charge_.add(answer_head_.size() + answer_body_.size() + streamed);
   if (answer_stream_) answer_stream_->on_change(waker());
   answer_sent_ = 0;
   state_ = State::kWriting;

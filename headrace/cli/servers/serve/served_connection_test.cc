@@ -99,12 +99,17 @@ class Conversation : public testing::Test {
   HandTransport* transport_ = nullptr;
 };
 
-TEST_F(Conversation, AConsumerAsFastAsTheClientGetsTheWholeBody) {
-  constexpr std::int64_t kBytes = std::int64_t{20'000} * static_cast<std::int64_t>(kBodyPieceBytes);
+TEST_F(Conversation, APieceThatIsTakenAtAnyMomentDoesNotEndTheBody) {
+  constexpr std::int64_t kPieces = 10'000, kBytes = kPieces * static_cast<std::int64_t>(kBodyPieceBytes);
   begin_upload(kBytes);
   std::int64_t taken = 0, given = 0;
+  std::atomic<bool> is_all_given = false;
   std::thread consumer([&] {
-    while (true) {
+    for (int i = 0; i < kPieces; ++i) {
+      while (!streams_[0]->is_full() && !is_all_given) continue;
+      // From just after the stream became full to well after the connection has seen that.
+      std::atomic<int> passed = 0;
+      while (++passed < i % 100) continue;
       const auto piece = streams_[0]->take();
       if (!piece || !*piece) return;
       taken += static_cast<std::int64_t>((*piece)->size());
@@ -116,6 +121,7 @@ TEST_F(Conversation, AConsumerAsFastAsTheClientGetsTheWholeBody) {
     is_empty_asked = size == 0;
     given += std::max<std::int64_t>(size, 0);
   }
+  is_all_given = true;
   if (is_empty_asked) connection_->abandon();
   consumer.join();
   EXPECT_FALSE(is_empty_asked) << "after " << given << " bytes";
@@ -131,10 +137,18 @@ TEST_F(Conversation, ABodyThatNobodyTakesIsReceivedUpToItsBound) {
     return given;
   };
   EXPECT_EQ(give_all(), 2 * kBodyPieceBytes);
+  EXPECT_EQ(shared_->budget->used_bytes(), kStreamBytes);
   const auto piece = streams_[0]->take();  // and is worked on
   ASSERT_TRUE(piece && *piece);
   EXPECT_EQ(give_all(), 3 * kBodyPieceBytes);
   EXPECT_LE(given + kBodyPieceBytes, kStreamBytes);
+}
+
+TEST_F(Conversation, AStreamCountsAsItsSizeOrAsItsBound) {
+  begin_upload(100);
+  EXPECT_EQ(shared_->budget->used_bytes(), 100U);
+  connection_->abandon();
+  EXPECT_EQ(shared_->budget->used_bytes(), 0U);
 }
 
 TEST_F(Conversation, AnAnswerThatNobodyReadsIsTakenUpToItsBound) {
@@ -157,7 +171,7 @@ TEST_F(Conversation, AClientThatHasEndedIsNotWaitedForInTheBodyThatFollows) {
   std::move(responders_.at(0)).send({});
   connection_->sent(transport_->sending);
   ASSERT_EQ(streams_.size(), 2U);
-  EXPECT_TRUE(transport_->is_closed);
+  ASSERT_TRUE(transport_->is_closed);
   EXPECT_EQ(streams_[1]->take().error().code, Code::kCancelled);
 }
 
