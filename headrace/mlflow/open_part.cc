@@ -36,10 +36,6 @@ void keep_last(MetricSeries& series, std::size_t most) {
   drop(series.values);
 }
 
-Error finished_error() {
-  return {Code::kFailedPrecondition, "the run was ended while this was logged; log again"};
-}
-
 }  // namespace
 
 bool is_later(const LastPoint& one, const LastPoint& other) {
@@ -150,9 +146,9 @@ Status OpenPart::write(std::span<const LoggedPoint> points) {
   return writer_->flush();
 }
 
-Status OpenPart::log(std::span<const LoggedPoint> points, const EarlierPoints& earlier) {
+Result<bool> OpenPart::log(std::span<const LoggedPoint> points, const EarlierPoints& earlier) {
   const std::scoped_lock lock(logging_);
-  if (seals_ > 0) return finished_error();
+  if (seals_ > 0) return false;
   HEADRACE_CHECK(remember(earlier));
   const std::uint64_t dropped_before = writer_->counts().dropped;
   Status written = write(points);
@@ -160,7 +156,7 @@ Status OpenPart::log(std::span<const LoggedPoint> points, const EarlierPoints& e
     written = Error{Code::kResourceExhausted, "points could not be kept on this machine; log them again"};
   if (!written) {
     recent_.forget();
-    return written;
+    return written.error();
   }
   recent_.keep();
   is_published_ = false;
@@ -170,7 +166,7 @@ Status OpenPart::log(std::span<const LoggedPoint> points, const EarlierPoints& e
     if (!metric.has_points || is_later(given, metric.last)) metric.last = given;
     metric.has_points = true;
   }
-  return {};
+  return true;
 }
 
 Status OpenPart::publish() {

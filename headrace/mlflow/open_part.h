@@ -66,10 +66,10 @@ class OpenPart {
   Result<EarlierPoints> read_earlier(std::span<const LoggedPoint> points) const;
   /// When it returns success, all points are in the journal: a kill of this process loses none. Points that
   /// are among the last ones of the run already are not logged again. Never waits for the store. `earlier`:
-  /// of the same points, unless their metrics are known.
-  /// \error kFailedPrecondition  the part takes no more points: `is_sealed` says so
+  /// of the same points, unless their metrics are known. False: the part was sealed, and took none of them;
+  /// it may be unsealed by now.
   /// \error of the disk: none or some of the points are there
-  Status log(std::span<const LoggedPoint> points, const EarlierPoints& earlier = {});
+  Result<bool> log(std::span<const LoggedPoint> points, const EarlierPoints& earlier = {});
   /// Whether it takes no points, since its run is being ended: another part has to. `seal` and `unseal` come
   /// in pairs, of several threads at once; after `finish` it stays sealed.
   bool is_sealed() const;

@@ -5,6 +5,26 @@
 #include "headrace/base/text.h"
 
 namespace headrace::mlflow {
+namespace {
+
+// Is given back even if opening throws: a state may be malformed, or memory run out.
+class OpenersPlace {
+ public:
+  // REQUIRES: `openers`, which `mutex` guards, counts it
+  OpenersPlace(std::mutex& mutex, int& openers) : mutex_(mutex), openers_(openers) {}
+  ~OpenersPlace() {
+    const std::scoped_lock lock(mutex_);
+    --openers_;
+  }
+  OpenersPlace(const OpenersPlace&) = delete;
+  OpenersPlace& operator=(const OpenersPlace&) = delete;
+
+ private:
+  std::mutex& mutex_;
+  int& openers_;
+};
+
+}  // namespace
 
 PartPointer OpenParts::find(const std::string& run) {
   const std::scoped_lock lock(mutex_);
@@ -25,10 +45,8 @@ Result<PartPointer> OpenParts::open(const std::string& run,
     ++slot->openers;
     failures = slot->failures;
   }
-  Result<PartPointer> opened = open_in_turn(*slot, failures, start);
-  const std::scoped_lock lock(mutex_);
-  --slot->openers;
-  return opened;
+  const OpenersPlace place(mutex_, slot->openers);
+  return open_in_turn(*slot, failures, start);
 }
 
 // `failures`: when the caller began to wait.

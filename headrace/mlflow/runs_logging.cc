@@ -72,10 +72,7 @@ Result<bool> Runs::log_at_once(const LogBatch& batch) {
   const PartPointer part = open_.find(batch.run_id);
   if (part == nullptr || !part->knows_metrics_of(batch.points)) return false;
   HEADRACE_CHECK(check_not_deleted(batch.run_id, *log_named(batch.run_id)->known()));
-  const Status logged = part->log(batch.points);
-  if (logged) return true;
-  if (part->is_sealed()) return false;  // another part takes them
-  return logged.error();
+  return part->log(batch.points);  // false: it is sealed, and another part takes them
 }
 
 Status Runs::log_points(const std::string& run, std::span<const LoggedPoint> points,
@@ -83,14 +80,14 @@ Status Runs::log_points(const std::string& run, std::span<const LoggedPoint> poi
   HEADRACE_TRY(const auto log, log_of(run, call));
   HEADRACE_CHECK(check_not_deleted(run, *log->known()));
   constexpr int kAttempts = 10;  // a run may be ended meanwhile, and be opened again
-  Status logged;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  bool is_logged = false;
+  for (int attempt = 0; attempt < kAttempts && !is_logged; ++attempt) {
     HEADRACE_TRY(const PartPointer part, part_of(run, call));
     HEADRACE_TRY(const EarlierPoints earlier, part->read_earlier(points));
-    logged = part->log(points, earlier);
-    if (logged || !part->is_sealed()) break;
+    HEADRACE_TRY(is_logged, part->log(points, earlier));
   }
-  HEADRACE_CHECK(std::move(logged));
+  if (!is_logged)
+    return Error{Code::kUnavailable, "the run was ended again and again while this was logged; log again"};
   return models_.keep_points(run, points, call);
 }
 

@@ -244,6 +244,37 @@ TEST_F(TrackingServiceTest, ThreadsLogIntoRunsThatEndMeanwhile) {
   EXPECT_EQ(history(run).size(), 90U);
 }
 
+TEST_F(TrackingServiceTest, APartThatIsSealedTakesNoPointAndSaysSo) {
+  Background background{1};
+  const PartSurroundings parts{.stores = stores_,
+                               .root_url = std::string(kRoot),
+                               .journals = journals_,
+                               .command_line = {"test"},
+                               .version = "1",
+                               .now = Environment{}.now,
+                               .background = background};
+  const auto part = OpenPart::start(parts, "", {}, nullptr, {});
+  ASSERT_TRUE(part);
+  const LoggedPoint one{.key = "loss", .value = 0.5, .time_ms = 1000, .step = 1};
+  {
+    const PartSeal ending(*part);
+    EXPECT_EQ(*(*part)->log({&one, 1}), false);
+    EXPECT_TRUE((*part)->last_points().empty());
+  }
+  EXPECT_EQ(*(*part)->log({&one, 1}), true);  // its run could not be ended
+  EXPECT_EQ((*part)->last_points().size(), 1U);
+  EXPECT_TRUE((*part)->finish({}, {}));
+  EXPECT_EQ(*(*part)->log({&one, 1}), false);
+}
+
+TEST(OpenParts, AnOpeningThatThrowsTakesNoPlaceForGood) {
+  OpenParts parts;
+  const auto fail = []() -> Result<PartPointer> { throw JsonError("malformed"); };
+  for (int i = 0; i < 2 * OpenParts::kMostOpening; ++i) EXPECT_THROW(parts.open("run", fail), JsonError);
+  const auto none = []() -> Result<PartPointer> { return Error{Code::kNotFound, "asked"}; };
+  EXPECT_EQ(parts.open("run", none).error().code, Code::kNotFound);
+}
+
 TEST_F(TrackingServiceTest, MoreRunsThanMayBeOpenAreLogged) {
   std::vector<std::string> runs;
   for (std::size_t i = 0; i < OpenParts::kMost + 3; ++i) {

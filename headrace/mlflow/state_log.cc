@@ -73,6 +73,33 @@ Result<State> StateLog::load(const CallOptions& call) {
   return known();
 }
 
+std::size_t StateLog::waiting() const {
+  const std::scoped_lock lock(waiting_mutex_);
+  return waiting_.size();
+}
+
+// The right to write. At its end, even by an exception, all that were to be written are decided: their
+// threads wait for that.
+class StateLog::Turn {
+ public:
+  Turn(StateLog& log, const Changes& changes) : log_(log), changes_(changes) {}
+  ~Turn() {
+    const std::scoped_lock lock(log_.waiting_mutex_);
+    for (Change* const change : changes_) {
+      // Memory may have run out: this text needs none.
+      if (!change->result) change->result = Error{Code::kUnavailable, "writing failed"};
+    }
+    log_.is_writing_ = false;
+    log_.written_.notify_all();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  StateLog& log_;
+  const Changes& changes_;
+};
+
 Result<State> StateLog::change(const Edit& edit, const CallOptions& call) {
   Change own{.edit = &edit};
   std::unique_lock lock(waiting_mutex_);
@@ -87,26 +114,28 @@ Result<State> StateLog::change(const Edit& edit, const CallOptions& call) {
     is_writing_ = true;
     const Changes changes = std::exchange(waiting_, {});
     lock.unlock();
+    const Turn turn(*this, changes);
     write(changes, call);
-    lock.lock();
-    is_writing_ = false;
-    written_.notify_all();
   }
   return *std::move(own.result);
 }
 
 // Decides all.
 void StateLog::write(const Changes& changes, const CallOptions& call) {
-  Status written;
+  Result<bool> written = false;
   try {
     written = write_together(changes, call);
   } catch (const std::bad_alloc&) {  // the others still wait for it
     written = Error{Code::kResourceExhausted, "memory ran out"};
   }
-  if (!written && written.error().code == Code::kResourceExhausted && changes.size() > 1) {
+  if (written && !*written && changes.size() > 1) {
     for (Change* const change : changes) write({change}, call);  // one of them is too large
+  } else if (written && !*written) {
+    decide(changes, Error{Code::kResourceExhausted,
+                          concat(folder_.describe(), " would have a state of more than ", kStateBytesMax,
+                                 " bytes. Log large texts as artifacts")});
   } else {
-    decide(changes, written);
+    decide(changes, written ? Status{} : Status(written.error()));
   }
 }
 
@@ -120,17 +149,18 @@ void StateLog::decide(const Changes& changes, const Status& written) {
   }
 }
 
-Status StateLog::write_together(const Changes& changes, const CallOptions& call) {
+// False: the state would be too large, and nothing is written.
+Result<bool> StateLog::write_together(const Changes& changes, const CallOptions& call) {
   bool is_latest = false;  // if not, creating its successor fails
   for (int attempt = 0; attempt < kMostAttempts; ++attempt, is_latest = true) {
     const Numbered before = known_numbered();
     const Json old = before.state->is_null() ? Json::object() : *before.state;
     Json state = edit(changes, old);
     if (state != old) {  // a state that can be succeeded was the latest, for refusals too
-      HEADRACE_TRY(const bool is_appended, append(before.number + 1, std::move(state), call));
-      if (is_appended) return {};
+      HEADRACE_TRY(const Appended appended, append(before.number + 1, std::move(state), call));
+      if (appended != Appended::kNumberIsTaken) return appended == Appended::kYes;
     } else if (is_latest) {
-      return {};
+      return true;
     } else {  // refused, or nothing to do: is it so in the latest state?
       HEADRACE_CHECK(load_latest(call));
     }
@@ -150,24 +180,20 @@ Json StateLog::edit(const Changes& changes, const Json& before) const {
   return state;
 }
 
-// False: somebody else has that number.
-Result<bool> StateLog::append(std::uint64_t number, Json state, const CallOptions& call) {
+Result<StateLog::Appended> StateLog::append(std::uint64_t number, Json state, const CallOptions& call) {
   const std::string change = concat(hex64(random_name_bits()), hex64(random_name_bits()));
   state[kChange] = change;
   const std::string content = serialize_state(state, kind_);
-  if (content.size() > kStateBytesMax) {
-    return Error{Code::kResourceExhausted,
-                 concat(folder_.describe(), " would have a state of ", content.size(), " bytes; at most ",
-                        kStateBytesMax, ". Log large texts as artifacts")};
-  }
+  if (content.size() > kStateBytesMax) return Appended::kTooLarge;
   const auto created = create_numbered(*folder_.store, prefix_of(folder_), number, as_bytes(content), call);
   if (!created && created.error().code != Code::kAlreadyExists) return created.error();
   if (created) {
     take(number, std::move(state));
-    return true;
+    return Appended::kYes;
   }
   HEADRACE_CHECK(load_latest(call));
-  return (*known())[kChange] == Json(change);  // ours, if the answer to an attempt was lost
+  const bool is_ours = (*known())[kChange] == Json(change);  // the answer to an attempt was lost
+  return is_ours ? Appended::kYes : Appended::kNumberIsTaken;
 }
 
 namespace {

@@ -7,6 +7,7 @@
 ///   HEADRACE_CHECK(log.change([](Json& state) -> Status { state["name"] = "first"; return {}; }, call));
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -47,12 +48,16 @@ class StateLog {
   bool is_behind(std::uint64_t number) const;
   /// Appends the state that `edit` makes of the latest one, unless it changes nothing; returns it. Changes
   /// that come while another one is being written wait for it, and are then written as one state, in their
-  /// order and with the options of one of them. So a change waits for two writes at most, however many come.
-  /// `edit` may be called in the thread of another change.
+  /// order and with the options of one of them. So a change waits for two writes, however many come; only if
+  /// that one state would be too large, its changes are written one after another. `edit` may be called in
+  /// the thread of another change. If it throws anything but JsonError, so does the call that writes.
   /// \error what `edit` returns for the latest state; it changes nothing then
   /// \error kResourceExhausted  the state would be larger than kStateBytesMax; kMostWaiting changes wait
   /// \error kAborted            others have changed it again and again
+  /// \error kUnavailable        the call that was to write it has thrown
   Result<State> change(const Edit& edit, const CallOptions& call);
+  /// So many changes wait for the one that is being written.
+  std::size_t waiting() const;
 
  private:
   struct Numbered {
@@ -65,12 +70,14 @@ class StateLog {
     std::optional<Result<State>> result{};
   };
   using Changes = std::vector<Change*>;
+  class Turn;
+  enum class Appended : std::uint8_t { kYes, kNumberIsTaken, kTooLarge };
 
   void write(const Changes& changes, const CallOptions& call);
   void decide(const Changes& changes, const Status& written);
-  Status write_together(const Changes& changes, const CallOptions& call);
+  Result<bool> write_together(const Changes& changes, const CallOptions& call);
   Json edit(const Changes& changes, const Json& before) const;
-  Result<bool> append(std::uint64_t number, Json state, const CallOptions& call);
+  Result<Appended> append(std::uint64_t number, Json state, const CallOptions& call);
   Status load_latest(const CallOptions& call);
   void take(std::uint64_t number, Json state);
   Numbered known_numbered() const;
@@ -78,7 +85,7 @@ class StateLog {
   const Location folder_;
   const std::string kind_;
 
-  std::mutex waiting_mutex_;  // guards the next three; not held over calls of the store
+  mutable std::mutex waiting_mutex_;  // guards the next three; not held over calls of the store
   std::condition_variable written_;
   Changes waiting_;
   bool is_writing_ = false;

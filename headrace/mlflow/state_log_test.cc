@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <latch>
+#include <stdexcept>
 #include <thread>
 
 #include "headrace/base/text.h"
@@ -93,10 +95,13 @@ class HeldWriteStore : public ForwardingStore {
     if (writes++ == 0) {
       has_begun.count_down();
       may_go_on.wait();
+    } else if (is_exhausted) {
+      return Error{Code::kResourceExhausted, "the store has no room"};
     }
     return ForwardingStore::write(key, data, options);
   }
   std::atomic<int> writes = 0;
+  bool is_exhausted = false;  // after the first write; set before it
   std::latch has_begun{1};
   std::latch may_go_on{1};
 };
@@ -129,27 +134,66 @@ TEST(StateLog, ChangesThatWaitForAWriteAreWrittenTogetherAndTooManyAreRefused) {
   EXPECT_EQ(store->writes, 2);
 }
 
-TEST(StateLog, AChangeThatIsTooLargeLeavesThoseThatWaitWithIt) {
-  Location folder = memory_folder("states");
-  const auto store = std::make_shared<HeldWriteStore>(folder.store);
-  folder.store = store;
-  StateLog log(folder, "kind");
-  std::thread first([&] { EXPECT_TRUE(log.change(adding("first"), {})); });
-  store->has_begun.wait();
-  std::atomic<int> begun = 0;
-  std::thread large([&] {
-    const auto grow = [](Json& state) { return state["long"] = std::string(kStateBytesMax, 'x'), Status{}; };
-    ++begun;
-    EXPECT_EQ(log.change(grow, {}).error().code, Code::kResourceExhausted);
-  });
-  std::thread small([&] {
-    ++begun;
-    EXPECT_TRUE(log.change(adding("small"), {}));
-  });
-  while (begun < 2) std::this_thread::yield();
-  store->may_go_on.count_down();
-  for (std::thread* each : {&first, &large, &small}) each->join();
-  EXPECT_EQ((**log.load({}))["small"], Json(1));
+// Changes that are written together, since they wait for the write of another one.
+class ChangedTogether : public testing::Test {
+ protected:
+  ChangedTogether() : store_(std::make_shared<HeldWriteStore>(folder_.store)) {
+    folder_.store = store_;
+    log_ = std::make_unique<StateLog>(folder_, "kind");
+  }
+
+  // An error, or "changed", or what was thrown: of each.
+  std::vector<std::string> change_all(const std::vector<StateLog::Edit>& edits) {
+    std::thread first([&] { EXPECT_TRUE(log_->change(adding("first"), {})); });
+    store_->has_begun.wait();
+    std::vector<std::string> outcomes(edits.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < edits.size(); ++i) {
+      threads.emplace_back([&, i] { outcomes[i] = change(edits[i]); });
+    }
+    while (log_->waiting() < edits.size()) std::this_thread::yield();
+    store_->may_go_on.count_down();
+    first.join();
+    for (std::thread& each : threads) each.join();
+    return outcomes;
+  }
+  std::string change(const StateLog::Edit& edit) {
+    try {
+      const auto changed = log_->change(edit, {});
+      return changed ? "changed" : changed.error().message;
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  }
+
+  Location folder_ = memory_folder("states");
+  const std::shared_ptr<HeldWriteStore> store_;
+  std::unique_ptr<StateLog> log_;
+};
+
+TEST_F(ChangedTogether, OneThatIsTooLargeLeavesTheOthers) {
+  const auto grow = [](Json& state) { return state["long"] = std::string(kStateBytesMax, 'x'), Status{}; };
+  const std::vector<std::string> outcomes = change_all({grow, adding("small")});
+  EXPECT_NE(outcomes[0].find("Log large texts as artifacts"), std::string::npos) << outcomes[0];
+  EXPECT_EQ(outcomes[1], "changed");
+  EXPECT_EQ((**log_->load({}))["small"], Json(1));
+}
+
+TEST_F(ChangedTogether, AStoreWithoutRoomIsAskedOnce) {
+  store_->is_exhausted = true;
+  const std::vector<std::string> outcomes = change_all({adding("a"), adding("b")});
+  EXPECT_EQ(outcomes, std::vector<std::string>(2, "the store has no room"));
+  EXPECT_EQ(store_->writes, 2);
+}
+
+TEST_F(ChangedTogether, OneThatThrowsEndsTheWaitOfTheOthers) {
+  const auto fail = [](Json&) -> Status { throw std::runtime_error("thrown"); };
+  std::vector<std::string> outcomes = change_all({fail, fail, adding("other")});
+  std::ranges::sort(outcomes);
+  EXPECT_EQ(outcomes, (std::vector<std::string>{"thrown", "writing failed", "writing failed"}));
+  EXPECT_EQ(change(adding("later")), "changed");
+  EXPECT_EQ(change(fail), "thrown");
+  EXPECT_EQ(change(adding("latest")), "changed");
 }
 
 TEST(StateLog, DamagedAndTooLargeStatesAreErrors) {

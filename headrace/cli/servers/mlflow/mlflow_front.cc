@@ -11,9 +11,11 @@ namespace headrace {
 namespace {
 
 constexpr int kStoreThreads = 16;
-constexpr int kArtifactThreads = 4;
+// A client may take or send an artifact slowly, and has a thread for so long.
+constexpr int kDownloadThreads = 16;
+constexpr int kUploadThreads = 8;
 constexpr int kMostWaiting = 256;
-constexpr int kMostArtifactsWaiting = 28;         // each may hold kStreamBytes
+constexpr int kMostArtifactsWaiting = 28;         // each way; each may hold kStreamBytes
 constexpr std::chrono::seconds kLongestWait{30};  // for a thread
 
 using AnswerStream = PieceQueue<std::string>;
@@ -40,13 +42,20 @@ HttpAnswer http_answer(mlflow::ApiAnswer answer) {
 
 HttpAnswer http_error(const Error& error) { return http_answer(mlflow::error_answer(error)); }
 
-// In the worker's thread, until the client has taken all, or has gone.
+// In the worker's thread, until the client has taken all, or has gone. The last piece is kept back until the
+// read has succeeded, since only its end shows whether the artifact is damaged.
 void send_artifact(const mlflow::OpenArtifact& artifact, AnswerStream& stream) {
-  const Status sent = artifact.read([&](BytesView bytes) -> Status {
-    for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), kBodyPieceBytes)))
-      HEADRACE_CHECK(stream.put(std::string(as_text(bytes.first(std::min(bytes.size(), kBodyPieceBytes))))));
+  std::string last;
+  Status sent = artifact.read([&](BytesView bytes) -> Status {
+    while (!bytes.empty()) {
+      if (!last.empty()) HEADRACE_CHECK(stream.put(std::exchange(last, {})));
+      const std::size_t size = std::min(bytes.size(), kBodyPieceBytes);
+      last = as_text(bytes.first(size));
+      bytes = bytes.subspan(size);
+    }
     return {};
   });
+  if (sent && !last.empty()) sent = stream.put(std::move(last));
   if (!sent) return stream.break_off(sent.error());
   stream.end();
 }
@@ -61,6 +70,7 @@ bool is_too_late(const ReceivedRequest& request) {
 struct MlflowFront::Asked {
   ReceivedRequest request;
   Responder responder;
+  bool is_body_too_large = false;  // it came in chunks, so that its head could not say so
 
   mlflow::ApiRequest view() {
     mlflow::ApiRequest out{.method = request.head.method(),
@@ -71,8 +81,10 @@ struct MlflowFront::Asked {
     return out;
   }
   Result<BytesView> next_piece() {
-    HEADRACE_TRY(auto piece, request.stream->take());
-    request.body = piece ? *std::move(piece) : RequestBody();
+    auto piece = request.stream->take();
+    is_body_too_large = !piece && piece.error().code == Code::kOutOfRange;
+    if (!piece) return piece.error();
+    request.body = *piece ? **std::move(piece) : RequestBody();
     return request.body.bytes();
   }
   void refuse() {
@@ -81,6 +93,7 @@ struct MlflowFront::Asked {
   void send(HttpAnswer answer) { std::move(responder).send(std::move(answer)); }
   void send(mlflow::ApiAnswer answer) {
     const std::optional<mlflow::OpenArtifact> artifact = answer.artifact;
+    if (is_body_too_large) answer.status = 413;
     HttpAnswer out = http_answer(std::move(answer));
     const auto stream = out.stream;
     send(std::move(out));
@@ -92,7 +105,8 @@ MlflowFront::MlflowFront(mlflow::TrackingService& service, MlflowFrontOptions op
     : service_(service),
       options_(std::move(options)),
       others_(kStoreThreads, kMostWaiting),
-      artifacts_(kArtifactThreads, kMostArtifactsWaiting),
+      downloads_(kDownloadThreads, kMostArtifactsWaiting),
+      uploads_(kUploadThreads, kMostArtifactsWaiting),
       logging_(options_.logging_threads, kMostWaiting) {}
 
 HeadVerdict MlflowFront::judge(const RequestHead& head) const {
@@ -110,14 +124,22 @@ HeadVerdict MlflowFront::judge(const RequestHead& head) const {
     }
   }
   const bool is_artifact = kind == mlflow::RequestKind::kArtifact;
+  const bool is_upload = is_artifact && head.method() == "PUT";
+  if (is_upload && is_busy()) {
+    return {.refusal = http_error(
+                {Code::kResourceExhausted, "many large bodies are in memory at the moment; ask again"})};
+  }
   return {.body_bytes_max = is_artifact ? options_.artifact_bytes_max : kBodyBytesMax,
-          .is_streamed = is_artifact && head.method() == "PUT"};
+          .is_streamed = is_upload};
+}
+
+bool MlflowFront::is_busy() const {
+  return options_.bytes_in_flight && options_.bytes_in_flight() > options_.busy_bytes;
 }
 
 // Just before it is read: a request may have waited while others were answered.
 mlflow::ApiAnswer MlflowFront::answer_now(const mlflow::ApiRequest& request) const {
-  if (options_.bytes_in_flight && mlflow::has_large_answer(request.method, request.target) &&
-      options_.bytes_in_flight() > options_.busy_bytes) {
+  if (mlflow::has_large_answer(request.method, request.target) && is_busy()) {
     return mlflow::error_answer(
         {Code::kResourceExhausted, "many large answers are read at the moment; ask again"});
   }
@@ -136,8 +158,14 @@ void MlflowFront::answer(ReceivedRequest request, Responder responder) {
     case mlflow::RequestKind::kOther:
       return ask_store(others_, asked);
     case mlflow::RequestKind::kArtifact:
-      return ask_store(artifacts_, asked);
+      return ask_store(workers_for_artifact(asked->request.head.method()), asked);
   }
+}
+
+// Those who move artifacts wait for their clients; the others, as who removes one, for the store alone.
+RequestWorkers& MlflowFront::workers_for_artifact(std::string_view method) {
+  if (method == "PUT") return uploads_;
+  return method == "GET" ? downloads_ : others_;
 }
 
 // In a thread that never waits for the store.

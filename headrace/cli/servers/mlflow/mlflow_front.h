@@ -22,8 +22,9 @@ struct MlflowFrontOptions {
   std::set<std::string, std::less<>> allowed_hosts{};
   /// None: everybody may ask. Borrowed.
   AccessTokens* tokens = nullptr;
-  std::uint64_t artifact_bytes_max = std::uint64_t{1} << 40;
-  /// Nothing that may be large is read while bodies and answers have more bytes.
+  std::uint64_t artifact_bytes_max = std::uint64_t{1000} << 30;
+  /// Nothing that may be large is read, and no artifact taken, while bodies and answers have more bytes: the
+  /// rest is for what is logged.
   std::uint64_t busy_bytes = 512 << 20;
   /// HttpServerCounts'. None: never busy. Is called from any thread.
   std::function<std::uint64_t()> bytes_in_flight{};
@@ -49,11 +50,14 @@ class MlflowFront {
 
   void log(const AskedPointer& asked);
   void ask_store(RequestWorkers& workers, const AskedPointer& asked) const;
+  bool is_busy() const;
+  RequestWorkers& workers_for_artifact(std::string_view method);
 
   mlflow::TrackingService& service_;
   const MlflowFrontOptions options_;
   RequestWorkers others_;
-  RequestWorkers artifacts_;
+  RequestWorkers downloads_;
+  RequestWorkers uploads_;
   RequestWorkers logging_;  // ends before others_, to which it hands requests
 };
 

@@ -73,7 +73,7 @@ struct HeadVerdict {
   /// In place of HttpServerLimits::body_bytes.
   std::optional<std::uint64_t> body_bytes_max{};
   /// The request comes to OnRequest at once, with ReceivedRequest::stream. Such a body counts as
-  /// kStreamBytes in flight, however large it is; it must not be compressed (415).
+  /// kStreamBytes in flight at most, however large it is; it must not be compressed (415).
   bool is_streamed = false;
 };
 

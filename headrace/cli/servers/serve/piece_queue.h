@@ -25,7 +25,8 @@ class PieceQueue {
  public:
   static constexpr std::size_t kMost = 2;
 
-  /// Called after each change, in the thread that makes it, without a lock.
+  /// Called after each change, in the thread that makes it, without a lock. Looking for a piece where there
+  /// is none changes nothing, so a callback may do so.
   void on_change(std::function<void()> callback) {
     const std::scoped_lock lock(mutex_);
     callback_ = std::move(callback);
@@ -64,11 +65,9 @@ class PieceQueue {
   }
   /// The same without waiting.
   std::optional<Piece> take_now() {
-    std::optional<Piece> piece;
-    static_cast<void>(change([&](auto&) -> Status {
-      piece = pop();
-      return {};
-    }));
+    std::unique_lock lock(mutex_);
+    std::optional<Piece> piece = pop();
+    if (piece) tell(lock);
     return piece;
   }
   /// Whether nothing more will come.
@@ -98,11 +97,15 @@ class PieceQueue {
   Status change(const Make& make) {
     std::unique_lock lock(mutex_);
     Status made = make(lock);
+    tell(lock);
+    return made;
+  }
+  // Unlocks.
+  void tell(std::unique_lock<std::mutex>& lock) {
     const std::function<void()> callback = callback_;
     changed_.notify_all();
     lock.unlock();
     if (callback) callback();
-    return made;
   }
 
   mutable std::mutex mutex_;

@@ -105,7 +105,8 @@ struct ReceivedRequest {
   /// Already inflated if the client sent gzip or deflate; empty if there was none.
   RequestBody body;
   /// Instead of `body`, if HeadVerdict says so: the body as it comes. Another thread than the server's takes
-  /// the pieces. An answer before the end of it ends the connection.
+  /// the pieces. An answer before the end of it ends the connection. The error kOutOfRange says that it came
+  /// in chunks, and was larger than it may be.
   std::shared_ptr<BodyStream> stream{};
 };
 

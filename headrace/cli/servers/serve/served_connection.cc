@@ -191,7 +191,7 @@ void ServedConnection::advance() {
   while (step()) continue;
   is_advancing_ = false;
   const bool needs_more = state_ == State::kHead || state_ == State::kBody || state_ == State::kDiscarding ||
-                          state_ == State::kLingering;
+                          state_ == State::kLingering || (state_ == State::kStreaming && !is_stream_full_);
   if (has_peer_ended_ && needs_more) close();
   if (state_ != State::kClosed) receive_more();
 }
@@ -362,7 +362,8 @@ std::optional<HttpAnswer> ServedConnection::admit_stream(std::uint64_t length) {
   if (content_encoding(*head_) != Compression::kNone)
     return error_answer(415, "this body must be sent without a content encoding");
   if (length > body_limit_) return error_answer(kTooLarge.status, kTooLarge.reason);
-  if (!stream_charge_.try_add(kStreamBytes)) return refusal_answer(kBusy);
+  const std::uint64_t most = head_->is_chunked() ? body_limit_ : length;
+  if (!stream_charge_.try_add(std::min(kStreamBytes, most))) return refusal_answer(kBusy);
   return std::nullopt;
 }
 
@@ -378,6 +379,7 @@ void ServedConnection::begin_stream() {
   is_stream_chunked_ = head_->is_chunked();
   stream_left_ = is_stream_chunked_ ? body_limit_ : head_->content_length().value_or(0);
   stream_ = std::make_shared<BodyStream>();
+  is_stream_full_ = false;
   stream_->on_change(waker());
   body_ = RequestBody();  // pieces are charged beforehand
   state_ = State::kStreaming;
@@ -389,8 +391,12 @@ void ServedConnection::begin_stream() {
                       Responder(std::static_pointer_cast<ServedConnection>(shared_from_this())));
 }
 
+// Whether the stream is full is decided here alone: the other side may take a piece at any time, and what
+// follows must not find room where none was made.
 bool ServedConnection::take_stream() {
-  if (is_receiving_body_ || stream_->is_full()) return false;
+  if (is_receiving_body_) return false;
+  is_stream_full_ = stream_->is_full();
+  if (is_stream_full_) return false;
   return is_stream_chunked_ ? take_stream_chunks() : take_stream_bytes();
 }
 
@@ -417,7 +423,7 @@ bool ServedConnection::take_stream_chunks() {
   begin_ += step.consumed;
   transferred_ += step.consumed;
   if (step.refusal) {
-    const Code code = step.refusal->status == 413 ? Code::kResourceExhausted : Code::kInvalidArgument;
+    const Code code = step.refusal->status == 413 ? Code::kOutOfRange : Code::kInvalidArgument;
     end_stream({code, std::string(step.refusal->reason)});
     return true;
   }
@@ -510,7 +516,8 @@ void ServedConnection::begin_answer(HttpAnswer answer) {
     answer_left_ = 0;
   }
   answer_charge_.clear();  // what was reserved
-  answer_charge_.add(answer_head_.size() + answer_body_.size() + (answer_stream_ ? kStreamBytes : 0));
+  const std::uint64_t streamed = answer_stream_ ? std::min(kStreamBytes, answer_left_) : 0;
+  answer_charge_.add(answer_head_.size() + answer_body_.size() + streamed);
   if (answer_stream_) answer_stream_->on_change(waker());
   answer_sent_ = 0;
   state_ = State::kWriting;
@@ -567,13 +574,19 @@ void ServedConnection::send_continue() {
   transport_->send(as_bytes(continue_left_), {});
 }
 
-// Nobody waits for this connection any more. In its thread, or once the loop has ended.
+// Nobody waits for this connection any more. In its thread, or on destruction.
 void ServedConnection::drop_streams() {
   const Error gone{Code::kCancelled, "the client has gone"};
   if (stream_) std::exchange(stream_, nullptr)->break_off(gone);
   drop_answer_stream();
+  drop_incoming_stream();
+}
+
+// In any thread.
+void ServedConnection::drop_incoming_stream() {
   const std::lock_guard lock(mutex_);
-  if (incoming_ && incoming_->stream) incoming_->stream->break_off(gone);
+  if (incoming_ && incoming_->stream)
+    incoming_->stream->break_off({Code::kCancelled, "the client has gone"});
 }
 
 void ServedConnection::drop_answer(HttpAnswer answer) {
@@ -609,7 +622,7 @@ void ServedConnection::end_answer() {
 // Receiving goes on while a request is worked on: that is how the end of a client shows itself.
 void ServedConnection::receive_more() {
   if (is_receiving_ || has_peer_ended_ || state_ == State::kOpening) return;
-  if (state_ == State::kStreaming && stream_->is_full()) return;
+  if (state_ == State::kStreaming && is_stream_full_) return;
   if (state_ == State::kStreaming && !is_stream_chunked_) {
     is_receiving_ = is_receiving_body_ = true;
     transport_->receive(body_.room());
@@ -680,7 +693,8 @@ void ServedConnection::answer(HttpAnswer answer) {
     incoming_ = std::move(answer);
     gone_callback_ = nullptr;
   }
-  if (!transport_->wake(shared_from_this())) drop_streams();  // the server has ended
+  // The server has ended. Its thread may still be closing this connection, so the rest is left alone.
+  if (!transport_->wake(shared_from_this())) drop_incoming_stream();
 }
 
 void ServedConnection::resume(std::function<void()> work) {

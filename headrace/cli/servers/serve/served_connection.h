@@ -117,6 +117,7 @@ class ServedConnection final : public TransportUser {
   bool take_answer_piece();
   void drop_answer_stream();
   void drop_streams();
+  void drop_incoming_stream();
   void drop_answer(HttpAnswer answer);
   void send_continue();
   void end_answer();
@@ -159,6 +160,7 @@ class ServedConnection final : public TransportUser {
   // A body that is streamed; `body_` is the piece that is being received.
   std::shared_ptr<BodyStream> stream_;  // null when it has ended
   bool is_stream_chunked_ = false;
+  bool is_stream_full_ = false;    // when it was last looked at: its other side wakes this one later
   std::uint64_t stream_left_ = 0;  // bytes that were not put: of the body, or of what a chunked one may have
   ByteCharge stream_charge_;
 
