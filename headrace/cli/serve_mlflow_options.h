@@ -44,9 +44,10 @@ inline constexpr Option kServeMlflowOptions[] = {
      .maximum = 256},
     {.name = "artifact-size",
      .type = OptionType::kSize,
-     .default_value = "1TiB",
+     .default_value = "1000GiB",
      .unit = "bytes",
-     .sentence = "The largest artifact that a client may send through the server.",
+     .sentence =
+         "The largest artifact that a client may send through the server. S3 takes 1,016 GiB at most.",
      .minimum = 1},
     {.name = "memory",
      .type = OptionType::kSize,

@@ -131,9 +131,9 @@ void StateLog::write(const Changes& changes, const CallOptions& call) {
   if (written && !*written && changes.size() > 1) {
     for (Change* const change : changes) write({change}, call);  // one of them is too large
   } else if (written && !*written) {
-    decide(changes, Error{Code::kResourceExhausted,
-                          concat(folder_.describe(), " would have a state of more than ", kStateBytesMax,
-                                 " bytes. Log large texts as artifacts")});
+    decide(changes,
+           Error{Code::kResourceExhausted, concat(folder_.describe(), " would have a state of more than ",
+                                                  kStateBytesMax, " bytes. Log large texts as artifacts")});
   } else {
     decide(changes, written ? Status{} : Status(written.error()));
   }

@@ -69,9 +69,8 @@ std::string take_all(BodyStream& body) {
 }
 
 TEST(HttpServerStream, ABodyOfAnySizeComesWhole) {
-  StreamingServer server([&](BodyStream* body, Responder responder) {
-    std::move(responder).send({.body = take_all(*body)});
-  });
+  StreamingServer server(
+      [&](BodyStream* body, Responder responder) { std::move(responder).send({.body = take_all(*body)}); });
   RawClient client(server->port());
   for (const std::size_t size : {0U, 1U, 1U << 20, (5U << 20) + 3}) {
     const std::string body = some_bytes(size);

@@ -585,8 +585,7 @@ void ServedConnection::drop_streams() {
 // In any thread.
 void ServedConnection::drop_incoming_stream() {
   const std::lock_guard lock(mutex_);
-  if (incoming_ && incoming_->stream)
-    incoming_->stream->break_off({Code::kCancelled, "the client has gone"});
+  if (incoming_ && incoming_->stream) incoming_->stream->break_off({Code::kCancelled, "the client has gone"});
 }
 
 void ServedConnection::drop_answer(HttpAnswer answer) {

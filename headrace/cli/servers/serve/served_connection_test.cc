@@ -100,7 +100,7 @@ class Conversation : public testing::Test {
 };
 
 TEST_F(Conversation, APieceThatIsTakenAtAnyMomentDoesNotEndTheBody) {
-  constexpr std::int64_t kPieces = 10'000, kBytes = kPieces * static_cast<std::int64_t>(kBodyPieceBytes);
+  constexpr std::int64_t kPieces = 2'000, kBytes = kPieces * static_cast<std::int64_t>(kBodyPieceBytes);
   begin_upload(kBytes);
   std::int64_t taken = 0, given = 0;
   std::atomic<bool> is_all_given = false;
