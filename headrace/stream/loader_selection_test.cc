@@ -230,7 +230,7 @@ TEST_F(LoaderSelectionTest, MemoryOfABatchOverTwoEpochsCountsTheScarcestBlocksOf
   const auto from = *Source::create(open(CorruptionPolicy::kFail, "long"),
                                     {.selection = selection, .window_bytes = 1}, {}, remarks);
   const auto pool = BufferPool::create();
-  // Of the windows, each a block, that end, or begin, an epoch and have at most so many records.
+  // The bytes of the windows, each a block, that end or begin an epoch and have at most so many records.
   const auto bytes_at_end = [&](std::uint64_t epoch, std::uint64_t records, bool at_end) {
     const std::uint64_t last = from->window_at(epoch, from->record_count() - 1);
     std::uint64_t bytes = 0;

@@ -491,8 +491,8 @@ double Source::bytes_of_scarcest(std::uint64_t records) const {
 }
 
 // The same for so many records that follow each other, also through several epochs. The scarcest blocks may
-// lie at the end of one epoch and at the beginning of the next. More records of an epoch never take more bytes
-// for each, so the parts of the epochs take most together where they are equal.
+// lie at the end of one epoch and at the beginning of the next. More records of an epoch never take more
+// bytes for each, so the parts of the epochs take most together where they are equal.
 double Source::bytes_over_epochs(std::uint64_t records) const {
   double most_for_each = 0;
   for (const OrderBlock& block : order_blocks_)

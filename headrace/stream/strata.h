@@ -27,7 +27,8 @@ class Strata {
 
   /// The records of each stratum that lie in its range; here a range counts the stratum's records, in the
   /// order in which ranges of the dataset count. Returns their numbers in dataset order, ascending. Cost: a
-  /// look at each record. Memory: 8 bytes for each selected one. REQUIRES: a range for each stratum, within its count
+  /// look at each record. Memory: 8 bytes for each selected one. REQUIRES: a range for each
+  /// stratum, within its count
   std::vector<std::uint64_t> select(std::span<const RecordRange> ranges) const;
 
  private:

@@ -313,8 +313,8 @@ class Sweep {
     HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
     if (run.score) return {};
     HEADRACE_TRY(const TrainedScore trained, train_and_evaluate(run));
-    // Damaged data may be repaired, and the score would stay. Where a stratum is unknown, the subset is another
-    // one then, even if it has no damaged record now.
+    // Damaged data may be repaired, and the score would stay. Where a stratum is unknown, the subset is
+    // another one then, even if it has no damaged record now.
     const bool is_of_unread = run.training.selection && unread_records_ > 0;
     if (trained.corrupt_records == 0 && !is_of_unread) {
       HEADRACE_TRY(run.score, create_score(folder_, trained.score, call()));
