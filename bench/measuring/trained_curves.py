@@ -86,7 +86,9 @@ class Job:
 def prepared_digits(folder: pathlib.Path) -> Job:
     """The example, with more pictures than it draws, since it is learnt from a few hundred."""
     example = ROOT / "examples" / "digits"
-    drawing = (example / "make_data.py").read_text().replace("range(600)", f"range({DIGITS})")
+    drawing = (example / "make_data.py").read_text()
+    assert "range(600)" in drawing, "the example draws another number of pictures now"
+    drawing = drawing.replace("range(600)", f"range({DIGITS})")
     subprocess.run([sys.executable, "-c", drawing], cwd=folder, check=True)
     timed("prepare", folder / "train", folder / "digits", "--split", "train=0.8,test=0.2")
     model = ("--model", f"{example / 'model.py'}:build", "--epochs", 20, "--batch-size", 32)

@@ -35,8 +35,9 @@ inline constexpr Option kStratifyOption = {
     .name = "stratify",
     .unit = "LABEL",
     .sentence =
-        "Give each class of this label the share in each size that it has in all records, and at least one "
-        "record. Default: records are taken whatever their class."};
+        "Give each class of this label the share in each size that it has in all records, rounded, and at "
+        "least one record; many rare classes make sizes larger. Default: records are taken whatever their "
+        "class."};
 inline constexpr Option kAtOnceOption = {
     .name = "at-once",
     .type = OptionType::kInteger,

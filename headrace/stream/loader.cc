@@ -231,6 +231,14 @@ class Loader final : public BatchLoader {
 
 }  // namespace
 
+Status BatchLoader::check_memory(const std::vector<LoaderSource>& from, const LoaderOptions& options) {
+  HEADRACE_CHECK(check_options(from, options));
+  std::vector<std::string> remarks;
+  HEADRACE_TRY(const std::vector<std::unique_ptr<Source>> sources, open_sources(from, options, remarks));
+  const auto sizes = divide_memory(sources, batch_plan_of(from, options), options);
+  return sizes ? Status{} : Status(sizes.error());
+}
+
 Result<std::unique_ptr<BatchLoader>> BatchLoader::create(std::vector<LoaderSource> from,
                                                          LoaderOptions options) {
   HEADRACE_CHECK(check_options(from, options));

@@ -121,6 +121,9 @@ class BatchLoader {
   /// \error kFailedPrecondition  no records
   static Result<std::unique_ptr<BatchLoader>> create(std::vector<LoaderSource> sources,
                                                      LoaderOptions options);
+  /// Whether the budget suffices for such a loader. No record is read.
+  /// \error as `create`, but for kFailedPrecondition
+  static Status check_memory(const std::vector<LoaderSource>& sources, const LoaderOptions& options);
   virtual ~BatchLoader() = default;
 
   /// The next batch; none after the last epoch.

@@ -315,6 +315,33 @@ TEST_F(LoaderArrangementTest, AMixtureIsArrangedWithinEachSource) {
   EXPECT_EQ(ids, batches[5]);
 }
 
+TEST_F(LoaderArrangementTest, ASelectionIsArrangedAsItsRecordsAre) {
+  write();
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t i = 0; i < kRecords; ++i) {
+    if (i % 3 != 1) numbers.push_back(i);
+  }
+  const LoaderSource from{
+      .dataset = open(),
+      .selection = std::make_shared<const RecordSelection>(RecordSelection{"two of three", numbers})};
+  for (const ShuffleMode mode : {ShuffleMode::kWindow, ShuffleMode::kExact}) {
+    for (const WindowArrangement& arrangement : {kByClass, kBySteps}) {
+      const auto loader = BatchLoader::create({from}, with(arrangement, mode));
+      ASSERT_TRUE(loader) << loader.error().message;
+      const auto times = times_of(drain(**loader));
+      std::uint64_t all = 0;
+      for (const auto& [id, count] : times) {
+        EXPECT_NE(id % 3, 1) << "it is not selected";
+        all += count;
+      }
+      EXPECT_EQ(all, numbers.size());
+      if (arrangement.kind == ArrangementKind::kBucket) {
+        EXPECT_EQ(times.size(), numbers.size()) << "each once";
+      }
+    }
+  }
+}
+
 TEST_F(LoaderArrangementTest, StatesOfAnotherArrangementAreRefused) {
   write();
   const auto dataset = open();

@@ -60,7 +60,8 @@ Needs needs_of(const std::vector<std::unique_ptr<Source>>& sources, const BatchP
   for (std::size_t s = 0; s < sources.size(); ++s) {
     const Source& source = *sources[s];
     needs.windows += (source.is_held_whole() ? 1 : 2) * source.window_memory_bytes();
-    if (!source.is_held_whole()) needs.span += source.span_memory_bytes(plan.end_of(s, 0));
+    if (!source.is_held_whole())
+      needs.span += source.span_memory_bytes(plan.end_of(s, 0), sources.size() > 1);
     needs.index += source.selection_bytes();
     std::uint64_t thread = source.reading_bytes();
     if (source.mode() == ShuffleMode::kExact) {

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <vector>
 
 #include "headrace/stream/loader_state.h"
 #include "headrace/stream/small_dataset_test.h"
+#include "headrace/stream/source.h"
+#include "headrace/stream/strata.h"
 
 namespace headrace {
 namespace {
@@ -159,6 +162,93 @@ TEST_F(LoaderSelectionTest, OfFewRecordsInManyBlocksNeedsMemoryForNoMoreThanThes
     records +=
         static_cast<std::size_t>(std::ranges::count_if(batch, [](std::int64_t id) { return id >= 0; }));
   EXPECT_EQ(records, 910U);
+}
+
+TEST_F(LoaderSelectionTest, IsTheSameAtAnyWorldSize) {
+  const LoaderSource from = source(kSome);
+  for (const ShuffleMode mode : kModes)
+    EXPECT_EQ(batches_of_ranks({from}, in(mode), {}, 2), batches_of_ranks({from}, in(mode), {}, 1));
+}
+
+TEST_F(LoaderSelectionTest, ADamagedRecordIsAHoleIfItIsSelected) {
+  const LoaderSource before = source({});
+  const WrittenShard shard = make_shard(0, 60, 0);
+  Bytes data = shard.data;
+  for (const std::uint64_t record : {27, 29}) data[shard.index.record_offset(record) + 30] ^= std::byte{1};
+  ASSERT_TRUE(store->write("data/train-00000", data, {}));
+  for (const ShuffleMode mode : kModes) {
+    LoaderOptions with = in(mode);
+    with.epochs = 1;
+    with.on_corrupt = CorruptionPolicy::kSkipRecord;
+    LoaderSource from = source({5, 6, 7, 8, 50});  // 27 is among them, 29 is not
+    from.dataset = open(CorruptionPolicy::kSkipRecord);
+    const auto loader = *BatchLoader::create({from}, with);
+    Ids ids;
+    for (const Ids& batch : drain(*loader)) std::ranges::copy(batch, std::back_inserter(ids));
+    std::erase(ids, -1);
+    EXPECT_THAT(ids, testing::UnorderedElementsAre(25, 26, 28, 70));
+    EXPECT_EQ(loader->stats().corrupt_records, 1U);
+  }
+}
+
+TEST_F(LoaderSelectionTest, OfStrataOfAnAppendedDatasetIsWhatRangesCount) {
+  publish({60, 30}, 0, true, "appended", 0, {{0, {30, 30}}, {0, {10, 10, 10}}});
+  dataset = open(CorruptionPolicy::kFail, "appended");
+  const auto ids_of = [&](const LoaderSource& from) {
+    LoaderOptions with = in(ShuffleMode::kNone);
+    with.epochs = 1;
+    return epochs_of(from, with).front();
+  };
+  const RecordRange part{0, 70};
+  const Ids all = ids_of({.dataset = dataset, .range = part});
+  const auto selected = [&](const Strata& strata, std::vector<RecordRange> ranges) {
+    return ids_of({.dataset = dataset,
+                   .range = part,
+                   .selection = std::make_shared<const RecordSelection>(
+                       RecordSelection{"strata", strata.select(ranges)})});
+  };
+  const Strata one(dataset->order(kOrderVersion), std::vector<std::uint32_t>(part.count, 0));
+  for (const std::uint64_t count : {1, 33, 41, 55, 70})
+    EXPECT_EQ(selected(one, {{0, count}}), ids_of({.dataset = dataset, .range = RecordRange{0, count}}));
+  std::vector<std::uint32_t> thirds;
+  for (const std::int64_t id : all) thirds.push_back(static_cast<std::uint32_t>(id % 3));
+  const Strata by_thirds(dataset->order(kOrderVersion), thirds);
+  const Ids some = selected(by_thirds, {{2, 4}, {0, 0}, {5, 3}});
+  std::map<std::int64_t, int> times;
+  for (const std::int64_t id : some) ++times[id % 3];
+  EXPECT_THAT(times, testing::ElementsAre(testing::Pair(0, 4), testing::Pair(2, 3)));
+}
+
+// Mixtures go from the end of an epoch to the next one within a batch.
+TEST_F(LoaderSelectionTest, MemoryOfABatchOverTwoEpochsCountsTheScarcestBlocksOfBoth) {
+  publish({1000}, 0, true, "long");
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t i = 0; i < 40; ++i) numbers.push_back(i);
+  for (const std::uint64_t lonely : {45, 55}) numbers.push_back(lonely);
+  const auto selection = std::make_shared<const RecordSelection>(RecordSelection{"some", numbers});
+  std::vector<std::string> remarks;
+  const auto from = *Source::create(open(CorruptionPolicy::kFail, "long"),
+                                    {.selection = selection, .window_bytes = 1}, {}, remarks);
+  const auto pool = BufferPool::create();
+  // The bytes of the windows, each a block, that end or begin an epoch and have at most so many records.
+  const auto bytes_at_end = [&](std::uint64_t epoch, std::uint64_t records, bool at_end) {
+    const std::uint64_t last = from->window_at(epoch, from->record_count() - 1);
+    std::uint64_t bytes = 0;
+    for (std::uint64_t w = 0; w <= last; ++w) {
+      const auto window = from->window(epoch, at_end ? last - w : w, *pool);
+      if (window->record_count() > records) break;
+      records -= window->record_count();
+      for (const DatasetBlock& block : window->blocks()) bytes += block.stream_bytes;
+    }
+    return bytes;
+  };
+  constexpr std::uint64_t kBatch = 4;
+  std::uint64_t most = 0;
+  for (std::uint64_t epoch = 0; epoch < 1500; ++epoch)
+    most = std::max(most, bytes_at_end(epoch, 2, true) + bytes_at_end(epoch + 1, 2, false));
+  EXPECT_GT(most, from->span_memory_bytes(kBatch, false)) << "more than one epoch has";
+  EXPECT_LE(most, from->span_memory_bytes(kBatch, true));
+  EXPECT_LT(from->span_memory_bytes(20, true), 20 * from->block_bytes());
 }
 
 }  // namespace

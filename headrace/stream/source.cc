@@ -49,6 +49,10 @@ std::uint64_t first_record_from(const ShardIndex& index, const DatasetBlock& blo
   return first;
 }
 
+double bytes_for_each(const OrderBlock& block) {
+  return static_cast<double>(block.size_bytes) / static_cast<double>(block.record_count);
+}
+
 Status check_parts(const Dataset& dataset, const SourceOptions& options) {
   const std::uint64_t all = dataset.record_count();
   const RecordRange range = options.range.value_or(RecordRange{0, all});
@@ -353,8 +357,10 @@ bool Source::joins(DatasetBlock& unit, const SourceRecord& record) const {
 // Where a window wants a record of nearly every piece, blocks are fetched whole.
 std::uint64_t Source::recurring_bytes() const {
   const std::uint64_t records = std::min(exact_window_records(), record_count());
-  const double bytes = mean_record_bytes() * static_cast<double>(record_count());
-  return bytes <= static_cast<double>(records * kSmallPieceBytes) ? kWholeBlock : kSmallPieceBytes;
+  // Not records times their mean: a selection may have few records of each block.
+  std::uint64_t bytes = 0;
+  for (const OrderBlock& block : order_blocks_) bytes += block.size_bytes;
+  return bytes <= records * kSmallPieceBytes ? kWholeBlock : kSmallPieceBytes;
 }
 
 // The unit that is fetched for a record. Chance decides which other records the window wants. Joining them
@@ -470,30 +476,37 @@ std::uint64_t Source::window_memory_bytes() const {
   return bytes + bytes / 1024 * records_share();
 }
 
-// The most that whole blocks can have which hold so many records together: those that give the fewest
-// records for their size.
+// The most that whole blocks of one epoch can have which hold so many records together: those that give the
+// fewest records for their size.
 double Source::bytes_of_scarcest(std::uint64_t records) const {
   std::vector<OrderBlock> blocks = order_blocks_;
-  const auto each = [](const OrderBlock& block) {
-    return static_cast<double>(block.size_bytes) / static_cast<double>(block.record_count);
-  };
-  std::ranges::sort(blocks, std::greater<>(), each);
-  double all = 0;
-  for (const OrderBlock& block : blocks) all += static_cast<double>(block.size_bytes);
-  const std::uint64_t epoch = std::max<std::uint64_t>(record_count_, 1);
-  double bytes = all * static_cast<double>(records / epoch);  // a mixture may take several epochs in a batch
-  records %= epoch;
+  std::ranges::sort(blocks, std::greater<>(), bytes_for_each);
+  double bytes = 0;
   for (const OrderBlock& block : blocks) {
     const std::uint64_t taken = std::min(records, block.record_count);
-    bytes += each(block) * static_cast<double>(taken);
+    bytes += bytes_for_each(block) * static_cast<double>(taken);
     records -= taken;
   }
   return bytes;
 }
 
-std::uint64_t Source::span_memory_bytes(std::uint64_t records) const {
+// The same for so many records that follow each other, also through several epochs. The scarcest blocks may
+// lie at the end of one epoch and at the beginning of the next. More records of an epoch never take more
+// bytes for each, so the parts of the epochs take most together where they are equal.
+double Source::bytes_over_epochs(std::uint64_t records) const {
+  double most_for_each = 0;
+  for (const OrderBlock& block : order_blocks_)
+    most_for_each = std::max(most_for_each, bytes_for_each(block));
+  const std::uint64_t epochs = records / std::max<std::uint64_t>(record_count_, 1) + 2;
+  const std::uint64_t part = records / epochs + (records % epochs == 0 ? 0 : 1);
+  return std::min(most_for_each * static_cast<double>(records),
+                  bytes_of_scarcest(part) * static_cast<double>(epochs));
+}
+
+std::uint64_t Source::span_memory_bytes(std::uint64_t records, bool reaches_over_epochs) const {
   double bytes = kept_record_bytes() * static_cast<double>(records);
-  if (options_.mode != ShuffleMode::kExact) bytes = bytes_of_scarcest(records);
+  if (options_.mode != ShuffleMode::kExact)
+    bytes = reaches_over_epochs ? bytes_over_epochs(records) : bytes_of_scarcest(records);
   // No memory has so much; what is added to it must not wrap around.
   constexpr double kMostBytes = 1LL << 60;
   return static_cast<std::uint64_t>(

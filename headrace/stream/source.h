@@ -163,9 +163,9 @@ class Source {
   /// For one window: an upper bound of its uncompressed blocks with the offsets of their records; in exact
   /// order, the average size of its records and their places.
   std::uint64_t window_memory_bytes() const;
-  /// Upper bound for all windows that lie between two positions that many records apart. Cost:
-  /// O(blocks · log blocks).
-  std::uint64_t span_memory_bytes(std::uint64_t records) const;
+  /// Upper bound for all windows that lie between two positions that many records apart. Without
+  /// `reaches_over_epochs`, both are in one epoch. Cost: O(blocks · log blocks).
+  std::uint64_t span_memory_bytes(std::uint64_t records, bool reaches_over_epochs) const;
   /// The most that reading a block takes besides its records: ShardKind::reading_bytes.
   std::uint64_t reading_bytes() const;
   /// Uncompressed size of the largest block.
@@ -183,6 +183,7 @@ class Source {
   std::uint64_t records_share() const;
   double kept_record_bytes() const;
   double bytes_of_scarcest(std::uint64_t records) const;
+  double bytes_over_epochs(std::uint64_t records) const;
   bool joins(DatasetBlock& unit, const SourceRecord& next) const;
   std::uint64_t recurring_bytes() const;
   DatasetBlock unit_around(const SourceRecord& record) const;

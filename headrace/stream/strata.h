@@ -22,9 +22,13 @@ class Strata {
   /// The number of records in each stratum, in the order of the classes' numbers. None is 0.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
 
+  /// Memory for the strata.
+  std::uint64_t bytes() const { return strata_.size() * sizeof(std::uint32_t); }
+
   /// The records of each stratum that lie in its range; here a range counts the stratum's records, in the
   /// order in which ranges of the dataset count. Returns their numbers in dataset order, ascending. Cost: a
-  /// look at each record. REQUIRES: a range for each stratum, within its count
+  /// look at each record. Memory: 8 bytes for each selected one. REQUIRES: a range for each
+  /// stratum, within its count
   std::vector<std::uint64_t> select(std::span<const RecordRange> ranges) const;
 
  private:

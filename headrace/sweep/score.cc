@@ -24,6 +24,10 @@ Result<Score> score_in(const Json& json) {
   json.get_to("configuration", out.configuration);
   for (const auto& [name, number] : json.at("metrics").members())
     out.metrics[name] = number_from_json(number);
+  if (json.contains("missing_class")) {
+    out.missing_class = json.get<std::string>("missing_class");
+    out.missing_classes = json.get<std::uint64_t>("missing_classes");
+  }
   if (json.contains("remarks")) json.get_to("remarks", out.remarks);
   return out;
 }
@@ -40,6 +44,11 @@ std::string score_to_json(const Score& score) {
   Json json = {{"format", kScoreFormat},   {"version", kScoreVersion}, {"configuration", score.configuration},
                {"records", score.records}, {"seed", score.seed},       {"metrics", metrics},
                {"seconds", score.seconds}, {"epochs", score.epochs},   {"best_epoch", score.best_epoch}};
+  if (score.missing_classes > 0) {
+    json["missing_class"] =
+        replace_invalid_utf8(std::string_view(score.missing_class).substr(0, kScoreRemarkBytes)).text;
+    json["missing_classes"] = score.missing_classes;
+  }
   std::vector<std::string> remarks;
   for (const std::string& remark : score.remarks) {
     if (remarks.size() < kMostScoreRemarks)

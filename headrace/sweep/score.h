@@ -27,7 +27,11 @@ struct Score {
   double seconds = 0;                     // of the training steps, input included
   std::uint64_t epochs = 0;               // that were trained
   std::uint64_t best_epoch = 0;           // from 1: with the lowest validation loss; without one, the last
-  std::vector<std::string> remarks{};     // for people, about this training; of at most kMostScoreRemarks
+  /// A class of the model's label that no record has that the model was trained on, and how many there are;
+  /// empty: none.
+  std::string missing_class{};
+  std::uint64_t missing_classes = 0;
+  std::vector<std::string> remarks{};  // for people, about this training; of at most kMostScoreRemarks
 };
 
 /// The name of its object: "scores/" and the first 32 digits of the configuration's digest.

@@ -17,7 +17,9 @@ Score made_score() {
           .metrics = {{"accuracy", 0.75}, {"loss", NAN}},
           .seconds = 1.5,
           .epochs = 4,
-          .best_epoch = 2};
+          .best_epoch = 2,
+          .missing_class = "rare",
+          .missing_classes = 3};
 }
 
 class Scores : public testing::Test {
@@ -36,6 +38,8 @@ TEST_F(Scores, AreReadAsTheyWereWritten) {
   EXPECT_EQ(score_to_json(*read), score_to_json(made_score()));
   EXPECT_TRUE(std::isnan(read->metrics.at("loss")));
   EXPECT_EQ(read->best_epoch, 2U);
+  EXPECT_EQ(read->missing_class, "rare");
+  EXPECT_EQ(read->missing_classes, 3U);
 }
 
 TEST_F(Scores, KeepTheFirstRemarks) {

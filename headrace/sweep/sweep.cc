@@ -97,13 +97,13 @@ class Sweep {
     HEADRACE_CHECK(plan());
     HEADRACE_CHECK(find_scores());
     HEADRACE_CHECK(divide_into_classes());
+    HEADRACE_CHECK(check_memory());
     while (true) {
       HEADRACE_CHECK(train_free_ones());
       if (std::ranges::all_of(runs_, [](const SweepRun& run) { return run.score.has_value(); })) break;
       if (!sleep_unless_stopped(options_.look_each, stop_.get_token())) return stopped();
     }
-    for (const SweepRun& run : runs_) add_remarks(run.score->remarks);
-    look_at_epochs();
+    add_remarks();
     for (SweepRun& run : runs_) result_.scores.push_back(*std::move(run.score));
     return std::move(result_);
   }
@@ -154,6 +154,8 @@ class Sweep {
     }
     engine_->keep_idle(most_idle(first));
     choose_at_once(first);
+    binding_ = first.model.binding;
+    label_ = first.label;
     const bool reads_labels = options_.training.class_weights == "balanced";
     if (reads_labels) HEADRACE_CHECK(divide_into_classes());
     return for_each_open(at_once_, [&](SweepRun& run) -> Status {
@@ -182,9 +184,12 @@ class Sweep {
     return out;
   }
 
-  // The options to train with. The records of a selection are in memory only as long as they are needed.
+  // The options to train with. The records of a selection are in memory only as long as they are needed; the
+  // strata are while all runs train.
   TrainOptions options_of(const SweepRun& run) const {
     TrainOptions out = run.training;
+    if (!strata_) return out;
+    out.memory_budget_bytes -= strata_->bytes();
     if (!out.selection) return out;
     const auto ranges = stratified_ranges(strata_->counts(), run.size, run.number);
     out.selection = std::make_shared<const RecordSelection>(
@@ -192,20 +197,44 @@ class Sweep {
     return out;
   }
 
+  // Before the first run trains: a subset with its selection may take more memory than all records, which
+  // train first.
+  Status check_memory() const {
+    if (!strata_) return {};
+    const auto check = [&](const SweepRun& run) -> Status {
+      const Status fits =
+          check_training_memory(data_, options_of(run), *binding_, environment_, stop_.get_token());
+      if (fits || fits.error().code != Code::kResourceExhausted) return fits;
+      return Error(fits.error())
+          .in(concat("--stratify ", options_.stratify, ": the classes of the records take ",
+                     format_size(strata_->bytes()), " of the memory budget, ",
+                     format_size(options_.training.memory_budget_bytes), "; ", run.describe()));
+    };
+    const auto is_open = [](const SweepRun& run) { return !run.score; };
+    const auto is_selected = [](const SweepRun& run) { return !run.score && run.training.selection; };
+    const auto largest = std::ranges::find_if(runs_, is_open);
+    const auto largest_selected = std::ranges::find_if(runs_, is_selected);
+    if (largest != runs_.end()) HEADRACE_CHECK(check(*largest));
+    if (largest_selected != runs_.end() && largest_selected != largest)
+      HEADRACE_CHECK(check(*largest_selected));
+    return {};
+  }
+
   // Once, if a subset is needed: the labels are read. Before the first run trains.
   Status divide_into_classes() {
     const auto is_needed = [](const SweepRun& run) { return run.training.selection && !run.score; };
     if (strata_ || std::ranges::none_of(runs_, is_needed)) return {};
-    HEADRACE_TRY(Strata strata,
+    HEADRACE_TRY(ReadStrata read,
                  read_strata(data_, options_.stratify, options_.training, environment_, stop_.get_token()));
-    const std::size_t classes = strata.counts().size();
+    const std::size_t classes = read.strata.counts().size();
     if (runs_.back().size < classes)
       return Error{
           Code::kInvalidArgument,
           concat("--stratify ", options_.stratify, ": the training part has records of ", classes,
                  " classes, and the smallest size is ", runs_.back().size,
                  " records, which cannot have one of each; give fewer --sizes, or leave --stratify out")};
-    strata_.emplace(std::move(strata));
+    strata_.emplace(std::move(read.strata));
+    unread_records_ = read.unread_records;
     return {};
   }
 
@@ -222,10 +251,8 @@ class Sweep {
     const std::uint64_t bytes =
         options_.training.memory_budget_bytes + kSessionBytes + plan.model.parameters * kParameterBytes;
     const std::uint64_t idle_bytes = most_idle(plan) * plan.model.parameters * kParameterBytes;
-    const std::uint64_t strata_bytes =
-        options_.stratify.empty() ? 0 : plan.part_records * sizeof(std::uint32_t);
     const std::uint64_t available = available_memory_bytes().value_or(bytes);
-    const std::uint64_t fitting = (available - std::min(available, idle_bytes + strata_bytes)) / bytes;
+    const std::uint64_t fitting = (available - std::min(available, idle_bytes)) / bytes;
     at_once_ = std::max(1, available_cores() / plan.intra_op_threads);
     at_once_ = static_cast<int>(std::clamp<std::uint64_t>(fitting, 1, static_cast<std::uint64_t>(at_once_)));
   }
@@ -245,17 +272,15 @@ class Sweep {
     return {};
   }
 
-  // For a run of the smallest size: the larger subsets of its seed hold its records, so they have all classes
-  // that it has. Stratified subsets have all.
-  Status look_for_missing_classes(const SweepRun& run, std::vector<std::string>& remarks) const {
-    if (run.size != runs_.back().size || run.training.selection) return {};
+  // Into the score, whatever the other sizes of this call. A subset that is stratified by the label that is
+  // learnt has all classes.
+  Status look_for_missing_classes(const SweepRun& run, const TrainOptions& training, Score& score) const {
+    if (run.training.selection && options_.stratify == label_) return {};
     HEADRACE_TRY(const std::vector<std::string> missing,
-                 missing_classes(data_, run.training, environment_, stop_.get_token()));
+                 missing_classes(data_, training, environment_, stop_.get_token()));
     if (missing.empty()) return {};
-    remarks.push_back(concat(
-        "the smallest subset of seed ", run.training.seed, ", ", run.size, " records, has none of the class ",
-        missing.front(), missing.size() == 1 ? "" : concat(" and of ", missing.size() - 1, " others"),
-        ": its score says how often that class is missed, too; give --stratify or fewer --sizes"));
+    score.missing_class = missing.front();
+    score.missing_classes = missing.size();
     return {};
   }
 
@@ -288,25 +313,66 @@ class Sweep {
     HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
     if (run.score) return {};
     HEADRACE_TRY(const TrainedScore trained, train_and_evaluate(run));
-    // Damaged data may be repaired, and the score would stay.
-    if (trained.corrupt_records == 0) {
+    // Damaged data may be repaired, and the score would stay. Where a stratum is unknown, the subset is
+    // another one then, even if it has no damaged record now.
+    const bool is_of_unread = run.training.selection && unread_records_ > 0;
+    if (trained.corrupt_records == 0 && !is_of_unread) {
       HEADRACE_TRY(run.score, create_score(folder_, trained.score, call()));
     } else {
       run.score = trained.score;
+    }
+    if (trained.corrupt_records > 0)
       run.score->remarks.push_back(concat("the score with ", run.score->records, " records and seed ",
                                           run.score->seed, " is not kept: ", trained.corrupt_records,
                                           " damaged records were left out"));
-    }
     const std::scoped_lock lock(mutex_);
     ++result_.trained;
     return {};
   }
 
-  void add_remarks(const std::vector<std::string>& remarks) {
-    for (const std::string& remark : remarks) {
-      if (std::ranges::find(result_.remarks, remark) == result_.remarks.end())
-        result_.remarks.push_back(remark);
+  void add_remark(const std::string& remark) {
+    if (std::ranges::find(result_.remarks, remark) == result_.remarks.end())
+      result_.remarks.push_back(remark);
+  }
+
+  // When all scores are known, whoever trained them.
+  void add_remarks() {
+    for (const SweepRun& run : runs_) {
+      for (const std::string& remark : run.score->remarks) add_remark(remark);
     }
+    if (unread_records_ > 0)
+      add_remark(concat("--stratify ", options_.stratify, ": ", unread_records_,
+                        " records are damaged or have no such label; they count as one more class, and no "
+                        "score of a stratified subset is kept"));
+    for (const SweepRun& run : runs_) {
+      look_at_size(run);
+      look_at_missing_classes(run);
+    }
+    look_at_epochs();
+  }
+
+  // Many rare classes, each raised to a record or rounded up, make a subset larger.
+  void look_at_size(const SweepRun& run) {
+    if (!run.training.selection) return;
+    const std::uint64_t records = run.score->records;
+    const std::uint64_t off = records > run.size ? records - run.size : run.size - records;
+    if (off <= run.size / 10) return;
+    add_remark(concat("--stratify ", options_.stratify, ": the subset of ", run.size, " records has ",
+                      records,
+                      ", since each of many rare classes has its share rounded, and at least one record; "
+                      "rare classes have more than their share there"));
+  }
+
+  // The larger subsets of a seed hold the records of its smallest, so they have all classes that it has.
+  void look_at_missing_classes(const SweepRun& run) {
+    const Score& score = *run.score;
+    if (run.size != runs_.back().size || score.missing_classes == 0) return;
+    add_remark(
+        concat("the smallest subset of seed ", score.seed, ", ", score.records,
+               " records, has none of the class ", score.missing_class,
+               score.missing_classes == 1 ? "" : concat(" and of ", score.missing_classes - 1, " others"),
+               ": its score says how often that class is missed, too; give --stratify ",
+               label_.empty() ? "" : concat(label_, " "), "or fewer --sizes"));
   }
 
   struct TrainedScore {
@@ -315,33 +381,36 @@ class Sweep {
   };
 
   Result<TrainedScore> train_and_evaluate(SweepRun& run) {
+    TrainOptions training = options_of(run);
+    Score score{.configuration = run.configuration, .seed = training.seed};
+    // A training that has finished is not lost to labels that cannot be read.
+    HEADRACE_CHECK(look_for_missing_classes(run, training, score));
     HEADRACE_TRY(const Scratch scratch, make_scratch(environment_.temporary_folder));
     const Location& output = scratch.output;
     const auto on_step = [&](const TrainProgress& at) {
       counter_.advance(run, at.step * run.training.batch_size);
     };
     HEADRACE_TRY(TrainResult trained, train(
-                                          data_, output, options_of(run), environment_, actor_, on_step,
+                                          data_, output, training, environment_, actor_, on_step,
                                           [](const EpochMetrics&) {}, stop_.get_token()));
+    training.selection.reset();  // the evaluation has the whole budget
     HEADRACE_TRY(const ExportedModel model,
                  open_exported_model(output, environment_.engine, environment_.temporary_folder,
                                      run.intra_op_threads));
     const EvaluateOptions options{.split = options_.test_split,
-                                  .data_version = run.training.data_version,
-                                  .on_corrupt = run.training.on_corrupt,
-                                  .memory_budget_bytes = run.training.memory_budget_bytes};
+                                  .data_version = training.data_version,
+                                  .on_corrupt = training.on_corrupt,
+                                  .memory_budget_bytes = training.memory_budget_bytes};
     HEADRACE_TRY(const Evaluation evaluation,
                  evaluate(
                      model, data_, options, [](std::uint64_t, std::uint64_t) {}, stop_.get_token()));
-    HEADRACE_CHECK(look_for_missing_classes(run, trained.remarks));
-    return TrainedScore{.score = {.configuration = run.configuration,
-                                  .records = trained.train_records,
-                                  .seed = run.training.seed,
-                                  .metrics = recorded_metrics(evaluation),
-                                  .seconds = trained.training_seconds,
-                                  .epochs = trained.history.size(),
-                                  .best_epoch = best_epoch(trained.history),
-                                  .remarks = std::move(trained.remarks)},
+    score.records = trained.train_records;
+    score.metrics = recorded_metrics(evaluation);
+    score.seconds = trained.training_seconds;
+    score.epochs = trained.history.size();
+    score.best_epoch = best_epoch(trained.history);
+    score.remarks = std::move(trained.remarks);
+    return TrainedScore{.score = std::move(score),
                         .corrupt_records = trained.corrupt_records + evaluation.corrupt_records};
   }
 
@@ -377,7 +446,10 @@ class Sweep {
   std::mutex mutex_;  // of result_, while runs train
   SweepResult result_;
   std::optional<Strata> strata_;
-  std::vector<SweepRun> runs_;  // by size, largest first, and by seed
+  std::uint64_t unread_records_ = 0;     // of the strata
+  std::optional<ModelBinding> binding_;  // of the model
+  std::string label_;                    // that it learns
+  std::vector<SweepRun> runs_;           // by size, largest first, and by seed
   int at_once_ = 1;
 };
 

@@ -56,6 +56,8 @@ struct SweepResult {
 /// \error kInvalidArgument  the test split is the one to train on; too few records for the sizes, or
 ///                          fewer than classes; a record whose label is no class; or as `train` and
 ///                          `evaluate`
+/// \error kResourceExhausted  the budget does not suffice to train on all records or on the largest
+///                          stratified subset, which is found before anything is trained
 /// \error kAborted          a run diverged: says which
 /// \error kCancelled        stopped; the same call goes on with the scores that are there
 /// \error kDataLoss         a score is damaged

@@ -70,7 +70,27 @@ class SweepTest : public testing::Test {
   }
 
   Result<Strata> strata_of(const std::string& label, const TrainOptions& training) {
-    return read_strata(at("data"), label, training, train_environment(), {});
+    HEADRACE_TRY(ReadStrata read, read_strata(at("data"), label, training, train_environment(), {}));
+    return std::move(read.strata);
+  }
+
+  // The least memory with which all records can be trained on.
+  std::uint64_t least_memory(TrainOptions training) {
+    const auto plan = plan_training(at("data"), training, train_environment(), {});
+    EXPECT_TRUE(plan) << plan.error().message;
+    std::uint64_t low = 0, high = 1 << 24;
+    while (plan && low + 1 < high) {
+      training.memory_budget_bytes = (low + high) / 2;
+      const Status fits =
+          check_training_memory(at("data"), training, plan->model.binding, train_environment(), {});
+      (fits ? high : low) = training.memory_budget_bytes;
+    }
+    return high;
+  }
+
+  void remove_scores() {
+    for (const std::string& object : objects("curve/scores/"))
+      ASSERT_TRUE(remove_object(*store, key_in(object)));
   }
 
   static std::string key_in(const std::string& object) { return object.substr(0, object.find(' ')); }
@@ -97,16 +117,20 @@ class SweepTest : public testing::Test {
   std::atomic<int> traces = 0;
 
   // `damaged`: a record of the test split that is no example. `of_both`: a record for training that has both
-  // classes.
-  void publish_data(std::optional<std::size_t> damaged = {}, std::optional<std::size_t> of_both = {}) {
+  // classes. `damaged_too`: a record for training that is no example.
+  void publish_data(std::optional<std::size_t> damaged = {}, std::optional<std::size_t> of_both = {},
+                    std::optional<std::size_t> damaged_too = {}) {
     Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
     DatasetAttributes with{.compression = "gzip", .labels = {"common", "rare"}};
     with.vocabularies = {{"label", {"common", "rare"}}};
     with.features = {{"x", {"float32", std::vector<std::int64_t>{4}}},
                      {"label", {"int64", std::vector<std::int64_t>{2}}},
                      {"number", {"int64", std::vector<std::int64_t>{}}},
+                     {"tenth", {"int64", std::vector<std::int64_t>{}}},
+                     {"parity", {"int64", std::vector<std::int64_t>{}}},
+                     {"most", {"int64", std::vector<std::int64_t>{}}},
                      {"id", {"bytes", std::vector<std::int64_t>{}}}};
-    add_shard("train", kTrainRecords, manifest, with, {}, of_both);
+    add_shard("train", kTrainRecords, manifest, with, damaged_too, of_both);
     add_shard("test", 40, manifest, with, damaged);
     manifest.attributes_json = dataset_attributes_to_json(with);
     ASSERT_TRUE(write_text(*store, "data/_headrace/manifest-00000001", serialize_manifest(manifest)));
@@ -127,6 +151,12 @@ class SweepTest : public testing::Test {
       example.add_int64s("label", label);
       const std::vector<std::int64_t> number = {static_cast<std::int64_t>(i)};
       example.add_int64s("number", number);
+      // One class of 144 records, and 16 of one.
+      const std::vector<std::int64_t> tenth = {static_cast<std::int64_t>(i % 10 == 0 ? 1 + i / 10 : 0)};
+      const std::vector<std::int64_t> parity = {static_cast<std::int64_t>(i % 2)};
+      example.add_int64s("tenth", tenth);
+      example.add_int64s("parity", parity);
+      if (i != 3) example.add_int64s("most", parity);
       const std::string id = concat(split, i);
       example.add_bytes("id", as_bytes(id));
       Bytes bytes;
@@ -323,6 +353,19 @@ TEST_F(SweepTest, StratifiedSubsetsHaveEachClassInItsShare) {
   EXPECT_EQ(measure(with)->trained, 8U) << "their labels are counted before";
 }
 
+TEST_F(SweepTest, ASelectionIsNeitherForASubsetNorForKeras) {
+  TrainOptions training = options().training;
+  training.selection = std::make_shared<const RecordSelection>(RecordSelection{"some", {1, 2}});
+  const auto planned = [&] { return plan_training(at("data"), training, train_environment(), {}); };
+  EXPECT_TRUE(planned());
+  training.loop = TrainLoop::kKeras;
+  EXPECT_THAT(planned().error().message, testing::HasSubstr("is for the native loop"));
+  training.loop = TrainLoop::kNative;
+  training.subset = RecordRange{0, 20};
+  EXPECT_THAT(planned().error().message, testing::HasSubstr("the selection some"));
+  EXPECT_EQ(planned().error().code, Code::kInvalidArgument);
+}
+
 TEST_F(SweepTest, DividesTheTrainingPartIntoClasses) {
   TrainOptions training = options().training;
   const Result<Strata> strata = strata_of("label", training);
@@ -340,6 +383,87 @@ TEST_F(SweepTest, DividesTheTrainingPartIntoClasses) {
   }
   training.validation = 0.04;
   EXPECT_THAT(strata_of("label", training)->counts(), testing::ElementsAre(150, 4)) << "without validation";
+}
+
+TEST_F(SweepTest, AStratifiedSubsetThatDoesNotFitIsRefusedBeforeAnythingIsTrained) {
+  SweepOptions with = options(4, 1);
+  with.stratify = "label";
+  with.training.batch_size = 512;  // more than labels are read with
+  const std::uint64_t strata_bytes = kTrainRecords * 4, selection_bytes = kTrainRecords / 2 * 8;
+  // Enough for the strata and all records, but not for half of them with their numbers.
+  with.training.memory_budget_bytes = least_memory(with.training) + strata_bytes + selection_bytes / 2;
+  const auto refused = measure(with);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("--stratify label: the classes of the records"));
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("training on 80 records"));
+  EXPECT_THAT(objects("curve/"), testing::IsEmpty()) << "nothing was trained";
+}
+
+TEST_F(SweepTest, SaysWhichStratifiedSubsetsHaveAnotherSize) {
+  SweepOptions with = options(3, 2);
+  with.stratify = "tenth";
+  const auto result = measure(with);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->scores[2].records, 72U + 16) << "not more than a tenth off";
+  EXPECT_EQ(result->scores.back().records, 36U + 16);
+  EXPECT_THAT(result->remarks,
+              testing::ElementsAre(testing::HasSubstr("--stratify tenth: the subset of 40 records has 52")))
+      << "once, not for each seed";
+}
+
+TEST_F(SweepTest, AClassMayBeMissingFromASubsetThatIsStratifiedByAnotherLabel) {
+  SweepOptions with = options(4, 1);
+  with.stratify = "parity";
+  const auto result = measure(with);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_THAT(result->remarks,
+              testing::ElementsAre(testing::HasSubstr("none of the class rare: its score says how often that "
+                                                      "class is missed, too; give --stratify label or")));
+}
+
+TEST_F(SweepTest, WhichClassIsMissingDoesNotDependOnTheCallThatTrained) {
+  const std::string remark = "the smallest subset of seed 1, 40 records, has none of the class rare";
+  ASSERT_THAT(measure(options(3, 1))->remarks, testing::ElementsAre(testing::HasSubstr(remark)));
+  const auto more = measure(options(4, 1));
+  EXPECT_THAT(more->remarks, testing::ElementsAre(testing::HasSubstr("subset of seed 1, 20 records")))
+      << "of this call's smallest size alone";
+  remove_scores();
+  ASSERT_TRUE(measure(options(4, 1)));
+  const auto fewer = measure(options(3, 1));
+  EXPECT_EQ(fewer->trained, 0U);
+  EXPECT_THAT(fewer->remarks, testing::ElementsAre(testing::HasSubstr(remark)));
+}
+
+TEST_F(SweepTest, LabelsThatCannotBeReadAreFoundBeforeAModelIsTrained) {
+  SweepOptions narrow = options(1, 1);
+  // Enough to train with, but labels are read in larger batches.
+  narrow.training.memory_budget_bytes = least_memory(narrow.training);
+  std::uint64_t done = 0;
+  const auto result = measure(narrow, [&](const SweepProgress& at) { done = at.records; });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kResourceExhausted);
+  EXPECT_EQ(done, 0U);
+}
+
+TEST_F(SweepTest, NoStratifiedScoreIsKeptWhileTheClassOfARecordIsUnknown) {
+  SweepOptions lenient = options(4, 1);
+  lenient.training.on_corrupt = CorruptionPolicy::kSkipRecord;
+  const auto measured = [&](const std::string& label) {
+    lenient.stratify = label;
+    remove_scores();
+    const auto result = measure(lenient);
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? result->remarks : std::vector<std::string>();
+  };
+  const std::string remark = ": 1 records are damaged or have no such label";
+  EXPECT_THAT(measured("most"), testing::Contains(testing::HasSubstr("--stratify most" + remark)))
+      << "record 3 is whole, but has no such label";
+  EXPECT_EQ(objects("curve/scores/").size(), 1U) << "the one of all records, which is not stratified";
+  publish_data({}, {}, 77);
+  EXPECT_THAT(measured("label"), testing::Contains(testing::HasSubstr("--stratify label" + remark)));
+  EXPECT_THAT(objects("curve/scores/"), testing::IsEmpty())
+      << "also of the subsets that have no damaged record";
 }
 
 TEST_F(SweepTest, RefusesToStratifyByWhatIsNoClass) {

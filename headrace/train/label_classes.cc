@@ -1,5 +1,6 @@
 #include "headrace/train/label_classes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -72,7 +73,7 @@ Status visit_classes(const TrainRun& run, const ModelFeature& label, std::uint64
   }
 }
 
-Result<Strata> read_strata(const TrainRun& run, const std::string& name) {
+Result<ReadStrata> read_strata(const TrainRun& run, const std::string& name) {
   constexpr std::string_view kAdvice = "name a label that is a class number or one-hot, or leave it out";
   HEADRACE_TRY(ModelFeature label, named_feature(*run.dataset->attributes(), kStratify, name));
   if (!has_classes(label))
@@ -87,11 +88,17 @@ Result<Strata> read_strata(const TrainRun& run, const std::string& name) {
                         format_size(bytes), ", which is more than half of the memory budget, ",
                         format_size(budget), "; raise --memory, or leave --stratify out")};
   std::vector<std::uint32_t> classes(run.train_records(), kUnread);
-  HEADRACE_CHECK(visit_classes(run, label, budget - bytes, {.option = kStratify, .advice = kAdvice},
-                               [&](std::uint64_t number, std::int64_t class_number) {
-                                 classes[number] = static_cast<std::uint32_t>(class_number - kUnknownClass);
-                               }));
-  return Strata(run.dataset->order(run.order_version), std::move(classes));
+  const Status visited = visit_classes(run, label, budget - bytes, {.option = kStratify, .advice = kAdvice},
+                                       [&](std::uint64_t number, std::int64_t class_number) {
+                                         classes[number] =
+                                             static_cast<std::uint32_t>(class_number - kUnknownClass);
+                                       });
+  if (!visited)
+    return visited.error().code == Code::kResourceExhausted
+               ? Error(visited.error()).in(concat(kStratify, " ", name))
+               : visited.error();
+  const auto unread = static_cast<std::uint64_t>(std::ranges::count(classes, kUnread));
+  return ReadStrata{Strata(run.dataset->order(run.order_version), std::move(classes)), unread};
 }
 
 }  // namespace headrace

@@ -31,11 +31,12 @@ Status visit_classes(const TrainRun& run, const ModelFeature& label, std::uint64
                      const ClassAsker& asker,
                      const std::function<void(std::uint64_t number, std::int64_t class_number)>& visit);
 
-/// The whole training part by the classes of the feature `name`; damaged records that are left out are a
-/// stratum of their own. Cost: the feature is read once. Memory: that of Strata, at most half of the budget.
+/// The whole training part by the classes of the feature `name`; records that are left out, since
+/// they are damaged or lack the feature, are a stratum of their own. Cost: the feature is read once. Memory:
+/// that of Strata, at most half of the budget.
 /// \error kInvalidArgument    there is no such feature, or it is no label
 /// \error kResourceExhausted  the budget is too small: says how much it takes
 /// \error as visit_classes
-Result<Strata> read_strata(const TrainRun& run, const std::string& name);
+Result<ReadStrata> read_strata(const TrainRun& run, const std::string& name);
 
 }  // namespace headrace

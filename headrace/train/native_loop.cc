@@ -137,20 +137,7 @@ class NativeLoop {
   }
 
   LoaderOptions loader_options(ShuffleMode shuffle) const {
-    LoaderOptions out = columns_for(run_, result_.model.binding, shuffle != ShuffleMode::kNone);
-    out.batch_size = options_.batch_size;
-    out.shuffle = shuffle;
-    out.order_version = run_.order_version;
-    out.seed = options_.seed;
-    out.epochs = shuffle == ShuffleMode::kNone ? 1 : options_.epochs;
-    out.on_corrupt = options_.on_corrupt;
-    out.is_in_background = run_.intra_op_threads > 1;  // whose threads wait for each other
-    out.threads = options_.loader_threads;
-    const LoaderBudgets budgets = loader_budgets(run_);
-    out.memory_budget_bytes =
-        shuffle == ShuffleMode::kNone ? budgets.validation_bytes : budgets.training_bytes;
-    out.stop = run_.stop;
-    return out;
+    return native_loader_options(run_, result_.model.binding, shuffle);
   }
 
   Status train_epochs() {

@@ -27,7 +27,16 @@ Result<TrainPlan> plan_training(const Location& data, const TrainOptions& option
   TrainRun& run = viewed.run;
   HEADRACE_CHECK(describe_run(run, std::nullopt));
   HEADRACE_TRY(TracedModel model, trace_run(run));
-  return TrainPlan{run.configuration, std::move(model), run.validation_range.first, run.intra_op_threads};
+  return TrainPlan{run.configuration, std::move(model), run.validation_range.first, run.intra_op_threads,
+                   run.request.labels.empty() ? "" : run.request.labels.front().name};
+}
+
+Status check_training_memory(const Location& data, const TrainOptions& options, const ModelBinding& binding,
+                             const TrainEnvironment& environment, const std::stop_token& stop) {
+  ViewedRun viewed(data, options, environment, stop);
+  HEADRACE_CHECK(describe_run(viewed.run, std::nullopt));
+  return BatchLoader::check_memory({viewed.run.training_source()},
+                                   native_loader_options(viewed.run, binding, ShuffleMode::kWindow));
 }
 
 Result<std::vector<std::string>> missing_classes(const Location& data, const TrainOptions& options,
@@ -38,8 +47,8 @@ Result<std::vector<std::string>> missing_classes(const Location& data, const Tra
   return missing_classes(viewed.run);
 }
 
-Result<Strata> read_strata(const Location& data, const std::string& label, const TrainOptions& options,
-                           const TrainEnvironment& environment, const std::stop_token& stop) {
+Result<ReadStrata> read_strata(const Location& data, const std::string& label, const TrainOptions& options,
+                               const TrainEnvironment& environment, const std::stop_token& stop) {
   TrainOptions whole = options;
   whole.subset.reset();
   whole.selection.reset();

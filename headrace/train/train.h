@@ -164,6 +164,7 @@ struct TrainPlan {
   TracedModel model;
   std::uint64_t part_records = 0;  // in the training part, whatever the subset
   int intra_op_threads = 1;
+  std::string label;  // the feature that is learnt, the first if several are; empty: none
 };
 
 /// Opens the data and traces the model for a new run of native training. Nothing is written but the cache of
@@ -183,15 +184,29 @@ Result<std::vector<std::string>> missing_classes(const Location& data, const Tra
                                                  const TrainEnvironment& environment,
                                                  const std::stop_token& stop);
 
-/// The training part by the classes of the feature `label`, whatever the subset. Cost: the feature is read
-/// once. Memory: 4 bytes for each record, at most half of the budget.
+/// Whether options.memory_budget_bytes suffice to train natively with these options. No record is read.
+/// `binding`: of the model, as plan_training traces it. REQUIRES: options.data_version is set
+/// \error kResourceExhausted  they do not: says how much it takes
+/// \error as `plan_training`
+Status check_training_memory(const Location& data, const TrainOptions& options, const ModelBinding& binding,
+                             const TrainEnvironment& environment, const std::stop_token& stop);
+
+/// A training part by classes.
+struct ReadStrata {
+  Strata strata;
+  /// Records that were left out, since they are damaged or lack the label: a stratum of their own.
+  std::uint64_t unread_records = 0;
+};
+
+/// The training part by the classes of the feature `label`, whatever the subset. -1 is a class like others.
+/// Cost: the feature is read once. Memory: 4 bytes for each record, at most half of the budget.
 /// REQUIRES: options.data_version is set
 /// \error kInvalidArgument    there is no such feature, or it is no class number and not one-hot in a record,
 ///                            which is named
 /// \error kResourceExhausted  the budget is too small: says how much it takes
 /// \error as `plan_training`
-Result<Strata> read_strata(const Location& data, const std::string& label, const TrainOptions& options,
-                           const TrainEnvironment& environment, const std::stop_token& stop);
+Result<ReadStrata> read_strata(const Location& data, const std::string& label, const TrainOptions& options,
+                               const TrainEnvironment& environment, const std::stop_token& stop);
 
 /// Trains; or continues an interrupted run, or one that is to have more epochs than it was begun with, to
 /// the same bytes as if it had been trained at once. Takes the run over from any process that trains it

@@ -165,6 +165,12 @@ constexpr const char* kIntraOpThreads = "intra-op-threads";
 Result<RecordRange> training_range(const TrainRun& run) {
   const RecordRange whole{0, run.validation_range.first};
   const std::optional<RecordRange>& subset = run.options.subset;
+  const bool is_native = run.options.loop == TrainLoop::kNative;
+  if (run.options.selection && (subset || !is_native))
+    return Error{
+        Code::kInvalidArgument,
+        concat("the selection ", run.options.selection->name, " of records of ", run.data.describe(),
+               subset ? " is given together with a subset" : " is for the native loop, not for Keras'")};
   if (!subset) return whole;
   const bool is_in_it =
       subset->count > 0 && subset->first <= whole.count && subset->count <= whole.count - subset->first;
@@ -384,6 +390,23 @@ LoaderBudgets loader_budgets(const TrainRun& run) {
   // It is read in order, which takes less; but decoding takes as much.
   const std::uint64_t validation = run.validation_range.count == 0 ? 0 : all / (may_take_images(run) ? 2 : 4);
   return {all - validation, validation};
+}
+
+LoaderOptions native_loader_options(const TrainRun& run, const ModelBinding& binding, ShuffleMode shuffle) {
+  const bool trains = shuffle != ShuffleMode::kNone;
+  LoaderOptions out = columns_for(run, binding, trains);
+  out.batch_size = run.options.batch_size;
+  out.shuffle = shuffle;
+  out.order_version = run.order_version;
+  out.seed = run.options.seed;
+  out.epochs = trains ? run.options.epochs : 1;
+  out.on_corrupt = run.options.on_corrupt;
+  out.is_in_background = run.intra_op_threads > 1;  // whose threads wait for each other
+  out.threads = run.options.loader_threads;
+  const LoaderBudgets budgets = loader_budgets(run);
+  out.memory_budget_bytes = trains ? budgets.training_bytes : budgets.validation_bytes;
+  out.stop = run.stop;
+  return out;
 }
 
 Result<KeptModel> open_kept_model(const TrainRun& run, const PublishedFolder& published) {

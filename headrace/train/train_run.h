@@ -86,6 +86,10 @@ struct LoaderBudgets {
 };
 LoaderBudgets loader_budgets(const TrainRun& run);
 
+/// The options of the native loop's loaders: of the training part; or in dataset order (kNone), of the
+/// validation part.
+LoaderOptions native_loader_options(const TrainRun& run, const ModelBinding& binding, ShuffleMode shuffle);
+
 /// The model that a run was begun with, in a local folder.
 struct KeptModel {
   StagedFolder folder;

@@ -11,6 +11,7 @@ namespace headrace::interleave {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 1 << 20;
+constexpr std::size_t kCurveRows = 3;  // a row for each size that the commands measure, with one seed
 const std::string kDocument = "learning-curve.json";
 
 std::string text_at(const World& world, const std::string& key) {
@@ -83,10 +84,14 @@ void check_curves(const World& world, std::vector<std::string>& damage) {
       damage.push_back(folder + " has a document without a page");
     if (has.contains("report.html") && !has.contains("scores.csv"))
       damage.push_back(folder + " has a page without a table");
+    std::size_t row_count = 0;
     for (const std::string& line : split(text_at(world, concat(folder, "/scores.csv")), '\n')) {
       const bool is_row = !line.empty() && !line.starts_with("size");
+      row_count += is_row ? 1 : 0;
       if (is_row && !rows.contains(line)) damage.push_back(concat(folder, ": no score says ", line));
     }
+    if (has.contains("scores.csv") && row_count != kCurveRows)
+      damage.push_back(concat(folder, ": the table has ", row_count, " rows, not ", kCurveRows));
   }
 }
 

@@ -14,8 +14,8 @@ namespace headrace::interleave {
 void see_curves(const World& world, Seen& seen);
 
 /// Describes all that is wrong; empty: each score is whole and where its configuration says; each report has
-/// its page if it has its document, and its table if it has its page; and a report's table says what the
-/// scores say, unless some were removed.
+/// its page if it has its document, and its table if it has its page; and a report's table has a row
+/// for each size and says what the scores say, unless some were removed.
 void check_curves(const World& world, std::vector<std::string>& damage);
 
 }  // namespace headrace::interleave
