@@ -28,24 +28,12 @@ void like_in_sql(sqlite3_context* context, int, sqlite3_value** arguments) {
   sqlite3_result_int(context, matches ? 1 : 0);
 }
 
+// Only what tells that the file is not what was written. All else, an impossible statement among it, would
+// come again with a new file.
 DatabaseFailure failure_of(int code) {
-  if (code == SQLITE_IOERR_SHORT_READ) return DatabaseFailure::kDamaged;
-  switch (code & 0xff) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_FULL:
-    case SQLITE_READONLY:
-    case SQLITE_IOERR:
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-    case SQLITE_NOMEM:
-    case SQLITE_NOLFS:
-    case SQLITE_PROTOCOL:
-      return DatabaseFailure::kUnusable;
-    default:
-      return DatabaseFailure::kDamaged;
-  }
+  const bool is_damaged =
+      code == SQLITE_IOERR_SHORT_READ || (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
+  return is_damaged ? DatabaseFailure::kDamaged : DatabaseFailure::kUnusable;
 }
 
 int bind_value(sqlite3_stmt* statement, int at, const SqlValue& value) {
@@ -160,6 +148,11 @@ Status Database::begin() {
   return execute("BEGIN IMMEDIATE");
 }
 
+Status Database::begin_reading() {
+  if (sqlite3_get_autocommit(connection_) == 0) HEADRACE_CHECK(execute("ROLLBACK"));
+  return execute("BEGIN DEFERRED");
+}
+
 Status Database::commit() { return execute("COMMIT"); }
 
 Result<sqlite3_stmt*> Database::prepare(const Sql& sql) {
@@ -181,6 +174,12 @@ Result<sqlite3_stmt*> Database::prepare(const Sql& sql) {
     if (code != SQLITE_OK) return error_of(code);
   }
   return cached->statement;
+}
+
+Status Database::check(const Sql& sql) {
+  HEADRACE_TRY(sqlite3_stmt* const statement, prepare(sql));
+  sqlite3_clear_bindings(statement);
+  return {};
 }
 
 Status Database::run(const Sql& sql) {

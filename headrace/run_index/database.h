@@ -21,7 +21,7 @@ namespace headrace {
 enum class DatabaseFailure : std::uint8_t {
   kNone,
   kDamaged,   // its file is not what it should be: delete it
-  kUnusable,  // locked by others for too long, a full disk, no permission
+  kUnusable,  // locked by others for too long, a full disk, no permission, a statement that is not possible
 };
 
 /// A value of a column, or one that is bound. A double that is NaN is null.
@@ -70,7 +70,11 @@ class Database {
   /// Begins a transaction that writes. One that is not committed is rolled back by the next `begin`, or when
   /// the connection is closed.
   Status begin();
+  /// Begins a transaction that only reads: until `commit`, all statements see what the first of them saw.
+  Status begin_reading();
   Status commit();
+  /// Whether a statement is possible: prepares it, and does not run it.
+  Status check(const Sql& sql);
   /// Statements are prepared once for each text.
   Status run(const Sql& sql);
   /// Calls `visit` for each row. `visit` must not use the database.

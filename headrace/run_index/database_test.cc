@@ -57,6 +57,17 @@ TEST_F(DatabaseTest, AFileOfAnotherVersionIsDamaged) {
   EXPECT_EQ(failure_, DatabaseFailure::kDamaged);
 }
 
+TEST_F(DatabaseTest, AnImpossibleStatementIsNoDamage) {
+  for (const bool is_checked : {true, false}) {
+    auto database = open();
+    ASSERT_TRUE(database);
+    std::string text = "SELECT 1 FROM t WHERE 1";
+    for (int i = 0; i < 2000; ++i) text += " AND value < 1";
+    EXPECT_FALSE(is_checked ? database->check({text}) : database->run({text}));
+    EXPECT_EQ(database->failure(), DatabaseFailure::kUnusable);
+  }
+}
+
 TEST_F(DatabaseTest, AFileThatIsNoneIsDamaged) {
   std::ofstream(path()) << std::string(5000, 'x');
   EXPECT_FALSE(open());

@@ -1,6 +1,8 @@
 #include "headrace/run_index/open_index.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -47,6 +49,23 @@ bool remove_index(const std::string& path) {
   return true;
 }
 
+// Makes the file if it is missing, for this user alone: SQLite would make it for all. A file that is there is
+// not opened, since its closing would drop the locks that SQLite has on it in this process.
+Status make_file(const std::string& path) {
+  const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (made >= 0) {
+    const FileDescriptor closed(made);
+    return {};
+  }
+  if (errno != EEXIST) return Error{Code::kFailedPrecondition, concat(path, ": ", std::strerror(errno))};
+  struct stat found {};
+  if (lstat(path.c_str(), &found) != 0)
+    return Error{Code::kFailedPrecondition, concat(path, ": ", std::strerror(errno))};
+  if (found.st_uid != geteuid())
+    return Error{Code::kFailedPrecondition, concat(path, " belongs to another user: remove it")};
+  return {};
+}
+
 struct Attempt {
   Status status;
   DatabaseFailure failure = DatabaseFailure::kNone;
@@ -72,6 +91,7 @@ Attempt attempt_file(const std::string& path, const std::string& root_url,
     return {Error{Code::kFailedPrecondition, concat(path, ".lock: ", std::strerror(errno))},
             DatabaseFailure::kUnusable};
   }
+  if (const Status made = make_file(path); !made) return {made, DatabaseFailure::kUnusable};
   return attempt(path, root_url, use);
 }
 
@@ -80,9 +100,13 @@ Attempt attempt_file(const std::string& path, const std::string& root_url,
 IndexFolder::IndexFolder(std::optional<std::string> cache, std::function<void(const std::string&)> warn)
     : warn_(std::move(warn)) {
   if (!cache) return;
-  const std::string folder = *cache + "/runs";
+  std::string folder = *cache + "/runs";
   std::error_code error;
   fs::create_directories(folder, error);
+  // Parameters and outputs are nobody else's business. Fails for a folder of another user.
+  if (!error) fs::permissions(folder, fs::perms::owner_all, error);
+  // Links above the file are the user's own: SQLite is to follow none, so none is left in the path.
+  if (!error) folder = fs::canonical(folder, error);
   if (error) {
     warn_(concat("no index of runs is kept: ", folder, ": ", error.message()));
   } else if (!is_on_local_disk(folder)) {
