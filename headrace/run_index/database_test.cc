@@ -98,7 +98,12 @@ TEST_F(DatabaseTest, AnotherWriterThatHoldsItsLockMakesItUnusableAndReadersGoOn)
   ASSERT_TRUE(other);
   EXPECT_TRUE(other->rows({"SELECT 1 FROM t"}));
   EXPECT_FALSE(other->begin());
-  EXPECT_EQ(other->failure(), DatabaseFailure::kUnusable);
+  EXPECT_EQ(other->failure(), DatabaseFailure::kBusy);
+  ASSERT_TRUE(holder->run({"INSERT INTO t VALUES ('a', 1)"}));
+  auto copy = Database::open_copy(path(), kTable, 1, failure_);
+  ASSERT_TRUE(copy) << copy.error().message;
+  EXPECT_EQ(copy->rows({"SELECT 1 FROM t"})->size(), 0U);  // it was not committed
+  EXPECT_TRUE(copy->begin());
 }
 
 TEST_F(DatabaseTest, PatternsMatchAsInFiltersOfMlflow) {

@@ -14,7 +14,10 @@ namespace headrace {
 namespace {
 
 constexpr int kReadsAtOnce = 32;
+// Others wait while a transaction writes, and what it writes is in memory until then.
 constexpr std::size_t kRunsPerTransaction = 256;
+constexpr std::uint64_t kBytesPerTransaction = 4 << 20;  // as listed
+constexpr std::int64_t kRowsPerTransaction = 50'000;
 constexpr std::size_t kStateDigits = 32;
 
 // Keeps no state: the next refresh reads the run again.
@@ -68,8 +71,8 @@ std::vector<ChangedRun> runs_of(std::vector<ListedPart> parts) {
   return runs;
 }
 
-// A digest of the listings of all places that `last_values` reads for a run without an end: a change means new
-// points.
+// A digest of the listings of all places that `last_values` reads for a run without an end: a change means
+// new points.
 Result<std::string> series_state(const RunRecord& run, const HistorySource& source) {
   std::vector<std::string> urls;
   for (const RunPart& part : run.parts) {
@@ -118,6 +121,26 @@ Result<std::optional<KnownRun>> known_run(Database& database, const RunKey& key)
   return std::optional(KnownRun{integer_of_column(rows[0][0]), text_of_column(rows[0][1])});
 }
 
+// How many of the runs from `begin` on go into one transaction: at least one.
+std::size_t batch_size(const std::vector<ChangedRun>& changed, std::size_t begin) {
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  for (; count < std::min(kRunsPerTransaction, changed.size() - begin); ++count) {
+    for (const ListedPart& part : changed[begin + count].parts) {
+      for (const ObjectInfo& object : part.objects) bytes += object.size_bytes;
+    }
+    if (count > 0 && bytes > kBytesPerTransaction) break;
+  }
+  return count;
+}
+
+// Commits a transaction that has grown large, and begins the next.
+Status bound_transaction(Database& database) {
+  if (database.rows_written() < kRowsPerTransaction) return {};
+  HEADRACE_CHECK(database.commit());
+  return database.begin();
+}
+
 bool is_same_state(const std::optional<KnownRun>& one, const std::optional<KnownRun>& other) {
   return one.has_value() == other.has_value() && (!one || one->state == other->state);
 }
@@ -148,8 +171,8 @@ Result<RefreshReport> RunIndex::refresh_records(const Location& root, const Call
   for (auto& [key, run] : known) changed.push_back({key, {}, {}, std::move(run)});
 
   RefreshReport report;
-  for (std::size_t begin = 0; begin < changed.size(); begin += kRunsPerTransaction) {
-    const std::size_t count = std::min(kRunsPerTransaction, changed.size() - begin);
+  for (std::size_t begin = 0, count = 0; begin < changed.size(); begin += count) {
+    count = batch_size(changed, begin);
     HEADRACE_CHECK(parallel_for(kReadsAtOnce, count, [&](std::size_t i) -> Status {
       ChangedRun& run = changed[begin + i];
       HEADRACE_TRY(run.read, read_listed_runs(root, run.parts, 1, call));
@@ -167,6 +190,7 @@ Result<RefreshReport> RunIndex::refresh_records(const Location& root, const Call
       report.read += run.read.runs.size();
       std::ranges::move(run.read.damaged, std::back_inserter(report.damaged));
       run = {};
+      HEADRACE_CHECK(bound_transaction(database_));
     }
     HEADRACE_CHECK(database_.commit());
   }
@@ -252,6 +276,7 @@ Status RunIndex::read_metrics(std::vector<Pending> pending, const HistorySource&
       if (!run.has_changed) continue;
       HEADRACE_TRY(const bool is_written, write_metrics(run));
       report.read += is_written ? 1 : 0;
+      HEADRACE_CHECK(bound_transaction(database_));
     }
     HEADRACE_CHECK(database_.commit());
   }

@@ -82,9 +82,22 @@ Status add_object(const std::vector<SqlValue>& row, std::vector<RunPart>& parts)
 
 Result<RunIndex> RunIndex::open(const std::string& path, const std::string& root_url,
                                 DatabaseFailure& failure) {
-  HEADRACE_TRY(Database database, Database::open(path, kSchema, kLayoutVersion, failure));
-  RunIndex index(std::move(database));
-  index.is_in_memory_ = path.empty();
+  return open_database(Database::open(path, kSchema, kLayoutVersion, failure), path.empty(), root_url,
+                       failure);
+}
+
+Result<RunIndex> RunIndex::open_copy(const std::string& path, const std::string& root_url,
+                                     DatabaseFailure& failure) {
+  return open_database(Database::open_copy(path, kSchema, kLayoutVersion, failure), true, root_url, failure);
+}
+
+std::int64_t RunIndex::layout_version() { return kLayoutVersion; }
+
+Result<RunIndex> RunIndex::open_database(Result<Database> database, bool is_in_memory,
+                                         const std::string& root_url, DatabaseFailure& failure) {
+  if (!database) return std::move(database).error();
+  RunIndex index(*std::move(database));
+  index.is_in_memory_ = is_in_memory;
   HEADRACE_CHECK(index.check_tables(failure));
   const auto known = index.root_url();
   Status status;
@@ -185,7 +198,7 @@ Status RunIndex::insert_objects(std::int64_t number, const RunRecord& run) {
   return {};
 }
 
-// What a run has in folders of event files may have changed, since another run goes on there: it is to be
+// The values that a run has in folders of event files may have changed, since another run goes on there: it is to be
 // read again. This stands in the transaction that tells of the other run, so that no kill comes between.
 Status RunIndex::forget_metrics_of_sharers(std::int64_t number) {
   return database_.run(

@@ -76,6 +76,13 @@ class RunIndex {
   static Result<RunIndex> open(const std::string& path, const std::string& root_url,
                                DatabaseFailure& failure);
 
+  /// A copy in memory of the file at `path`, which another process may keep locked. \error as `open`
+  static Result<RunIndex> open_copy(const std::string& path, const std::string& root_url,
+                                    DatabaseFailure& failure);
+
+  /// Number of the layout, in the names of files: programs of two versions share none.
+  static std::int64_t layout_version();
+
   /// The tracking root whose index the file at `path` is; none if it is no index that can be read.
   static std::optional<std::string> root_of(const std::string& path);
 
@@ -109,6 +116,8 @@ class RunIndex {
   struct Pending;
   explicit RunIndex(Database database) : database_(std::move(database)) {}
 
+  static Result<RunIndex> open_database(Result<Database> database, bool is_in_memory,
+                                        const std::string& root_url, DatabaseFailure& failure);
   Status check_tables(DatabaseFailure& failure);
   Result<std::string> root_url();
   Status forget(std::int64_t number);
