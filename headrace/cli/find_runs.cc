@@ -83,8 +83,8 @@ Status fill(RunIndex& index, const TableRequest& request, TableRun& row) {
 }
 
 Status refresh(CommandContext& context, const Location& root, const TableRequest& request, RunIndex& index,
-               std::set<std::string>& damaged) {
-  HEADRACE_TRY(RefreshReport report, index.refresh_records(root, context.call()));
+               std::optional<std::size_t> most, std::set<std::string>& damaged) {
+  HEADRACE_TRY(RefreshReport report, index.refresh_records(root, context.call(), most));
   damaged.insert(report.damaged.begin(), report.damaged.end());
   if (!names_metrics(request)) return {};
   HEADRACE_TRY(report, index.refresh_metrics(history_source(context)));
@@ -97,18 +97,23 @@ Status ask_root(CommandContext& context, const IndexFolder& indexes, const Asked
                 const std::string& place, const TableRequest& request, std::size_t unshown,
                 FoundTable& table) {
   RunQuery query{request.filter, request.order, request.offset + request.limit, root.is_above ? place : ""};
+  const bool are_newest = query.filter.clauses().empty() && !query.order && query.output.empty();
+  const auto most = are_newest ? std::optional(query.most) : std::nullopt;
   return indexes.use(root.url, [&](RunIndex& index) -> Status {
     FoundTable found;
-    if (root.location) HEADRACE_CHECK(refresh(context, *root.location, request, index, found.damaged));
-    HEADRACE_TRY(std::vector<IndexedRun> runs, index.find(query));
-    for (IndexedRun& run : runs) {
-      TableRun& row = found.runs.emplace_back(TableRun{root.location, std::move(run)});
-      if (found.runs.size() > unshown) HEADRACE_CHECK(fill(index, request, row));
-    }
-    if (found.runs.empty() && root.is_above) {
+    HEADRACE_CHECK(index.check(query));
+    if (root.location) HEADRACE_CHECK(refresh(context, *root.location, request, index, most, found.damaged));
+    HEADRACE_CHECK(index.in_snapshot([&]() -> Status {
+      HEADRACE_TRY(std::vector<IndexedRun> runs, index.find(query));
+      for (IndexedRun& run : runs) {
+        TableRun& row = found.runs.emplace_back(TableRun{root.location, std::move(run)});
+        if (found.runs.size() > unshown) HEADRACE_CHECK(fill(index, request, row));
+      }
+      if (!found.runs.empty() || !root.is_above) return {};
       HEADRACE_TRY(runs, index.find({.most = 1}));
       found.are_others = !runs.empty();
-    }
+      return {};
+    }));
     std::ranges::move(found.runs, std::back_inserter(table.runs));
     table.damaged.merge(found.damaged);
     table.are_others = table.are_others || found.are_others;

@@ -28,24 +28,13 @@ void like_in_sql(sqlite3_context* context, int, sqlite3_value** arguments) {
   sqlite3_result_int(context, matches ? 1 : 0);
 }
 
+// Only what tells that the file is not what was written. All else, an impossible statement among it, would
+// come again with a new file.
 DatabaseFailure failure_of(int code) {
-  if (code == SQLITE_IOERR_SHORT_READ) return DatabaseFailure::kDamaged;
-  switch (code & 0xff) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_FULL:
-    case SQLITE_READONLY:
-    case SQLITE_IOERR:
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-    case SQLITE_NOMEM:
-    case SQLITE_NOLFS:
-    case SQLITE_PROTOCOL:
-      return DatabaseFailure::kUnusable;
-    default:
-      return DatabaseFailure::kDamaged;
-  }
+  if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) return DatabaseFailure::kBusy;
+  const bool is_damaged =
+      code == SQLITE_IOERR_SHORT_READ || (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
+  return is_damaged ? DatabaseFailure::kDamaged : DatabaseFailure::kUnusable;
 }
 
 int bind_value(sqlite3_stmt* statement, int at, const SqlValue& value) {
@@ -81,11 +70,13 @@ Sql& Sql::add(std::string_view part, std::vector<SqlValue> of_part) {
 Database::Database(Database&& other) noexcept
     : connection_(std::exchange(other.connection_, nullptr)),
       statements_(std::exchange(other.statements_, {})),
+      written_before_(other.written_before_),
       failure_(other.failure_) {}
 
 Database& Database::operator=(Database&& other) noexcept {
   std::swap(connection_, other.connection_);
   std::swap(statements_, other.statements_);
+  std::swap(written_before_, other.written_before_);
   std::swap(failure_, other.failure_);
   return *this;
 }
@@ -106,6 +97,34 @@ Result<Database> Database::open(const std::string& path, std::string_view schema
   failure = database.failure_;
   if (!status) return std::move(status).error().in(path);
   return database;
+}
+
+Result<Database> Database::open_copy(const std::string& path, std::string_view schema, std::int64_t version,
+                                     DatabaseFailure& failure) {
+  Database database;
+  const int opened =
+      sqlite3_open_v2(":memory:", &database.connection_,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  Status status = opened == SQLITE_OK ? database.copy_from(path) : database.error_of(opened);
+  if (status) status = database.set_up(schema, version);
+  failure = database.failure_;
+  if (!status) return std::move(status).error().in(path);
+  return database;
+}
+
+Status Database::copy_from(const std::string& path) {
+  sqlite3* file = nullptr;
+  const int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
+  int code = sqlite3_open_v2(path.c_str(), &file, flags, nullptr);
+  if (code == SQLITE_OK) {
+    sqlite3_busy_timeout(file, kBusyMs);
+    sqlite3_backup* const backup = sqlite3_backup_init(connection_, "main", file, "main");
+    if (backup != nullptr) sqlite3_backup_step(backup, -1);
+    code = backup != nullptr ? sqlite3_backup_finish(backup) : sqlite3_extended_errcode(connection_);
+  }
+  sqlite3_close(file);
+  return code == SQLITE_OK ? Status{} : error_of(code);
 }
 
 Status Database::set_up(std::string_view schema, std::int64_t version) {
@@ -157,8 +176,16 @@ Error Database::damaged(std::string_view why) {
 
 Status Database::begin() {
   if (sqlite3_get_autocommit(connection_) == 0) HEADRACE_CHECK(execute("ROLLBACK"));
+  written_before_ = sqlite3_total_changes64(connection_);
   return execute("BEGIN IMMEDIATE");
 }
+
+Status Database::begin_reading() {
+  if (sqlite3_get_autocommit(connection_) == 0) HEADRACE_CHECK(execute("ROLLBACK"));
+  return execute("BEGIN DEFERRED");
+}
+
+std::int64_t Database::rows_written() const { return sqlite3_total_changes64(connection_) - written_before_; }
 
 Status Database::commit() { return execute("COMMIT"); }
 
@@ -181,6 +208,12 @@ Result<sqlite3_stmt*> Database::prepare(const Sql& sql) {
     if (code != SQLITE_OK) return error_of(code);
   }
   return cached->statement;
+}
+
+Status Database::check(const Sql& sql) {
+  HEADRACE_TRY(sqlite3_stmt* const statement, prepare(sql));
+  sqlite3_clear_bindings(statement);
+  return {};
 }
 
 Status Database::run(const Sql& sql) {

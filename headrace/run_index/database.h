@@ -21,7 +21,8 @@ namespace headrace {
 enum class DatabaseFailure : std::uint8_t {
   kNone,
   kDamaged,   // its file is not what it should be: delete it
-  kUnusable,  // locked by others for too long, a full disk, no permission
+  kBusy,      // another process holds its lock for too long; it may be read
+  kUnusable,  // a full disk, no permission, a statement that is not possible
 };
 
 /// A value of a column, or one that is bound. A double that is NaN is null.
@@ -58,6 +59,9 @@ class Database {
   /// \error kFailedPrecondition  `failure` says which; also for a file of another version (kDamaged)
   static Result<Database> open(const std::string& path, std::string_view schema, std::int64_t version,
                                DatabaseFailure& failure);
+  /// A copy in memory of the file at `path`, as of its last transaction, whoever holds its lock.
+  static Result<Database> open_copy(const std::string& path, std::string_view schema, std::int64_t version,
+                                    DatabaseFailure& failure);
   Database(Database&& other) noexcept;
   Database& operator=(Database&& other) noexcept;
   ~Database();
@@ -70,7 +74,13 @@ class Database {
   /// Begins a transaction that writes. One that is not committed is rolled back by the next `begin`, or when
   /// the connection is closed.
   Status begin();
+  /// Begins a transaction that only reads: until `commit`, all statements see what the first of them saw.
+  Status begin_reading();
   Status commit();
+  /// Rows that were written since `begin`.
+  std::int64_t rows_written() const;
+  /// Whether a statement is possible: prepares it, and does not run it.
+  Status check(const Sql& sql);
   /// Statements are prepared once for each text.
   Status run(const Sql& sql);
   /// Calls `visit` for each row. `visit` must not use the database.
@@ -86,6 +96,7 @@ class Database {
 
   Database() = default;
   Result<sqlite3_stmt*> prepare(const Sql& sql);
+  Status copy_from(const std::string& path);
   Status set_up(std::string_view schema, std::int64_t version);
   Status execute(const std::string& script);
   Result<std::int64_t> user_version();
@@ -93,6 +104,7 @@ class Database {
 
   sqlite3* connection_ = nullptr;
   std::vector<Cached> statements_;
+  std::int64_t written_before_ = 0;
   DatabaseFailure failure_ = DatabaseFailure::kNone;
 };
 

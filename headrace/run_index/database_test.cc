@@ -57,6 +57,17 @@ TEST_F(DatabaseTest, AFileOfAnotherVersionIsDamaged) {
   EXPECT_EQ(failure_, DatabaseFailure::kDamaged);
 }
 
+TEST_F(DatabaseTest, AnImpossibleStatementIsNoDamage) {
+  for (const bool is_checked : {true, false}) {
+    auto database = open();
+    ASSERT_TRUE(database);
+    std::string text = "SELECT 1 FROM t WHERE 1";
+    for (int i = 0; i < 2000; ++i) text += " AND value < 1";
+    EXPECT_FALSE(is_checked ? database->check({text}) : database->run({text}));
+    EXPECT_EQ(database->failure(), DatabaseFailure::kUnusable);
+  }
+}
+
 TEST_F(DatabaseTest, AFileThatIsNoneIsDamaged) {
   std::ofstream(path()) << std::string(5000, 'x');
   EXPECT_FALSE(open());
@@ -87,7 +98,12 @@ TEST_F(DatabaseTest, AnotherWriterThatHoldsItsLockMakesItUnusableAndReadersGoOn)
   ASSERT_TRUE(other);
   EXPECT_TRUE(other->rows({"SELECT 1 FROM t"}));
   EXPECT_FALSE(other->begin());
-  EXPECT_EQ(other->failure(), DatabaseFailure::kUnusable);
+  EXPECT_EQ(other->failure(), DatabaseFailure::kBusy);
+  ASSERT_TRUE(holder->run({"INSERT INTO t VALUES ('a', 1)"}));
+  auto copy = Database::open_copy(path(), kTable, 1, failure_);
+  ASSERT_TRUE(copy) << copy.error().message;
+  EXPECT_EQ(copy->rows({"SELECT 1 FROM t"})->size(), 0U);  // it was not committed
+  EXPECT_TRUE(copy->begin());
 }
 
 TEST_F(DatabaseTest, PatternsMatchAsInFiltersOfMlflow) {

@@ -105,6 +105,17 @@ std::vector<OrderedGroup> groups_of(const std::optional<SearchOrder>& order) {
           {kMissing, {missing, {key}}, ""}};
 }
 
+Sql select_of(const RunQuery& query, OrderedGroup group, std::size_t most) {
+  Sql sql{concat("SELECT r.number, ", group.key.empty() ? "NULL" : group.key,
+                 ", r.seconds, r.id, r.command, r.status, r.output, r.started ")};
+  sql.add(group.from.text, std::move(group.from.values));
+  Sql conditions = conditions_of(query);
+  sql.add(conditions.text, std::move(conditions.values)).add(" ORDER BY ");
+  if (!group.key.empty()) sql.add(concat(group.key, query.order->is_ascending ? ", " : " DESC, "));
+  sql.add("r.started DESC, r.id DESC LIMIT ?", {static_cast<std::int64_t>(most)});
+  return sql;
+}
+
 ColumnValue key_of(const SqlValue& value) {
   if (const auto* number = std::get_if<double>(&value)) return *number;
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -135,7 +146,8 @@ const SearchTarget& indexed_run_target() {
       .number_attributes = {"seconds"},
       .list_attributes = {"run_id", "command", "status"},
       .entities = {Entity::kMetric, Entity::kParam},
-      .compares_params_by_number = true};
+      .compares_params_by_number = true,
+      .ordered_attributes = {"started"}};
   return kTarget;
 }
 
@@ -146,20 +158,20 @@ bool run_comes_before(const IndexedRun& one, const IndexedRun& other,
   return std::tie(one.started, one.id, one.output) > std::tie(other.started, other.id, other.output);
 }
 
+Status RunIndex::check(const RunQuery& query) {
+  for (OrderedGroup& group : groups_of(query.order))
+    HEADRACE_CHECK(database_.check(select_of(query, std::move(group), query.most)));
+  return {};
+}
+
 Result<std::vector<IndexedRun>> RunIndex::find(const RunQuery& query) {
   std::vector<IndexedRun> found;
   for (OrderedGroup& group : groups_of(query.order)) {
     const std::size_t left = query.most - found.size();
     if (left == 0) break;
-    Sql sql{concat("SELECT r.number, ", group.key.empty() ? "NULL" : group.key,
-                   ", r.seconds, r.id, r.command, r.status, r.output, r.started ")};
-    sql.add(group.from.text, std::move(group.from.values));
-    Sql conditions = conditions_of(query);
-    sql.add(conditions.text, std::move(conditions.values)).add(" ORDER BY ");
-    if (!group.key.empty()) sql.add(concat(group.key, query.order->is_ascending ? ", " : " DESC, "));
-    sql.add("r.started DESC, r.id DESC LIMIT ?", {static_cast<std::int64_t>(left)});
-    HEADRACE_TRY(auto rows, database_.rows(sql));
-    for (auto& row : rows) found.push_back(run_of(row, group.rank));
+    const int rank = group.rank;
+    HEADRACE_TRY(auto rows, database_.rows(select_of(query, std::move(group), left)));
+    for (auto& row : rows) found.push_back(run_of(row, rank));
   }
   return found;
 }

@@ -1,6 +1,8 @@
 #include "headrace/run_index/open_index.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameDigits = 16;
+constexpr std::string_view kVersionMark = "-v";
 constexpr std::string_view kIndexSuffix = ".sqlite";
 // While another process makes a damaged file anew.
 constexpr int kLockAttempts = 20;
@@ -35,6 +38,11 @@ FileDescriptor share_lock(const std::string& path) {
   return lock;
 }
 
+bool is_missing(const std::string& path) {
+  struct stat found {};
+  return lstat(path.c_str(), &found) != 0 && errno == ENOENT;
+}
+
 // Removes a damaged file, unless another process has it open.
 bool remove_index(const std::string& path) {
   const FileDescriptor lock = open_locked(path + ".lock", O_RDWR | O_CREAT);
@@ -47,15 +55,35 @@ bool remove_index(const std::string& path) {
   return true;
 }
 
+// Makes the file if it is missing, for this user alone: SQLite would make it for all. A file that is there is
+// not opened, since its closing would drop the locks that SQLite has on it in this process.
+Status make_file(const std::string& path) {
+  const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (made >= 0) {
+    const FileDescriptor closed(made);
+    return {};
+  }
+  if (errno != EEXIST) return Error{Code::kFailedPrecondition, concat(path, ": ", std::strerror(errno))};
+  struct stat found {};
+  if (lstat(path.c_str(), &found) != 0)
+    return Error{Code::kFailedPrecondition, concat(path, ": ", std::strerror(errno))};
+  if (found.st_uid != geteuid())
+    return Error{Code::kFailedPrecondition, concat(path, " belongs to another user: remove it")};
+  return {};
+}
+
 struct Attempt {
   Status status;
   DatabaseFailure failure = DatabaseFailure::kNone;
 };
 
+using OpenIndex = Result<RunIndex>(const std::string& path, const std::string& root_url,
+                                   DatabaseFailure& failure);
+
 Attempt attempt(const std::string& path, const std::string& root_url,
-                const std::function<Status(RunIndex&)>& use) {
+                const std::function<Status(RunIndex&)>& use, OpenIndex* open = &RunIndex::open) {
   Attempt made;
-  auto index = RunIndex::open(path, root_url, made.failure);
+  auto index = open(path, root_url, made.failure);
   if (!index) {
     made.status = index.error();
     return made;
@@ -65,13 +93,25 @@ Attempt attempt(const std::string& path, const std::string& root_url,
   return made;
 }
 
+// Makes a missing file while nobody else has it: several that make it at once would wait for each other in
+// ways that SQLite does not bound. If the lock is not to be had, the file is made all the same.
+void make_alone(const std::string& path, const std::string& root_url) {
+  if (!is_missing(path)) return;
+  const FileDescriptor lock = open_locked(path + ".lock", O_RDWR | O_CREAT);
+  if (!lock.is_open() || !is_missing(path) || !make_file(path)) return;
+  DatabaseFailure failure = DatabaseFailure::kNone;
+  (void)RunIndex::open(path, root_url, failure);  // what fails here fails again below
+}
+
 Attempt attempt_file(const std::string& path, const std::string& root_url,
                      const std::function<Status(RunIndex&)>& use) {
+  make_alone(path, root_url);
   const FileDescriptor lock = share_lock(path);
   if (!lock.is_open()) {
     return {Error{Code::kFailedPrecondition, concat(path, ".lock: ", std::strerror(errno))},
             DatabaseFailure::kUnusable};
   }
+  if (const Status made = make_file(path); !made) return {made, DatabaseFailure::kUnusable};
   return attempt(path, root_url, use);
 }
 
@@ -80,9 +120,13 @@ Attempt attempt_file(const std::string& path, const std::string& root_url,
 IndexFolder::IndexFolder(std::optional<std::string> cache, std::function<void(const std::string&)> warn)
     : warn_(std::move(warn)) {
   if (!cache) return;
-  const std::string folder = *cache + "/runs";
+  std::string folder = *cache + "/runs";
   std::error_code error;
   fs::create_directories(folder, error);
+  // Parameters and outputs are nobody else's business. Fails for a folder of another user.
+  if (!error) fs::permissions(folder, fs::perms::owner_all, error);
+  // Links above the file are the user's own: SQLite is to follow none, so none is left in the path.
+  if (!error) folder = fs::canonical(folder, error);
   if (error) {
     warn_(concat("no index of runs is kept: ", folder, ": ", error.message()));
   } else if (!is_on_local_disk(folder)) {
@@ -94,7 +138,8 @@ IndexFolder::IndexFolder(std::optional<std::string> cache, std::function<void(co
 }
 
 std::string IndexFolder::path_of(const std::string& root_url) const {
-  return concat(*folder_, "/", sha256_hex(as_bytes(root_url)).substr(0, kNameDigits), kIndexSuffix);
+  return concat(*folder_, "/", sha256_hex(as_bytes(root_url)).substr(0, kNameDigits), kVersionMark,
+                RunIndex::layout_version(), kIndexSuffix);
 }
 
 Status IndexFolder::use(const std::string& root_url, const std::function<Status(RunIndex&)>& use) const {
@@ -104,6 +149,12 @@ Status IndexFolder::use(const std::string& root_url, const std::function<Status(
     if (made.failure == DatabaseFailure::kDamaged && remove_index(path))
       made = attempt_file(path, root_url, use);
     if (made.status || made.failure == DatabaseFailure::kNone) return made.status;
+    if (made.failure == DatabaseFailure::kBusy) {
+      warn_(concat("another process keeps the index of runs ", path,
+                   " locked, so what is new in it is not kept: ", made.status.error().message));
+      made = attempt(path, root_url, use, &RunIndex::open_copy);
+      if (made.status || made.failure == DatabaseFailure::kNone) return made.status;
+    }
     warn_(concat("the index of runs ", path,
                  " cannot be used, so all records are read: ", made.status.error().message));
   }
@@ -113,9 +164,10 @@ Status IndexFolder::use(const std::string& root_url, const std::function<Status(
 std::vector<std::string> IndexFolder::roots() const {
   std::vector<std::string> roots;
   if (!folder_) return roots;
+  const std::string suffix = concat(kVersionMark, RunIndex::layout_version(), kIndexSuffix);
   std::error_code error;
   for (fs::directory_iterator entry(*folder_, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() != kIndexSuffix) continue;
+    if (!entry->path().string().ends_with(suffix)) continue;
     const FileDescriptor lock = share_lock(entry->path());
     auto root = lock.is_open() ? RunIndex::root_of(entry->path()) : std::nullopt;
     if (root) roots.push_back(*std::move(root));

@@ -54,12 +54,15 @@ class OpenIndexTest : public testing::Test {
   }
 
   // The table, and how many records were read for it.
-  std::vector<std::string> table(const IndexFolder& indexes, std::size_t* read = nullptr) {
+  std::vector<std::string> table(
+      const IndexFolder& indexes, std::size_t* read = nullptr,
+      const std::function<void()>& meanwhile = [] {}) {
     std::vector<std::string> ids;
     const Status used = indexes.use("memory://b", [&](RunIndex& index) -> Status {
       ids.clear();
       HEADRACE_TRY(const RefreshReport report, index.refresh_records(root_));
       if (read) *read = report.read;
+      meanwhile();
       HEADRACE_TRY(const auto order, parse_order("metrics.loss", indexed_run_target()));
       HEADRACE_TRY(const auto found, index.find({.order = order, .most = 10000}));
       for (const IndexedRun& run : found) {
@@ -121,7 +124,7 @@ TEST_F(OpenIndexTest, DamageOfEveryKindHeals) {
        [&] {
          DatabaseFailure failure = DatabaseFailure::kNone;
          fs::remove(path);
-         ASSERT_TRUE(Database::open(path, "CREATE TABLE runs (x)", 1, failure));
+         ASSERT_TRUE(Database::open(path, "CREATE TABLE runs (x)", 2, failure));
        }},
   };
   for (const auto& [kind, damage] : kinds) {
@@ -132,6 +135,39 @@ TEST_F(OpenIndexTest, DamageOfEveryKindHeals) {
     EXPECT_EQ(read, 0U) << kind << ": the index was not made again";
   }
   EXPECT_THAT(warnings_, testing::IsEmpty());
+}
+
+TEST_F(OpenIndexTest, TheCacheMayLieBehindALink) {
+  const std::string real = cache_scratch->new_root();
+  fs::create_directories(real);
+  fs::create_directory_symlink(real, cache_);
+  const auto expected = table(folder());
+  std::size_t read = 1;
+  EXPECT_EQ(table(folder(), &read), expected);
+  EXPECT_EQ(read, 0U);
+  EXPECT_THAT(warnings_, testing::IsEmpty());
+  const std::string elsewhere = cache_scratch->new_root();
+  const std::string path = file();
+  fs::rename(path, elsewhere);
+  fs::create_symlink(elsewhere, path);
+  EXPECT_EQ(table(folder()), expected);  // a link in the place of the file is not followed
+  EXPECT_THAT(warnings_, testing::ElementsAre(testing::HasSubstr("cannot be used")));
+}
+
+TEST_F(OpenIndexTest, NobodyElseCanReadIt) {
+  fs::create_directories(cache_ + "/runs");
+  fs::permissions(cache_ + "/runs", fs::perms::all);
+  table(folder(), nullptr, [&] {
+    constexpr fs::perms kOthers = fs::perms::group_all | fs::perms::others_all;
+    EXPECT_EQ(fs::status(cache_ + "/runs").permissions() & kOthers, fs::perms::none);
+    for (const auto& entry : fs::directory_iterator(cache_ + "/runs"))
+      EXPECT_EQ(entry.status().permissions() & kOthers, fs::perms::none) << entry.path();
+  });
+  EXPECT_THAT(warnings_, testing::IsEmpty());
+  if (geteuid() != 0) return;  // only root can give a file away
+  ASSERT_EQ(chown(file().c_str(), 65534, 65534), 0);
+  EXPECT_EQ(table(folder()).size(), std::size_t{kRuns});
+  EXPECT_THAT(warnings_, testing::ElementsAre(testing::HasSubstr("another user")));
 }
 
 // Whatever page is overwritten, a command ends, and never with an error.
@@ -164,7 +200,7 @@ TEST_F(OpenIndexTest, AKilledRefreshLeavesWhatItHadCommitted) {
     });
     put_run("run-killed");
     DatabaseFailure failure = DatabaseFailure::kNone;
-    auto database = Database::open(file(), "", 1, failure);
+    auto database = Database::open(file(), "", 2, failure);
     if (database && database->begin() && database->run({"DELETE FROM runs"})) raise(SIGKILL);
     _exit(1);
   }
@@ -182,7 +218,7 @@ TEST_F(OpenIndexTest, ProcessesThatRefreshAtOnceMakeOneTable) {
   std::vector<pid_t> children;
   for (int i = 0; i < 3; ++i) {
     const pid_t child = fork();
-    if (child == 0) _exit(table(indexes).size() == std::size_t{kRuns} ? 0 : 1);
+    if (child == 0) _exit(table(indexes).size() == std::size_t{kRuns} && warnings_.empty() ? 0 : 1);
     children.push_back(child);
   }
   for (const pid_t child : children) {
@@ -195,15 +231,24 @@ TEST_F(OpenIndexTest, ProcessesThatRefreshAtOnceMakeOneTable) {
   EXPECT_EQ(read, 0U);
 }
 
-TEST_F(OpenIndexTest, ATableIsMadeWithoutAFileWhereAStalledProcessHoldsIt) {
+TEST_F(OpenIndexTest, AStalledProcessDoesNotKeepOthersFromTheirTables) {
   const IndexFolder indexes = folder();
   const auto expected = table(indexes);
   DatabaseFailure failure = DatabaseFailure::kNone;
-  auto stalled = Database::open(file(), "", 1, failure);
+  auto stalled = Database::open(file(), "", 2, failure);
   ASSERT_TRUE(stalled && stalled->begin());
   put_run("run-new");
-  EXPECT_EQ(table(indexes).size(), expected.size() + 1);
-  EXPECT_THAT(warnings_, testing::ElementsAre(testing::HasSubstr("cannot be used")));
+  std::size_t read = 0;
+  EXPECT_EQ(table(indexes, &read).size(), expected.size() + 1);
+  EXPECT_EQ(read, 1U);  // the others come from the file
+  EXPECT_THAT(warnings_, testing::ElementsAre(testing::HasSubstr("locked")));
+}
+
+TEST_F(OpenIndexTest, FilesOfTwoLayoutsLieSideBySide) {
+  table(folder());
+  EXPECT_THAT(file(), testing::EndsWith(concat("-v", RunIndex::layout_version(), ".sqlite")));
+  std::ofstream(cache_ + "/runs/0123456789abcdef-v1.sqlite") << "of an earlier program";
+  EXPECT_THAT(folder().roots(), testing::ElementsAre("memory://b"));
 }
 
 TEST_F(OpenIndexTest, ADamagedFileThatAnotherHasOpenIsLeftAlone) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <tuple>
 
 #include "headrace/base/digest.h"
@@ -13,7 +14,10 @@ namespace headrace {
 namespace {
 
 constexpr int kReadsAtOnce = 32;
+// Others wait while a transaction writes, and what it writes is in memory until then.
 constexpr std::size_t kRunsPerTransaction = 256;
+constexpr std::uint64_t kBytesPerTransaction = 4 << 20;  // as listed
+constexpr std::int64_t kRowsPerTransaction = 50'000;
 constexpr std::size_t kStateDigits = 32;
 
 // Keeps no state: the next refresh reads the run again.
@@ -67,18 +71,24 @@ std::vector<ChangedRun> runs_of(std::vector<ListedPart> parts) {
   return runs;
 }
 
-// A digest of the listings of all places to which a run without an end logs: a change means new points.
+// A digest of the listings of all places that `last_values` reads for a run without an end: a change means
+// new points.
 Result<std::string> series_state(const RunRecord& run, const HistorySource& source) {
-  Sha256 digest;
+  std::vector<std::string> urls;
   for (const RunPart& part : run.parts) {
     for (const RunSeries& series : series_of(part)) {
-      HEADRACE_TRY(const Location place, source.open(series.url));
-      HEADRACE_CHECK(
-          place.store->list(folder_prefix(place.key), {.call = source.call}, [&](const ObjectInfo& object) {
-            add_to_state(digest, object);
-            return true;
-          }));
+      if (series.kind == kSegmentsKind) urls.push_back(series.url);
     }
+  }
+  for (const RunEventFolder& folder : event_folders_of(run)) urls.push_back(folder.series.url);
+  Sha256 digest;
+  for (const std::string& url : urls) {
+    HEADRACE_TRY(const Location place, source.open(url));
+    HEADRACE_CHECK(
+        place.store->list(folder_prefix(place.key), {.call = source.call}, [&](const ObjectInfo& object) {
+          add_to_state(digest, object);
+          return true;
+        }));
   }
   return finish_state(digest);
 }
@@ -111,6 +121,26 @@ Result<std::optional<KnownRun>> known_run(Database& database, const RunKey& key)
   return std::optional(KnownRun{integer_of_column(rows[0][0]), text_of_column(rows[0][1])});
 }
 
+// How many of the runs from `begin` on go into one transaction: at least one.
+std::size_t batch_size(const std::vector<ChangedRun>& changed, std::size_t begin) {
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  for (; count < std::min(kRunsPerTransaction, changed.size() - begin); ++count) {
+    for (const ListedPart& part : changed[begin + count].parts) {
+      for (const ObjectInfo& object : part.objects) bytes += object.size_bytes;
+    }
+    if (count > 0 && bytes > kBytesPerTransaction) break;
+  }
+  return count;
+}
+
+// Commits a transaction that has grown large, and begins the next.
+Status bound_transaction(Database& database) {
+  if (database.rows_written() < kRowsPerTransaction) return {};
+  HEADRACE_CHECK(database.commit());
+  return database.begin();
+}
+
 bool is_same_state(const std::optional<KnownRun>& one, const std::optional<KnownRun>& other) {
   return one.has_value() == other.has_value() && (!one || one->state == other->state);
 }
@@ -123,9 +153,11 @@ std::string kept_state(const ChangedRun& run, const RunRecord& record) {
 
 }  // namespace
 
-Result<RefreshReport> RunIndex::refresh_records(const Location& root, const CallOptions& call) {
+Result<RefreshReport> RunIndex::refresh_records(const Location& root, const CallOptions& call,
+                                                std::optional<std::size_t> most) {
   HEADRACE_TRY(auto known, known_runs(database_));
   HEADRACE_TRY(std::vector<ListedPart> parts, list_run_parts(root, call));
+  if (is_in_memory_ && most) parts = newest_runs(std::move(parts), *most);
   std::vector<ChangedRun> changed = runs_of(std::move(parts));
   for (ChangedRun& run : changed) {
     run.state = state_of(run.parts);
@@ -139,8 +171,8 @@ Result<RefreshReport> RunIndex::refresh_records(const Location& root, const Call
   for (auto& [key, run] : known) changed.push_back({key, {}, {}, std::move(run)});
 
   RefreshReport report;
-  for (std::size_t begin = 0; begin < changed.size(); begin += kRunsPerTransaction) {
-    const std::size_t count = std::min(kRunsPerTransaction, changed.size() - begin);
+  for (std::size_t begin = 0, count = 0; begin < changed.size(); begin += count) {
+    count = batch_size(changed, begin);
     HEADRACE_CHECK(parallel_for(kReadsAtOnce, count, [&](std::size_t i) -> Status {
       ChangedRun& run = changed[begin + i];
       HEADRACE_TRY(run.read, read_listed_runs(root, run.parts, 1, call));
@@ -158,6 +190,7 @@ Result<RefreshReport> RunIndex::refresh_records(const Location& root, const Call
       report.read += run.read.runs.size();
       std::ranges::move(run.read.damaged, std::back_inserter(report.damaged));
       run = {};
+      HEADRACE_CHECK(bound_transaction(database_));
     }
     HEADRACE_CHECK(database_.commit());
   }
@@ -169,21 +202,16 @@ struct RunIndex::Pending {
   std::string id;
   std::string state;
   std::string metrics_state;
-  RunRecord record{};
+  std::optional<RunRecord> record{};  // none: another process has replaced the run meanwhile
   bool has_changed = false;
   std::map<std::string, double> values{};
   std::string damage{};
 };
 
-namespace {
-
-constexpr std::string_view kPendingColumns = "SELECT r.number, r.id, r.state, r.metrics_state FROM runs r ";
-
-}  // namespace
-
-Result<std::vector<RunIndex::Pending>> RunIndex::pending_metrics() {
+Result<std::vector<RunIndex::Pending>> RunIndex::pending_metrics(bool are_ended) {
   HEADRACE_TRY(const auto rows,
-               database_.rows({concat(kPendingColumns, "WHERE metrics_state IS NULL OR NOT is_ended")}));
+               database_.rows({concat("SELECT number, id, state, metrics_state FROM runs WHERE ",
+                                      are_ended ? "is_ended AND metrics_state IS NULL" : "NOT is_ended")}));
   std::vector<Pending> pending;
   for (const auto& row : rows)
     pending.push_back(
@@ -191,40 +219,28 @@ Result<std::vector<RunIndex::Pending>> RunIndex::pending_metrics() {
   return pending;
 }
 
-// Runs that have ended, in whose folders of event files a run that has changed goes on.
-Result<std::vector<RunIndex::Pending>> RunIndex::sharing_folders(const std::set<std::int64_t>& changed) {
-  std::vector<Pending> sharing;
-  std::set<std::int64_t> found = changed;
-  for (const std::int64_t number : changed) {
-    HEADRACE_TRY(const auto rows,
-                 database_.rows(
-                     {concat(kPendingColumns,
-                             "JOIN folders other ON other.run = r.number JOIN folders f ON f.url = other.url "
-                             "WHERE f.run = ? AND r.is_ended"),
-                      {number}}));
-    for (const auto& row : rows) {
-      if (found.insert(integer_of_column(row[0])).second)
-        sharing.push_back({integer_of_column(row[0]), text_of_column(row[1]), text_of_column(row[2]), {}});
-    }
-  }
-  return sharing;
-}
-
+// Runs that go on come first: where they share folders of event files with ended ones, those are read after
+// them.
 Result<RefreshReport> RunIndex::refresh_metrics(const HistorySource& source) {
   RefreshReport report;
-  std::set<std::int64_t> changed;
-  HEADRACE_TRY(std::vector<Pending> pending, pending_metrics());
-  HEADRACE_CHECK(read_metrics(std::move(pending), source, report, changed));
-  HEADRACE_TRY(std::vector<Pending> sharing, sharing_folders(changed));
-  HEADRACE_CHECK(read_metrics(std::move(sharing), source, report, changed));
+  std::mutex mutex;  // many threads read
+  HistorySource one_at_a_time = source;
+  one_at_a_time.warn = [&](const std::string& message) {
+    const std::scoped_lock lock(mutex);
+    source.warn(message);
+  };
+  for (const bool are_ended : {false, true}) {
+    HEADRACE_TRY(std::vector<Pending> pending, pending_metrics(are_ended));
+    HEADRACE_CHECK(read_metrics(std::move(pending), one_at_a_time, report));
+  }
   return report;
 }
 
 namespace {
 
-// Damage, of which others shall not suffer, becomes a message.
+// An error of one run, of which others shall not suffer, becomes a message.
 Status keep_damage(Status status, std::string& damage) {
-  if (status || !is_damaged_record(status.error().code)) return status;
+  if (status || !concerns_one_record(status.error().code)) return status;
   damage = status.error().message;
   return {};
 }
@@ -232,44 +248,46 @@ Status keep_damage(Status status, std::string& damage) {
 }  // namespace
 
 Status RunIndex::read_metrics(std::vector<Pending> pending, const HistorySource& source,
-                              RefreshReport& report, std::set<std::int64_t>& changed) {
+                              RefreshReport& report) {
+  const auto read = [&](Pending& run) -> Status {
+    std::string state = "all";
+    if (!run.record->end) {
+      HEADRACE_TRY(state, series_state(*run.record, source));
+    }
+    if (state == run.metrics_state) return {};
+    HEADRACE_TRY(run.values, last_values(*run.record, source));
+    run.metrics_state = std::move(state);
+    run.has_changed = true;
+    return {};
+  };
   for (std::size_t begin = 0; begin < pending.size(); begin += kRunsPerTransaction) {
     const std::size_t count = std::min(kRunsPerTransaction, pending.size() - begin);
     for (std::size_t i = begin; i < begin + count; ++i) {
-      HEADRACE_TRY(pending[i].record, record(pending[i].number, pending[i].id));
+      HEADRACE_TRY(pending[i].record, record_if_there(pending[i].number, pending[i].id));
     }
-    const auto read = [&](Pending& run) -> Status {
-      std::string state = "all";
-      if (!run.record.end) {
-        HEADRACE_TRY(state, series_state(run.record, source));
-      }
-      if (state == run.metrics_state) return {};
-      HEADRACE_TRY(run.values, last_values(run.record, source));
-      run.metrics_state = std::move(state);
-      run.has_changed = true;
-      return {};
-    };
-    HEADRACE_CHECK(parallel_for(kReadsAtOnce, count, [&](std::size_t i) {
-      return keep_damage(read(pending[begin + i]), pending[begin + i].damage);
+    HEADRACE_CHECK(parallel_for(kReadsAtOnce, count, [&](std::size_t i) -> Status {
+      Pending& run = pending[begin + i];
+      return run.record ? keep_damage(read(run), run.damage) : Status{};
     }));
     HEADRACE_CHECK(database_.begin());
     for (std::size_t i = begin; i < begin + count; ++i) {
-      if (!pending[i].damage.empty()) report.damaged.push_back(std::move(pending[i].damage));
-      if (!pending[i].has_changed) continue;
-      HEADRACE_CHECK(write_metrics(pending[i]));
-      changed.insert(pending[i].number);
-      ++report.read;
+      const Pending run = std::exchange(pending[i], {});
+      if (!run.damage.empty()) report.damaged.push_back(run.damage);
+      if (!run.has_changed) continue;
+      HEADRACE_TRY(const bool is_written, write_metrics(run));
+      report.read += is_written ? 1 : 0;
+      HEADRACE_CHECK(bound_transaction(database_));
     }
     HEADRACE_CHECK(database_.commit());
-    for (std::size_t i = begin; i < begin + count; ++i) pending[i] = {};
   }
   return {};
 }
 
-Status RunIndex::write_metrics(const Pending& pending) {
+// False: another process has replaced the run meanwhile.
+Result<bool> RunIndex::write_metrics(const Pending& pending) {
   HEADRACE_TRY(const auto now, database_.rows({"SELECT 1 FROM runs WHERE number = ? AND id = ? AND state = ?",
                                                {pending.number, pending.id, pending.state}}));
-  if (now.empty()) return {};  // another process has replaced the run meanwhile
+  if (now.empty()) return false;
   HEADRACE_CHECK(database_.run(
       {"UPDATE runs SET metrics_state = ? WHERE number = ?", {pending.metrics_state, pending.number}}));
   HEADRACE_CHECK(database_.run({"DELETE FROM metrics WHERE run = ? AND NOT is_final", {pending.number}}));
@@ -278,7 +296,8 @@ Status RunIndex::write_metrics(const Pending& pending) {
         database_.run({"INSERT OR IGNORE INTO metrics (run, name, value, is_final) VALUES (?, ?, ?, 0)",
                        {pending.number, name, value}}));
   }
-  return {};
+  if (!pending.record->end) HEADRACE_CHECK(forget_metrics_of_sharers(pending.number));
+  return true;
 }
 
 }  // namespace headrace

@@ -10,11 +10,11 @@ namespace headrace {
 namespace {
 
 // Counts up whenever the tables, or what is put into them, change.
-constexpr std::int64_t kLayoutVersion = 1;
+constexpr std::int64_t kLayoutVersion = 2;
 
 constexpr std::string_view kSchema = R"(
 CREATE TABLE place (root TEXT NOT NULL);
-CREATE TABLE runs (number INTEGER PRIMARY KEY, id TEXT NOT NULL, is_version_1 INTEGER NOT NULL,
+CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, is_version_1 INTEGER NOT NULL,
   state TEXT NOT NULL, metrics_state TEXT, is_ended INTEGER NOT NULL, status TEXT NOT NULL,
   command TEXT NOT NULL, output TEXT NOT NULL, started TEXT NOT NULL, seconds REAL,
   UNIQUE (id, is_version_1));
@@ -82,8 +82,23 @@ Status add_object(const std::vector<SqlValue>& row, std::vector<RunPart>& parts)
 
 Result<RunIndex> RunIndex::open(const std::string& path, const std::string& root_url,
                                 DatabaseFailure& failure) {
-  HEADRACE_TRY(Database database, Database::open(path, kSchema, kLayoutVersion, failure));
-  RunIndex index(std::move(database));
+  return open_database(Database::open(path, kSchema, kLayoutVersion, failure), path.empty(), root_url,
+                       failure);
+}
+
+Result<RunIndex> RunIndex::open_copy(const std::string& path, const std::string& root_url,
+                                     DatabaseFailure& failure) {
+  return open_database(Database::open_copy(path, kSchema, kLayoutVersion, failure), true, root_url, failure);
+}
+
+std::int64_t RunIndex::layout_version() { return kLayoutVersion; }
+
+Result<RunIndex> RunIndex::open_database(Result<Database> database, bool is_in_memory,
+                                         const std::string& root_url, DatabaseFailure& failure) {
+  if (!database) return std::move(database).error();
+  RunIndex index(*std::move(database));
+  index.is_in_memory_ = is_in_memory;
+  HEADRACE_CHECK(index.check_tables(failure));
   const auto known = index.root_url();
   Status status;
   if (known && known->empty()) {
@@ -96,6 +111,20 @@ Result<RunIndex> RunIndex::open(const std::string& path, const std::string& root
   failure = index.failure();
   if (!status) return status.error();
   return index;
+}
+
+Status RunIndex::check_tables(DatabaseFailure& failure) {
+  const auto rows =
+      database_.rows({"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
+                      "('place', 'runs', 'objects', 'metrics', 'parameters', 'folders')"});
+  Status status;
+  if (!rows) {
+    status = rows.error();
+  } else if (integer_at(rows->at(0), 0) != 6) {
+    status = database_.damaged("it has other tables");
+  }
+  failure = database_.failure();
+  return status;
 }
 
 std::optional<std::string> RunIndex::root_of(const std::string& path) {
@@ -146,6 +175,7 @@ Status RunIndex::insert(const RunRecord& run, bool is_version_1, const std::stri
     HEADRACE_CHECK(database_.run(
         {"INSERT OR IGNORE INTO folders (url, run) VALUES (?, ?)", {folder.series.url, number}}));
   }
+  if (!folders.empty()) HEADRACE_CHECK(forget_metrics_of_sharers(number));
   return {};
 }
 
@@ -168,9 +198,29 @@ Status RunIndex::insert_objects(std::int64_t number, const RunRecord& run) {
   return {};
 }
 
-Result<RunRecord> RunIndex::record(const IndexedRun& run) { return record(run.number, run.id); }
+// The values that a run has in folders of event files may have changed, since another run goes on there: they
+// are to be read again. This stands in the transaction that tells of the other run, so that no kill comes between.
+Status RunIndex::forget_metrics_of_sharers(std::int64_t number) {
+  return database_.run(
+      {"UPDATE runs SET metrics_state = NULL WHERE is_ended AND number != ? AND number IN "
+       "(SELECT other.run FROM folders f JOIN folders other ON other.url = f.url WHERE f.run = ?)",
+       {number, number}});
+}
 
-Result<RunRecord> RunIndex::record(std::int64_t number, const std::string& id) {
+Status RunIndex::in_snapshot(const std::function<Status()>& read) {
+  HEADRACE_CHECK(database_.begin_reading());
+  Status status = read();
+  Status ended = database_.commit();
+  return status ? ended : status;
+}
+
+Result<RunRecord> RunIndex::record(const IndexedRun& run) {
+  HEADRACE_TRY(std::optional<RunRecord> found, record_if_there(run.number, run.id));
+  if (!found) return database_.damaged("a run has no parts");
+  return *std::move(found);
+}
+
+Result<std::optional<RunRecord>> RunIndex::record_if_there(std::int64_t number, const std::string& id) {
   HEADRACE_TRY(
       const auto rows,
       database_.rows(
@@ -179,8 +229,8 @@ Result<RunRecord> RunIndex::record(std::int64_t number, const std::string& id) {
   for (const auto& row : rows) {
     if (const Status added = add_object(row, parts); !added) return database_.damaged(added.error().message);
   }
-  if (parts.empty()) return database_.damaged("a run has no parts");
-  return join_parts(id, std::move(parts));
+  if (parts.empty()) return std::optional<RunRecord>();
+  return std::optional(join_parts(id, std::move(parts)));
 }
 
 Result<std::vector<IndexedMetric>> RunIndex::metrics(const IndexedRun& run) {

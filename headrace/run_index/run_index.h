@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,40 +76,61 @@ class RunIndex {
   static Result<RunIndex> open(const std::string& path, const std::string& root_url,
                                DatabaseFailure& failure);
 
+  /// A copy in memory of the file at `path`, which another process may keep locked. \error as `open`
+  static Result<RunIndex> open_copy(const std::string& path, const std::string& root_url,
+                                    DatabaseFailure& failure);
+
+  /// Number of the layout, in the names of files: programs of two versions share none.
+  static std::int64_t layout_version();
+
   /// The tracking root whose index the file at `path` is; none if it is no index that can be read.
   static std::optional<std::string> root_of(const std::string& path);
 
   DatabaseFailure failure() const { return database_.failure(); }
 
   /// Reads the records below `root` that are new or have changed, and forgets runs that are gone. Lists the
-  /// records once; reads many at a time. \error of the store or the database
-  Result<RefreshReport> refresh_records(const Location& root, const CallOptions& call = {});
+  /// records once; reads many at a time. `most`: only the newest so many are asked for; in memory, where what
+  /// is read serves one command, others are not read. \error of the store or the database
+  Result<RefreshReport> refresh_records(const Location& root, const CallOptions& call = {},
+                                        std::optional<std::size_t> most = {});
   /// The same for last values of metrics that no end of a record has: of runs that have not ended, and in
   /// event files. Call it after `refresh_records`.
   Result<RefreshReport> refresh_metrics(const HistorySource& source);
+
+  /// Prepares what `find` does, so that a query that is impossible costs no refresh. \error of the database
+  Status check(const RunQuery& query);
+
+  /// Calls `read`, in which what other processes write is not seen. Only so do the runs that `find` has found
+  /// stay there for the functions below it: another process may replace them at any time.
+  /// REQUIRES: `read` does not refresh. \error what `read` returns, or of the database
+  Status in_snapshot(const std::function<Status()>& read);
 
   Result<std::vector<IndexedRun>> find(const RunQuery& query);
   /// By name.
   Result<std::vector<IndexedMetric>> metrics(const IndexedRun& run);
   Result<std::vector<std::pair<std::string, std::string>>> parameters(const IndexedRun& run);
+  /// REQUIRES: within the snapshot in which the run was found
   Result<RunRecord> record(const IndexedRun& run);
 
  private:
   struct Pending;
   explicit RunIndex(Database database) : database_(std::move(database)) {}
 
+  static Result<RunIndex> open_database(Result<Database> database, bool is_in_memory,
+                                        const std::string& root_url, DatabaseFailure& failure);
+  Status check_tables(DatabaseFailure& failure);
   Result<std::string> root_url();
   Status forget(std::int64_t number);
   Status insert(const RunRecord& run, bool is_version_1, const std::string& state);
   Status insert_objects(std::int64_t number, const RunRecord& run);
-  Result<RunRecord> record(std::int64_t number, const std::string& id);
-  Result<std::vector<Pending>> pending_metrics();
-  Status read_metrics(std::vector<Pending> pending, const HistorySource& source, RefreshReport& report,
-                      std::set<std::int64_t>& changed);
-  Status write_metrics(const Pending& pending);
-  Result<std::vector<Pending>> sharing_folders(const std::set<std::int64_t>& changed);
+  Status forget_metrics_of_sharers(std::int64_t number);
+  Result<std::optional<RunRecord>> record_if_there(std::int64_t number, const std::string& id);
+  Result<std::vector<Pending>> pending_metrics(bool are_ended);
+  Status read_metrics(std::vector<Pending> pending, const HistorySource& source, RefreshReport& report);
+  Result<bool> write_metrics(const Pending& pending);
 
   Database database_;
+  bool is_in_memory_ = false;
 };
 
 }  // namespace headrace

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <thread>
 #include <tuple>
 
 #include "headrace/base/text.h"
@@ -34,11 +35,13 @@ class CountingStore : public ForwardingStore {
   Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
                                const ReadOptions& options) override {
     ++reads;
+    if (key.find(unreadable) != key.npos) return Error{refusal, concat(key, " is refused")};
     return inner().read_into(key, target, options);
   }
   Status list(std::string_view prefix, const ListOptions& options,
               const std::function<bool(const ObjectInfo&)>& visit) override {
     ++lists;
+    if (on_listing) HEADRACE_CHECK(on_listing(prefix));
     Status status = inner().list(prefix, options, visit);
     if (after_listing && prefix == kRunPartsPrefix) std::exchange(after_listing, nullptr)();
     return status;
@@ -46,6 +49,9 @@ class CountingStore : public ForwardingStore {
   std::atomic<int> reads{0};
   std::atomic<int> lists{0};
   std::function<void()> after_listing;
+  std::function<Status(std::string_view prefix)> on_listing;  // an error: the listing fails
+  std::string unreadable = "//";                              // keys with this are refused
+  Code refusal = Code::kPermissionDenied;
 };
 
 auto* const index_scratch = static_cast<ScratchFolder*>(testing::AddGlobalTestEnvironment(new ScratchFolder));
@@ -195,6 +201,167 @@ TEST_F(RunIndexTest, ASlowRefreshDoesNotReplaceWhatALaterOneWrote) {
   EXPECT_EQ(refresh(*slow).read, 0U);  // the states are those of the later listing
 }
 
+TEST_F(RunIndexTest, ATableIsOfOneMomentWhileOthersRefresh) {
+  const std::string path = index_scratch->new_root();
+  DatabaseFailure failure = DatabaseFailure::kNone;
+  auto reader = RunIndex::open(path, "memory://b", failure);
+  auto other = RunIndex::open(path, "memory://b", failure);
+  ASSERT_TRUE(reader && other);
+  put_run(1, end_with({{"loss", 1}}), {{"lr", "1"}});
+  refresh(*reader);
+  const Status read = reader->in_snapshot([&]() -> Status {
+    HEADRACE_TRY(const auto runs, reader->find({.most = 9}));
+    put_run(1, end_with({{"loss", 2}}), {{"lr", "2"}});
+    EXPECT_EQ(refresh(*other).read, 1U);
+    HEADRACE_TRY(const auto metrics, reader->metrics(runs.at(0)));
+    EXPECT_EQ(metrics.at(0).value, 1);
+    HEADRACE_TRY(const auto parameters, reader->parameters(runs.at(0)));
+    EXPECT_EQ(parameters.at(0).second, "1");
+    HEADRACE_TRY(const RunRecord record, reader->record(runs.at(0)));
+    EXPECT_EQ(record.end->metrics.at("loss"), 1);
+    return {};
+  });
+  EXPECT_TRUE(read) << (read ? "" : read.error().message);
+  EXPECT_EQ(reader->failure(), DatabaseFailure::kNone);
+  EXPECT_EQ(reader->metrics(reader->find({.most = 9})->at(0))->at(0).value, 2);
+}
+
+TEST_F(RunIndexTest, ARunThatWasReplacedBeforeItsMetricsWereReadIsPassedOver) {
+  constexpr int kLive = 300;  // more than one transaction
+  const std::string path = index_scratch->new_root();
+  DatabaseFailure failure = DatabaseFailure::kNone;
+  auto slow = RunIndex::open(path, "memory://b", failure);
+  auto fast = RunIndex::open(path, "memory://b", failure);
+  ASSERT_TRUE(slow && fast);
+  for (int i = 0; i < kLive; ++i) {
+    const std::string run = concat("r", i);
+    put(run, part_of(i), "start", serialize_run_start(run, start_of(i)));
+  }
+  put("r0", part_of(0), "series/metrics",
+      serialize_run_series("r0", {"metrics", "memory://b/log", std::string(kSegmentsKind)}));
+  refresh(*slow);
+  store_->on_listing = [&](std::string_view prefix) -> Status {
+    if (!prefix.starts_with("log")) return {};
+    store_->on_listing = nullptr;
+    for (int i = 0; i < kLive; ++i)
+      put(concat("r", i), part_of(i), "end", serialize_run_end(concat("r", i), end_with({})));
+    refresh(*fast);
+    return {};
+  };
+  const auto report = slow->refresh_metrics({.open = [&](const std::string&) { return root_.at("log"); }});
+  EXPECT_TRUE(report) << (report ? "" : report.error().message);
+  EXPECT_EQ(slow->failure(), DatabaseFailure::kNone);
+  EXPECT_EQ(ids(*slow).size(), std::size_t{kLive});
+}
+
+TEST_F(RunIndexTest, ARunThatIsRefusedHidesNoOther) {
+  put_run(1, end_with({}));
+  put_run(2, end_with({}));
+  put("r", part_of(3), "start", serialize_run_start("r", start_of(3)));
+  put("r", part_of(3), "series/metrics",
+      serialize_run_series("r", {"metrics", "other://b/log", std::string(kSegmentsKind)}));
+  store_->unreadable = "run-2";
+  for (const Code code : {Code::kPermissionDenied, Code::kResourceExhausted, Code::kInvalidArgument}) {
+    store_->refusal = code;
+    RunIndex index = open();
+    EXPECT_EQ(refresh(index).damaged.size(), 1U);
+    const auto report = index.refresh_metrics({.open = [&](const std::string&) -> Result<Location> {
+      return Error{code, "there is no such store"};
+    }});
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_THAT(report->damaged, testing::ElementsAre("there is no such store"));
+    EXPECT_THAT(ids(index), testing::ElementsAre("r", "run-1"));
+  }
+  for (const Code code : {Code::kUnavailable, Code::kDeadlineExceeded, Code::kCancelled}) {
+    store_->refusal = code;
+    RunIndex index = open();
+    const auto report = index.refresh_records(root_);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, code);
+  }
+}
+
+TEST_F(RunIndexTest, InMemoryOnlyTheNewestThatAreAskedForAreRead) {
+  for (int i = 0; i < 20; ++i) put_run(i, end_with({}));
+  RunIndex index = open();
+  const auto report = index.refresh_records(root_, {}, 3);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->read, 3U);
+  EXPECT_THAT(ids(index), testing::ElementsAre("run-19", "run-18", "run-17"));
+  DatabaseFailure failure = DatabaseFailure::kNone;
+  auto file = RunIndex::open(index_scratch->new_root(), "memory://b", failure);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->refresh_records(root_, {}, 3)->read, 20U);
+}
+
+// Wherever a refresh ends early, the next one still reads the ended run whose folder another one goes on in.
+TEST_F(RunIndexTest, AnEndedRunWhoseEventFilesGoOnIsReadAgainAfterAnyBreak) {
+  const HistorySource source{.open = [&](const std::string& url) -> Result<Location> {
+    return root_.at(url.substr(std::string("memory://b/").size()));
+  }};
+  const RunSeries events{"events", "memory://b/events", "event_files"};
+  for (int fails_at = 1, is_broken = 1; is_broken; ++fails_at) {
+    const std::string ended = concat("ended-", fails_at);
+    const std::string later = concat("later-", fails_at);
+    RunIndex index = open();
+    RunEnd end = end_with({});
+    end.series = {events};
+    put(ended, part_of(1), "start", serialize_run_start(ended, start_of(1)));
+    put(ended, part_of(1), "end", serialize_run_end(ended, end));
+    refresh(index);
+    ASSERT_TRUE(index.refresh_metrics(source));
+    put(later, part_of(2), "start", serialize_run_start(later, start_of(2)));
+    put(later, part_of(2), "series/events", serialize_run_series(later, events));
+    refresh(index);
+    std::atomic<int> asked{0};
+    store_->on_listing = [&](std::string_view prefix) -> Status {
+      if (!prefix.starts_with("events") || ++asked != fails_at) return {};
+      return Error{Code::kUnavailable, "the store is away"};
+    };
+    const auto first = index.refresh_metrics(source);
+    store_->on_listing = nullptr;
+    is_broken = first ? 0 : 1;
+    const auto second = index.refresh_metrics(source);
+    ASSERT_TRUE(second);
+    EXPECT_GE(is_broken ? second->read : first->read, 1U) << fails_at;
+    EXPECT_EQ(index.refresh_metrics(source)->read, 0U);
+    for (const std::string& run : {ended, later}) {
+      const std::string part = part_of(run == ended ? 1 : 2);
+      for (const char* const name : {"start", "end", "series/events"})
+        ASSERT_TRUE(remove_object(*store_, part_key(run, part, name)));
+    }
+    ASSERT_LT(fails_at, 20);
+  }
+}
+
+TEST_F(RunIndexTest, WarningsComeOneAtATime) {
+  for (int i = 0; i < 64; ++i) {
+    const std::string run = concat("r", i);
+    put(run, part_of(i), "start", serialize_run_start(run, start_of(i)));
+    put(run, part_of(i), "series/events",
+        serialize_run_series(run, {"events", concat("memory://b/e", i), "event_files"}));
+    ASSERT_TRUE(write_text(*store_, concat("e", i, "/events.out.tfevents.1.a.1.0"), std::string(64, 'x')));
+  }
+  RunIndex index = open();
+  refresh(index);
+  std::atomic<int> inside{0};
+  int most = 0;
+  int warned = 0;
+  const HistorySource source{.open = [&](const std::string& url) -> Result<Location> {
+                               return root_.at(url.substr(std::string("memory://b/").size()));
+                             },
+                             .warn =
+                                 [&](const std::string&) {
+                                   most = std::max(most, ++inside);
+                                   ++warned;
+                                   std::this_thread::yield();
+                                   --inside;
+                                 }};
+  ASSERT_TRUE(index.refresh_metrics(source));
+  EXPECT_GE(warned, 64);
+  EXPECT_EQ(most, 1);
+}
+
 // Logs points by step into the part's log, and names it in the record.
 class LoggedRun {
  public:
@@ -269,6 +436,7 @@ class Oracle {
     }
     if (column.key == "run_id") return run.id;
     if (column.key == "command") return run.start.command;
+    if (column.key == "started") return run.start.started;
     if (column.key == "seconds") return run.end->seconds;
     return run.start.output;
   }
@@ -311,19 +479,21 @@ TEST_F(RunIndexTest, TablesEqualThoseMadeWithoutTheIndex) {
   RunIndex index = open();
   refresh(index);
   const Oracle oracle(list_runs(root_, 1000).value_or({}).runs);
-  const std::vector<std::string> filters = {"",
-                                            "metrics.loss < 0.3",
-                                            "metrics.loss != 0.3 AND seconds >= 2",
-                                            "metrics.`a' OR 1=1 --` >= 0.25",
-                                            "params.`val loss` >= 1e-3",
-                                            "params.`val loss` != 0.1",
-                                            "params.loss = 'adam'",
-                                            "params.loss != 'adam' AND metrics.`a.b/c` > 0",
-                                            "params.loss LIKE '%a%' AND command ILIKE 'TR%'",
-                                            "params.loss IS NULL",
-                                            "params.loss IS NOT NULL AND command IN ('train', 'x')",
-                                            "run_id NOT IN ('run-1', 'run-2')",
-                                            "output = 'memory://b/out/1'"};
+  const std::vector<std::string> filters = {
+      "",
+      "metrics.loss < 0.3",
+      "metrics.loss != 0.3 AND seconds >= 2",
+      "metrics.`a' OR 1=1 --` >= 0.25",
+      "params.`val loss` >= 1e-3",
+      "params.`val loss` != 0.1",
+      "params.loss = 'adam'",
+      "params.loss != 'adam' AND metrics.`a.b/c` > 0",
+      "params.loss LIKE '%a%' AND command ILIKE 'TR%'",
+      "params.loss IS NULL",
+      "params.loss IS NOT NULL AND command IN ('train', 'x')",
+      "run_id NOT IN ('run-1', 'run-2')",
+      "started >= '2026-11-27T00:00:20' AND started < '2026-11-27T00:00:40'",
+      "output = 'memory://b/out/1'"};
   const std::vector<std::string> orders = {"metrics.loss", "metrics.`val loss` DESC",
                                            "params.loss",  "params.`a.b/c` DESC",
                                            "seconds DESC", "run_id",

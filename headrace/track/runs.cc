@@ -141,8 +141,13 @@ std::uint64_t started_ms(const ListedPart& objects) {
       std::chrono::floor<std::chrono::milliseconds>(time->time_since_epoch()).count());
 }
 
-// The parts of the `limit` runs that began last.
-std::vector<ListedPart> newest(std::vector<ListedPart> parts, std::size_t limit) {
+}  // namespace
+
+bool ListedPart::has(std::string_view name) const {
+  return std::ranges::any_of(objects, [&](const ObjectInfo& object) { return object.key == name; });
+}
+
+std::vector<ListedPart> newest_runs(std::vector<ListedPart> parts, std::size_t limit) {
   std::map<std::string, std::uint64_t> began;  // by run
   for (const ListedPart& part : parts) {
     const auto [at, is_new] = began.emplace(part.run, started_ms(part));
@@ -157,19 +162,13 @@ std::vector<ListedPart> newest(std::vector<ListedPart> parts, std::size_t limit)
   return parts;
 }
 
-}  // namespace
-
-bool ListedPart::has(std::string_view name) const {
-  return std::ranges::any_of(objects, [&](const ObjectInfo& object) { return object.key == name; });
-}
-
 // Damage becomes a message.
 Result<RunList> read_listed_runs(const Location& root, const std::vector<ListedPart>& objects, int threads,
                                  const CallOptions& call) {
   std::vector<std::optional<Result<RunPart>>> read(objects.size());
   HEADRACE_CHECK(parallel_for(threads, objects.size(), [&](std::size_t i) -> Status {
     read[i] = read_objects(root, objects[i], call);
-    if (!*read[i] && !is_damaged_record(read[i]->error().code)) return read[i]->error();
+    if (!*read[i] && !concerns_one_record(read[i]->error().code)) return read[i]->error();
     return {};
   }));
   RunList list;
@@ -191,6 +190,10 @@ Result<RunList> read_listed_runs(const Location& root, const std::vector<ListedP
 
 bool is_damaged_record(Code code) {
   return code == Code::kDataLoss || code == Code::kUnimplemented || code == Code::kNotFound;
+}
+
+bool concerns_one_record(Code code) {
+  return code != Code::kCancelled && code != Code::kDeadlineExceeded && code != Code::kUnavailable;
 }
 
 Result<RunPart> read_part(const Location& root, std::string_view run, std::string_view part,
@@ -244,12 +247,12 @@ Result<RunList> find_runs(const Location& root, std::string_view id, const CallO
 
 Result<RunList> list_runs(const Location& root, std::size_t limit, const CallOptions& call) {
   HEADRACE_TRY(std::vector<ListedPart> objects, list_run_parts(root, call));
-  return read_listed_runs(root, newest(std::move(objects), limit), kReaders, call);
+  return read_listed_runs(root, newest_runs(std::move(objects), limit), kReaders, call);
 }
 
 Result<RunList> list_version_1_runs(const Location& root, std::size_t limit, const CallOptions& call) {
   HEADRACE_TRY(std::vector<ListedPart> runs, list_version_1(root, "", call));
-  return read_listed_runs(root, newest(std::move(runs), limit), kReaders, call);
+  return read_listed_runs(root, newest_runs(std::move(runs), limit), kReaders, call);
 }
 
 }  // namespace headrace

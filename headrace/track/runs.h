@@ -29,6 +29,10 @@ Result<RunPart> read_part(const Location& root, std::string_view run, std::strin
 /// Whether an error of these functions is about one record, and other records may still be read.
 bool is_damaged_record(Code code);
 
+/// Whether an error of reading one run need not keep a table from showing the others: all but a stop, a
+/// deadline and a store that cannot be reached, which would meet every run.
+bool concerns_one_record(Code code);
+
 struct RunList {
   std::vector<RunRecord> runs;  // oldest first
   /// Why a record could not be read, one message each: damage in one hides no other.
@@ -47,6 +51,9 @@ struct ListedPart {
 /// The parts of all runs below `root`, those of version 1 first; parts of a run follow each other. Two
 /// listings.
 Result<std::vector<ListedPart>> list_run_parts(const Location& root, const CallOptions& call = {});
+
+/// The parts of the `limit` runs that began last.
+std::vector<ListedPart> newest_runs(std::vector<ListedPart> parts, std::size_t limit);
 
 /// The runs that these parts make, read `threads` objects at a time.
 Result<RunList> read_listed_runs(const Location& root, const std::vector<ListedPart>& parts, int threads,

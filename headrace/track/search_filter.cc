@@ -14,6 +14,7 @@ constexpr std::size_t kFilterBytesMax = 64 << 10;
 // Each pattern may be compared at every place of each text.
 constexpr std::size_t kPatternBytesMax = 1 << 10;
 constexpr std::size_t kPatternsMax = 16;
+constexpr std::size_t kClausesMax = 100;  // a database takes no expression that is much deeper
 
 Error filter_error(std::string_view message) { return {Code::kInvalidArgument, std::string(message)}; }
 
@@ -198,8 +199,10 @@ Status check_comparator(const FilterClause& clause, const SearchTarget& target) 
     return filter_error(
         concat("'", printable_line(clause.column.key, 60), "' does not support IN and NOT IN"));
   const bool is_number = is_number_column(clause.column, target);
-  const bool is_order =
-      is_for_numbers(comparator) && comparator >= Comparator::kLess && !may_be_number(clause.column, target);
+  const bool has_order =
+      may_be_number(clause.column, target) ||
+      (entity == Entity::kAttribute && target.ordered_attributes.contains(clause.column.key));
+  const bool is_order = is_for_numbers(comparator) && comparator >= Comparator::kLess && !has_order;
   if (is_number ? !is_for_numbers(comparator) : is_order)
     return filter_error(concat("Invalid comparator for '", printable_line(clause.column.key, 60), "'"));
   return {};
@@ -279,6 +282,14 @@ bool holds_for_text(const FilterClause& clause, const std::string& value) {
       return value == clause.texts[0];
     case Comparator::kNotEqual:
       return value != clause.texts[0];
+    case Comparator::kLess:
+      return value < clause.texts[0];
+    case Comparator::kLessEqual:
+      return value <= clause.texts[0];
+    case Comparator::kGreater:
+      return value > clause.texts[0];
+    case Comparator::kGreaterEqual:
+      return value >= clause.texts[0];
     case Comparator::kLike:
       return matches_like(value, clause.texts[0], false);
     case Comparator::kIlike:
@@ -321,6 +332,8 @@ Result<SearchFilter> SearchFilter::parse(std::string_view text, const SearchTarg
     HEADRACE_CHECK(check_comparator(clause, target));
     HEADRACE_CHECK(take_value(scanner, clause, target));
     filter.clauses_.push_back(std::move(clause));
+    if (filter.clauses_.size() > kClausesMax)
+      return filter_error(concat("the filter has more than ", kClausesMax, " clauses"));
   }
   HEADRACE_CHECK(check_patterns(filter.clauses_));
   return filter;

@@ -37,6 +37,8 @@ struct SearchTarget {
   std::set<Entity> entities;                           // besides attributes
   /// Whether `params.lr >= 1e-3` compares by number; a param that is none never matches such a clause.
   bool compares_params_by_number = false;
+  /// Text attributes that may be compared by < and the like: times, whose order is that of their bytes.
+  std::set<std::string, std::less<>> ordered_attributes{};
 };
 
 /// `dataset.NAME` is a column of several values: a clause holds if it holds for one.
@@ -67,7 +69,7 @@ struct FilterClause {
 class SearchFilter {
  public:
   /// \error kInvalidArgument  the message says which clause, and why. Time: linear in the text, which has at
-  ///                          most 64 KiB
+  ///                          most 64 KiB and 100 clauses
   static Result<SearchFilter> parse(std::string_view text, const SearchTarget& target);
   bool matches(const ColumnValues& values_of) const;
   const std::vector<FilterClause>& clauses() const { return clauses_; }

@@ -32,6 +32,15 @@ TEST(SearchFilter, AParamThatIsNoNumberMatchesNoNumber) {
   }
 }
 
+TEST(SearchFilter, ThereAreUpToAHundredClauses) {
+  std::string text = "params.lr >= 0";
+  for (int i = 1; i < 100; ++i) text += " AND params.lr >= 0";
+  EXPECT_TRUE(SearchFilter::parse(text, kTarget));
+  const auto refused = SearchFilter::parse(text + " AND params.lr >= 0", kTarget);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+}
+
 TEST(SearchFilter, ANumberIsWantedWhereParamsAreOrdered) {
   EXPECT_FALSE(SearchFilter::parse("params.lr >= 'a'", kTarget));
   EXPECT_FALSE(SearchFilter::parse("params.lr >=", kTarget));
