@@ -199,7 +199,7 @@ Status RunIndex::insert_objects(std::int64_t number, const RunRecord& run) {
 }
 
 // The values that a run has in folders of event files may have changed, since another run goes on there: they
-// are to be read again. This stands in the transaction that tells of the other run, so that no kill comes between.
+// are to be read again. This stands in the transaction that tells of the other run: no kill comes between.
 Status RunIndex::forget_metrics_of_sharers(std::int64_t number) {
   return database_.run(
       {"UPDATE runs SET metrics_state = NULL WHERE is_ended AND number != ? AND number IN "

@@ -122,10 +122,17 @@ std::uint64_t Pipeline::end_of_making() const {
 // Lets go of windows that are read. One that a batch or block task still uses is theirs, too.
 void Pipeline::drop_windows(std::size_t source) {
   SourceState& state = states_[source];
-  const std::uint64_t read =
-      claimed_sequence_ >= end_of_making() ? state.end : plan_.begin_of(source, claimed_sequence_);
+  const bool is_over = claimed_sequence_ >= end_of_making();
+  const std::uint64_t read = is_over ? state.end : plan_.begin_of(source, claimed_sequence_);
   share_blocks(state);
-  std::erase_if(state.windows, [&](const auto& open) { return open->end <= read && open.use_count() == 1; });
+  // The next window, if it is not open yet, takes the blocks of a whole epoch from the last one.
+  const bool is_kept =
+      !is_over && state.opened < state.end && !state.windows.empty() &&
+      state.windows.back()->end - state.windows.back()->begin == sources_[source]->record_count();
+  const OpenWindow* kept = is_kept ? state.windows.back().get() : nullptr;
+  std::erase_if(state.windows, [&](const auto& open) {
+    return open->end <= read && open.use_count() == 1 && open.get() != kept;
+  });
 }
 
 // A source whose next window is to be made: one ahead, what the batch needs that the caller waits for (for
