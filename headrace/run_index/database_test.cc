@@ -33,7 +33,8 @@ class DatabaseTest : public testing::Test {
 };
 
 TEST_F(DatabaseTest, KeepsAnyTextAndAnyNumber) {
-  const std::string strange("a\0\xff'; DROP TABLE t; --\n", 25);
+  using namespace std::string_literals;
+  const std::string strange = "a\0\xff'; DROP TABLE t; --\n"s;
   const double infinity = std::numeric_limits<double>::infinity();
   {
     auto database = open();
