@@ -1,9 +1,9 @@
 #include <cstdlib>
 
 #include "fuzz/script.h"
-#include "headrace/mlflow/search_filter.h"
+#include "headrace/mlflow/search_targets.h"
 
-namespace headrace::mlflow {
+namespace headrace {
 namespace {
 
 // Every clause comes from the text, and a filter gives the same answer twice.
@@ -28,20 +28,20 @@ void filter(std::string_view text, std::string_view value, const SearchTarget& t
 }
 
 }  // namespace
-}  // namespace headrace::mlflow
+}  // namespace headrace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace headrace;
   Script script({reinterpret_cast<const std::byte*>(data), size});
   const std::string value(as_text(script.take(script.byte() % 32)));
   const std::string_view text = as_text(script.take(size));
-  for (const mlflow::SearchTarget* target :
+  for (const SearchTarget* target :
        {&mlflow::run_target(), &mlflow::experiment_target(), &mlflow::model_target()}) {
-    mlflow::filter(text, value, *target);
-    static_cast<void>(mlflow::parse_order(text, *target));
+    filter(text, value, *target);
+    static_cast<void>(parse_order(text, *target));
   }
   const auto page = mlflow::find_page(1000, text, 100);
   if (page && (page->begin > page->end || page->end > 1000 || page->end - page->begin > 100)) std::abort();
-  if (mlflow::matches_like(value, value, false) && !mlflow::matches_like(value, value, true)) std::abort();
+  if (matches_like(value, value, false) && !matches_like(value, value, true)) std::abort();
   return 0;
 }
