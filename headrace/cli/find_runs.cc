@@ -14,6 +14,8 @@ namespace headrace {
 
 namespace {
 
+constexpr std::size_t kMostWarnings = 20;
+
 // A tracking root whose runs are asked for.
 struct AskedRoot {
   std::string url;
@@ -28,7 +30,7 @@ Result<std::vector<AskedRoot>> roots_of(CommandContext& context, const Location&
   const bool is_root =
       below && std::ranges::any_of(*below, [&](const Location& root) { return root.key == location.key; });
   Location nearest = location;
-  if (!is_root) {
+  if (!is_root) {  // a folder above it may be one
     HEADRACE_TRY(nearest, tracking_root(location.at("run"), context.call()));
   }
   std::vector<AskedRoot> roots = {{recorded_url(nearest), nearest, nearest.key != location.key}};
@@ -60,6 +62,17 @@ bool names_metrics(const TableRequest& request) {
   return request.has_metrics || (request.order && is_metric(request.order->column)) ||
          std::ranges::any_of(request.filter.clauses(),
                              [&](const FilterClause& clause) { return is_metric(clause.column); });
+}
+
+// A store that refuses every record gives a message for each: the first ones tell it.
+void warn_of(CommandContext& context, const std::set<std::string>& damaged) {
+  std::size_t shown = 0;
+  for (const std::string& message : damaged) {
+    if (shown++ == kMostWarnings) break;
+    context.console.warn(message);
+  }
+  if (damaged.size() > kMostWarnings)
+    context.console.warn(concat("… and ", damaged.size() - kMostWarnings, " more that cannot be read"));
 }
 
 // Runs of the roots that were asked so far.
@@ -123,6 +136,9 @@ Status ask_root(CommandContext& context, const IndexFolder& indexes, const Asked
 
 Error nothing_found(const Location& location, const TableRequest& request, const std::string& nearest,
                     const FoundTable& table) {
+  if (!request.refreshes && nearest.empty())
+    return {Code::kNotFound, concat("this machine has no index of runs at ", location.describe(),
+                                    ": leave out --no-refresh once")};
   if (!request.filter.clauses().empty() || request.offset > 0)
     return {Code::kNotFound, concat("no run at ", location.describe(), " is left by --where and --offset")};
   if (table.are_others)
@@ -131,9 +147,6 @@ Error nothing_found(const Location& location, const TableRequest& request, const
   if (!table.damaged.empty())
     return {Code::kDataLoss,
             concat("no record of a run at ", location.describe(), " can be read; see the warnings")};
-  if (!request.refreshes)
-    return {Code::kNotFound, concat("this machine has no index of runs at ", location.describe(),
-                                    ": leave out --no-refresh once")};
   return {Code::kNotFound, concat("no runs are recorded at, above or below ", location.describe())};
 }
 
@@ -193,12 +206,9 @@ Result<RunList> runs_of_id(CommandContext& context, const Location& location, co
 }  // namespace
 
 Result<std::vector<Location>> roots_near(CommandContext& context, const Location& location) {
-  // The root may be the URL itself: ask as for something in it.
-  HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));
-  std::vector<Location> roots = {nearest};
-  HEADRACE_TRY(const std::vector<Location> below, tracking_roots_below(location, context.call()));
-  std::ranges::copy_if(below, std::back_inserter(roots),
-                       [&](const Location& root) { return root.key != nearest.key; });
+  HEADRACE_TRY(const std::vector<AskedRoot> asked, roots_of(context, location));
+  std::vector<Location> roots;
+  for (const AskedRoot& root : asked) roots.push_back(*root.location);
   return roots;
 }
 
@@ -217,7 +227,7 @@ Result<std::vector<TableRun>> table_at(CommandContext& context, const Location& 
   const std::size_t unshown = roots.size() == 1 ? request.offset : 0;
   for (const AskedRoot& root : roots)
     HEADRACE_CHECK(ask_root(context, indexes, root, place, request, unshown, table));
-  for (const std::string& message : table.damaged) context.console.warn(message);
+  warn_of(context, table.damaged);
   std::vector<TableRun>& runs = table.runs;
   if (roots.size() > 1) {
     std::ranges::stable_sort(runs, [&](const TableRun& one, const TableRun& other) {

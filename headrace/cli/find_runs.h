@@ -23,7 +23,8 @@ inline constexpr Positional kRunPositionals[] = {
      .required = false},
 };
 
-/// The tracking roots near a place: the nearest one at or above it, and those below it.
+/// The tracking roots near a place: the nearest one at or above it, and those below it. Warns if the latter
+/// may not be listed.
 Result<std::vector<Location>> roots_near(CommandContext& context, const Location& location);
 
 /// A table of runs, as it is asked for.

@@ -28,8 +28,8 @@ void like_in_sql(sqlite3_context* context, int, sqlite3_value** arguments) {
   sqlite3_result_int(context, matches ? 1 : 0);
 }
 
-// Only what tells that the file is not what was written. All else, an impossible statement among it, would
-// come again with a new file.
+// A file is damaged only if it does not hold what was written. Any other failure, such as an impossible
+// statement, would come again with a new file.
 DatabaseFailure failure_of(int code) {
   if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) return DatabaseFailure::kBusy;
   const bool is_damaged =
@@ -60,6 +60,17 @@ SqlValue column_value(sqlite3_stmt* statement, int column) {
 }
 
 }  // namespace
+
+const std::string& text_value(const SqlValue& value) {
+  static const std::string kNone;
+  const auto* const text = std::get_if<std::string>(&value);
+  return text ? *text : kNone;
+}
+
+std::int64_t integer_value(const SqlValue& value) {
+  const auto* const integer = std::get_if<std::int64_t>(&value);
+  return integer ? *integer : 0;
+}
 
 Sql& Sql::add(std::string_view part, std::vector<SqlValue> of_part) {
   text += part;

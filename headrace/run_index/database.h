@@ -27,6 +27,9 @@ enum class DatabaseFailure : std::uint8_t {
 
 /// A value of a column, or one that is bound. A double that is NaN is null.
 using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;
+/// Empty, and 0, if the value is of another kind.
+const std::string& text_value(const SqlValue& value);
+std::int64_t integer_value(const SqlValue& value);
 
 /// A row that is being visited. Texts are valid until the visit ends.
 class SqlRow {

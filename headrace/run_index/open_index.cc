@@ -156,7 +156,7 @@ Status IndexFolder::use(const std::string& root_url, const std::function<Status(
       if (made.status || made.failure == DatabaseFailure::kNone) return made.status;
     }
     warn_(concat("the index of runs ", path,
-                 " cannot be used, so all records are read: ", made.status.error().message));
+                 " cannot be used, and this command goes on without it: ", made.status.error().message));
   }
   return attempt("", root_url, use).status;
 }

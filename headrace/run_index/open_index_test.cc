@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fcntl.h>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -13,11 +14,13 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/os/lock_file.h"
 #include "headrace/run_index/local_disk.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/registry.h"
 #include "headrace/store/scratch_folder_test.h"
@@ -31,6 +34,20 @@ namespace fs = std::filesystem;
 auto* const cache_scratch = static_cast<ScratchFolder*>(testing::AddGlobalTestEnvironment(new ScratchFolder));
 
 constexpr int kRuns = 600;  // several transactions
+
+// Kills the process at a read of an object.
+class KillingStore : public ForwardingStore {
+ public:
+  KillingStore(std::shared_ptr<Store> below, int reads) : ForwardingStore(std::move(below)), left_(reads) {}
+  Result<ReadResult> read_into(std::string_view key, MutableBytesView target,
+                               const ReadOptions& options) override {
+    if (--left_ < 0) raise(SIGKILL);
+    return inner().read_into(key, target, options);
+  }
+
+ private:
+  std::atomic<int> left_;
+};
 
 class OpenIndexTest : public testing::Test {
  protected:
@@ -84,7 +101,7 @@ class OpenIndexTest : public testing::Test {
   }
 
   const std::shared_ptr<Store> store_ = make_memory_store("b");
-  const Location root_{store_, "", StoreRegistry::parse("memory://b").value_or(Url())};
+  Location root_{store_, "", StoreRegistry::parse("memory://b").value_or(Url())};
   std::string cache_;
   std::vector<std::string> warnings_;
 };
@@ -193,7 +210,24 @@ TEST_F(OpenIndexTest, AKilledRefreshLeavesWhatItHadCommitted) {
   const IndexFolder indexes = folder();
   const pid_t child = fork();
   if (child == 0) {
-    // Killed within the second transaction, whose rows are written but not committed.
+    root_.store = std::make_shared<KillingStore>(store_, 2 * (kRuns / 2));  // while the second half is read
+    (void)table(indexes);
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  std::size_t read = 0;
+  EXPECT_EQ(table(indexes, &read).size(), std::size_t{kRuns});
+  EXPECT_GT(read, 0U);
+  EXPECT_LT(read, std::size_t{kRuns});
+  EXPECT_THAT(warnings_, testing::IsEmpty());
+}
+
+TEST_F(OpenIndexTest, AKillWithinATransactionUndoesIt) {
+  const IndexFolder indexes = folder();
+  const pid_t child = fork();
+  if (child == 0) {
     (void)indexes.use("memory://b", [&](RunIndex& index) -> Status {
       (void)index.refresh_records(root_);
       return {};

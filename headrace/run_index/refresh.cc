@@ -93,22 +93,11 @@ Result<std::string> series_state(const RunRecord& run, const HistorySource& sour
   return finish_state(digest);
 }
 
-std::string text_of_column(const SqlValue& value) {
-  const auto* const text = std::get_if<std::string>(&value);
-  return text ? *text : std::string();
-}
-
-std::int64_t integer_of_column(const SqlValue& value) {
-  const auto* const integer = std::get_if<std::int64_t>(&value);
-  return integer ? *integer : 0;
-}
-
 Result<std::map<RunKey, KnownRun>> known_runs(Database& database) {
   HEADRACE_TRY(const auto rows, database.rows({"SELECT id, is_version_1, number, state FROM runs"}));
   std::map<RunKey, KnownRun> known;
   for (const auto& row : rows) {
-    known[{text_of_column(row[0]), integer_of_column(row[1]) != 0}] = {integer_of_column(row[2]),
-                                                                       text_of_column(row[3])};
+    known[{text_value(row[0]), integer_value(row[1]) != 0}] = {integer_value(row[2]), text_value(row[3])};
   }
   return known;
 }
@@ -118,7 +107,7 @@ Result<std::optional<KnownRun>> known_run(Database& database, const RunKey& key)
                database.rows({"SELECT number, state FROM runs WHERE id = ? AND is_version_1 = ?",
                               {key.first, std::int64_t{key.second}}}));
   if (rows.empty()) return std::optional<KnownRun>();
-  return std::optional(KnownRun{integer_of_column(rows[0][0]), text_of_column(rows[0][1])});
+  return std::optional(KnownRun{integer_value(rows[0][0]), text_value(rows[0][1])});
 }
 
 // How many of the runs from `begin` on go into one transaction: at least one.
@@ -214,8 +203,7 @@ Result<std::vector<RunIndex::Pending>> RunIndex::pending_metrics(bool are_ended)
                                       are_ended ? "is_ended AND metrics_state IS NULL" : "NOT is_ended")}));
   std::vector<Pending> pending;
   for (const auto& row : rows)
-    pending.push_back(
-        {integer_of_column(row[0]), text_of_column(row[1]), text_of_column(row[2]), text_of_column(row[3])});
+    pending.push_back({integer_value(row[0]), text_value(row[1]), text_value(row[2]), text_value(row[3])});
   return pending;
 }
 

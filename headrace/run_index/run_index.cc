@@ -33,28 +33,17 @@ CREATE INDEX folders_by_run ON folders (run))";
 
 enum ObjectKind : std::int64_t { kStart, kEnd, kInput, kOutput, kSeries };
 
-const std::string& text_at(const std::vector<SqlValue>& row, std::size_t column) {
-  static const std::string kNone;
-  const auto* const text = std::get_if<std::string>(&row[column]);
-  return text ? *text : kNone;
-}
-
-std::int64_t integer_at(const std::vector<SqlValue>& row, std::size_t column) {
-  const auto* const integer = std::get_if<std::int64_t>(&row[column]);
-  return integer ? *integer : 0;
-}
-
 SqlValue number_or_null(const std::optional<double>& number) {
   return number ? SqlValue(*number) : SqlValue();
 }
 
 // Adds an object of a record to its part, which is the last one or a new one.
 Status add_object(const std::vector<SqlValue>& row, std::vector<RunPart>& parts) {
-  const std::string& name = text_at(row, 0);
+  const std::string& name = text_value(row[0]);
   if (parts.empty() || parts.back().name != name) parts.push_back({.name = name, .start = {}});
   RunPart& part = parts.back();
-  const BytesView content = as_bytes(text_at(row, 2));
-  switch (integer_at(row, 1)) {
+  const BytesView content = as_bytes(text_value(row[2]));
+  switch (integer_value(row[1])) {
     case kStart: {
       HEADRACE_TRY(part.start, parse_run_start(content));
       return {};
@@ -120,7 +109,7 @@ Status RunIndex::check_tables(DatabaseFailure& failure) {
   Status status;
   if (!rows) {
     status = rows.error();
-  } else if (integer_at(rows->at(0), 0) != 6) {
+  } else if (integer_value(rows->at(0)[0]) != 6) {
     status = database_.damaged("it has other tables");
   }
   failure = database_.failure();
@@ -137,7 +126,7 @@ std::optional<std::string> RunIndex::root_of(const std::string& path) {
 
 Result<std::string> RunIndex::root_url() {
   HEADRACE_TRY(const auto rows, database_.rows({"SELECT root FROM place LIMIT 1"}));
-  return rows.empty() ? std::string() : text_at(rows[0], 0);
+  return rows.empty() ? std::string() : text_value(rows[0][0]);
 }
 
 Status RunIndex::forget(std::int64_t number) {
@@ -161,7 +150,7 @@ Status RunIndex::insert(const RunRecord& run, bool is_version_1, const std::stri
         std::string(run_status_name(run.status())), run.start.command, run.start.output, run.start.started,
         run.end ? SqlValue(run.end->seconds) : SqlValue()}}));
   HEADRACE_TRY(const auto rows, database_.rows({"SELECT last_insert_rowid()"}));
-  const std::int64_t number = integer_at(rows.at(0), 0);
+  const std::int64_t number = integer_value(rows.at(0)[0]);
   HEADRACE_CHECK(insert_objects(number, run));
   for (const auto& [name, value] : run.end ? run.end->metrics : std::map<std::string, double>()) {
     HEADRACE_CHECK(database_.run(

@@ -100,8 +100,8 @@ class RunIndex {
   /// Prepares what `find` does, so that a query that is impossible costs no refresh. \error of the database
   Status check(const RunQuery& query);
 
-  /// Calls `read`, in which what other processes write is not seen. Only so do the runs that `find` has found
-  /// stay there for the functions below it: another process may replace them at any time.
+  /// Calls `read` in a snapshot, which does not change while other processes write. Outside a snapshot,
+  /// another process may replace a run after `find` has found it.
   /// REQUIRES: `read` does not refresh. \error what `read` returns, or of the database
   Status in_snapshot(const std::function<Status()>& read);
 
