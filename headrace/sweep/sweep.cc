@@ -12,6 +12,7 @@
 #include "headrace/stream/dataset.h"
 #include "headrace/sweep/reusing_engine.h"
 #include "headrace/sweep/scratch.h"
+#include "headrace/sweep/shared_ids.h"
 #include "headrace/sweep/subsets.h"
 #include "headrace/sweep/trace_cache.h"
 #include "headrace/train/train_run.h"
@@ -98,6 +99,7 @@ class Sweep {
     HEADRACE_CHECK(find_scores());
     HEADRACE_CHECK(divide_into_classes());
     HEADRACE_CHECK(check_memory());
+    HEADRACE_CHECK(check_ids());
     while (true) {
       HEADRACE_CHECK(train_free_ones());
       if (std::ranges::all_of(runs_, [](const SweepRun& run) { return run.score.has_value(); })) break;
@@ -111,16 +113,34 @@ class Sweep {
  private:
   static Error stopped() { return {Code::kCancelled, "measuring a learning curve was stopped"}; }
 
+  Result<std::shared_ptr<const Dataset>> open_split(const std::string& split) const {
+    return Dataset::open(data_, {.split = split,
+                                 .version = options_.training.data_version,
+                                 .on_corrupt = options_.training.on_corrupt,
+                                 .call = call()});
+  }
+
+  // If something is to be trained, and before.
+  Status check_ids() const {
+    if (std::ranges::all_of(runs_, [](const SweepRun& run) { return run.score.has_value(); })) return {};
+    HEADRACE_TRY(const auto training, open_split(options_.training.split));
+    HEADRACE_TRY(const auto test, open_split(options_.test_split));
+    LoaderOptions reading;
+    reading.batch_size = options_.training.batch_size;
+    reading.threads = 1;
+    reading.on_corrupt = options_.training.on_corrupt;
+    reading.memory_budget_bytes = options_.training.memory_budget_bytes;
+    reading.stop = stop_.get_token();
+    return check_ids_apart(training, test, reading);
+  }
+
   // Before the first run trains.
   Status check_test_split() const {
     if (options_.test_split == options_.training.split)
       return Error{Code::kInvalidArgument,
                    concat("the test split and the split to train on are both ", options_.test_split,
                           ": a score would be of records that were learnt")};
-    HEADRACE_TRY(const auto test, Dataset::open(data_, {.split = options_.test_split,
-                                                        .version = options_.training.data_version,
-                                                        .on_corrupt = options_.training.on_corrupt,
-                                                        .call = call()}));
+    HEADRACE_TRY(const auto test, open_split(options_.test_split));
     if (test->record_count() > 0) return {};
     return Error{Code::kInvalidArgument, concat("the split ", options_.test_split, " of ", data_.describe(),
                                                 " has no records to test on")};

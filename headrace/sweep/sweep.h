@@ -53,9 +53,9 @@ struct SweepResult {
 /// processes may measure into one folder at once: they share the work. Runs train in temporary folders,
 /// which are gone at the end. If all scores are there, no record is read, except labels for class weights
 /// "balanced". `on_progress` is called from the threads that train, one at a time.
-/// \error kInvalidArgument  the test split is the one to train on; too few records for the sizes, or
-///                          fewer than classes; a record whose label is no class; or as `train` and
-///                          `evaluate`
+/// \error kInvalidArgument  the test split is the one to train on, or has an id of it; too few records for
+///                          the sizes, or fewer than classes; a record whose label is no class; or as
+///                          `train` and `evaluate`
 /// \error kResourceExhausted  the budget does not suffice to train on all records or on the largest
 ///                          stratified subset, which is found before anything is trained
 /// \error kAborted          a run diverged: says which

@@ -17,6 +17,7 @@
 #include "headrace/record/manifest.h"
 #include "headrace/record/tfrecord.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/sweep/shared_ids.h"
 #include "headrace/sweep/subsets.h"
 #include "tests/interleave/tiny_engine.h"
 
@@ -115,6 +116,7 @@ class SweepTest : public testing::Test {
   const TraceOptions trace{};
   const Environment environment{};
   std::atomic<int> traces = 0;
+  std::size_t leaked_records = 0;  // so many records of the test split have the id of one for training
 
   // `damaged`: a record of the test split that is no example. `of_both`: a record for training that has both
   // classes. `damaged_too`: a record for training that is no example.
@@ -157,7 +159,8 @@ class SweepTest : public testing::Test {
       example.add_int64s("tenth", tenth);
       example.add_int64s("parity", parity);
       if (i != 3) example.add_int64s("most", parity);
-      const std::string id = concat(split, i);
+      const std::string id =
+          split == "test" && i < leaked_records ? concat("train", 2 * i) : concat(split, i);
       example.add_bytes("id", as_bytes(id));
       Bytes bytes;
       example.append_to(bytes);
@@ -528,6 +531,29 @@ TEST_F(SweepTest, RefusesADamagedScore) {
   const auto refused = measure(options(1, 1));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kDataLoss);
+}
+
+TEST_F(SweepTest, ATestRecordThatIsTrainedOnIsRefusedBeforeAnythingIsTrained) {
+  leaked_records = 3;
+  publish_data();
+  const auto refused = measure(options());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(refused.error().message, testing::AllOf(testing::HasSubstr("3 ids of the test split"),
+                                                      testing::HasSubstr("train0, record 0")));
+  EXPECT_THAT(objects("curve/scores/"), testing::IsEmpty());
+}
+
+TEST_F(SweepTest, IdsOfTheTestSplitHaveABudget) {
+  const auto test = Dataset::open(at("data"), {.split = "test"}),
+             training = Dataset::open(at("data"), {.split = "train"});
+  ASSERT_TRUE(test && training);
+  LoaderOptions reading;
+  reading.memory_budget_bytes = 2 * 40 * sizeof(std::uint64_t) - 1;
+  const Status refused = check_ids_apart(*training, *test, reading);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("raise --memory"));
 }
 
 }  // namespace

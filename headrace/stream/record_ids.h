@@ -1,0 +1,22 @@
+#pragma once
+
+/// \file The ids that name the records of a dataset.
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "headrace/record/column.h"
+#include "headrace/stream/batch.h"
+#include "headrace/stream/dataset.h"
+
+namespace headrace {
+
+/// The column of the ids: the feature that the dataset marks as the id, else "id", if each record has one
+/// text there; for WebDataset's tars, the key of the sample. None: the dataset has no such ids.
+std::optional<Column> id_column(const Dataset& dataset);
+
+/// The id of a row, empty if it has none; valid as long as the batch. `column`: the place of `id_column`.
+std::string_view id_of(const Batch& batch, std::size_t column, std::size_t row);
+
+}  // namespace headrace
