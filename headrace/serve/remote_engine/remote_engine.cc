@@ -109,7 +109,9 @@ class RemoteEngine::Core {
   Core& operator=(const Core&) = delete;
 
   Status load(const EngineLoad& load, const std::stop_token& stop) {
-    HEADRACE_CHECK(line_->send(load));
+    // It may have ended before it was asked to load.
+    if (Status sent = line_->send(load); !sent)
+      return lost(std::move(sent).error(), "while it loaded the model");
     const Clock::time_point deadline = Clock::now() + options_.load_deadline;
     auto received = line_->receive(deadline, stop);
     if (!received) return lost(std::move(received).error(), "while it loaded the model");
