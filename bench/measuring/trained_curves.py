@@ -109,7 +109,7 @@ def quarter(job: Job, folder: pathlib.Path) -> tuple[dict, dict, dict]:
     more = int(most - max(row["size"] for row in known))
     ask = ["--from", folder / "quarter.csv", "--metric", job.metric, "--more-records", more]
     answer = timed("learning-curve", *ask)["answer"]
-    error = answer["more_records"]["error"]
+    error, one = (answer["more_records"][name] for name in ("error", "one_training"))
     truths = [row["score"] for row in rows if row["size"] == most]
     mean = sum(truths) / len(truths)
     title = f"from a quarter of the {job.name}"
@@ -118,9 +118,9 @@ def quarter(job: Job, folder: pathlib.Path) -> tuple[dict, dict, dict]:
         f"{title}: low end of the interval": error["low"],
         f"{title}: high end of the interval": error["high"],
         f"{title}: mean {job.metric} of {SEEDS} seeds at all of them": mean,
-        f"{title}: seeds of {SEEDS} within the interval": sum(
-            error["low"] <= truth <= error["high"] for truth in truths
-        ),
+        f"{title}: low end of the interval of one training": one["low"],
+        f"{title}: high end of the interval of one training": one["high"],
+        f"{title}: seeds of {SEEDS} within it": sum(one["low"] <= truth <= one["high"] for truth in truths),
     }
     return summary, {"scores": rows, "answer": answer}, whole
 

@@ -30,6 +30,7 @@ std::vector<std::string> forecast_cells(std::string name, const Forecast& foreca
           shortened(std::round(forecast.size)),
           three_digits(forecast.error.middle),
           interval_cell(forecast.error),
+          interval_cell(forecast.one_training),
           three_digits(forecast.gain.middle),
           cell_or_dash(forecast.hours),
           cell_or_dash(forecast.cost)};
@@ -37,7 +38,7 @@ std::vector<std::string> forecast_cells(std::string name, const Forecast& foreca
 
 void show_forecasts(Console& console, const CurveStudy& study, const OptionValues& values) {
   std::vector<std::vector<std::string>> rows = {
-      {"", "records", "error", "90 % interval", "falls by", "hours", "cost"}};
+      {"", "records", "error", "90 % interval", "one training", "falls by", "hours", "cost"}};
   rows.push_back(forecast_cells(concat("+", values.integer("more-records"), " records"), study.more_records));
   if (study.one_hour) rows.push_back(forecast_cells("+1 hour of training", *study.one_hour));
   const char* const names[] = {"2 times the data", "5 times the data", "10 times the data"};

@@ -116,7 +116,7 @@ Status ask_root(CommandContext& context, const IndexFolder& indexes, const Asked
     FoundTable found;
     HEADRACE_CHECK(index.check(query));
     if (root.location) HEADRACE_CHECK(refresh(context, *root.location, request, index, most, found.damaged));
-    HEADRACE_CHECK(index.in_snapshot([&]() -> Status {
+    const auto read = [&]() -> Status {
       HEADRACE_TRY(std::vector<IndexedRun> runs, index.find(query));
       for (IndexedRun& run : runs) {
         TableRun& row = found.runs.emplace_back(TableRun{root.location, std::move(run)});
@@ -126,7 +126,8 @@ Status ask_root(CommandContext& context, const IndexFolder& indexes, const Asked
       HEADRACE_TRY(runs, index.find({.most = 1}));
       found.are_others = !runs.empty();
       return {};
-    }));
+    };
+    HEADRACE_CHECK(index.in_snapshot(read));
     std::ranges::move(found.runs, std::back_inserter(table.runs));
     table.damaged.merge(found.damaged);
     table.are_others = table.are_others || found.are_others;

@@ -52,8 +52,6 @@ constexpr double kComplexity[kCurveForms] = {0, 1, 2, 1.5};
 constexpr double kFormError = 0.003;
 // A size has between 0.05 and 1.95 of its weight in a replicate.
 constexpr double kLeastSizeWeight = 0.05;
-// No error of a replicate is below a tenth of what was measured.
-constexpr double kLeastDrawnShare = 0.1;
 
 struct AllFits {
   CurveFit fits[kCurveForms];
@@ -120,8 +118,7 @@ std::vector<FitPoint> resampled(const std::vector<CurvePoint>& points, const std
 FittedCurves fit_curves(const std::vector<CurvePoint>& points, const BootstrapOptions& options) {
   const FormChooser chooser(points, options.prior);
   const std::vector<FitPoint> means = means_of(points);
-  const std::vector<double> residuals = standardized_residuals(points);
-  FittedCurves out;
+  FittedCurves out{.residuals = standardized_residuals(points)};
   const AllFits fits = chooser.fit(means);
   for (int form = 0; form < kCurveForms; ++form) {
     out.fits[form] = fits.fits[form];
@@ -130,7 +127,7 @@ FittedCurves fit_curves(const std::vector<CurvePoint>& points, const BootstrapOp
   out.chosen = static_cast<CurveForm>(fits.best);
   for (int i = 0; i < options.replicates && !options.stop.stop_requested(); ++i) {
     const CounterRandom random(options.seed, static_cast<std::uint64_t>(i));
-    const AllFits one = chooser.fit(resampled(points, means, residuals, random));
+    const AllFits one = chooser.fit(resampled(points, means, out.residuals, random));
     out.replicates.push_back(one.fits[one.best].curve);
     out.shares[one.best] += 1.0 / options.replicates;
   }

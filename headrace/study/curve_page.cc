@@ -72,15 +72,16 @@ std::string forecast_card(const CurveStudy& study) {
   const auto add = [&](std::string_view name, const Forecast& forecast) {
     rows.push_back(html_row({html_escaped(name), shortened(std::round(forecast.size)),
                              three_digits(forecast.error.middle), page_interval(forecast.error),
-                             three_digits(forecast.gain.middle), page_number(forecast.hours),
-                             page_number(forecast.cost)}));
+                             page_interval(forecast.one_training), three_digits(forecast.gain.middle),
+                             page_number(forecast.hours), page_number(forecast.cost)}));
   };
   add("more records", study.more_records);
   if (study.one_hour) add("one hour more", *study.one_hour);
   const char* const names[] = {"2 times the data", "5 times", "10 times"};
   for (std::size_t i = 0; i < study.forecasts.size(); ++i) add(names[i], study.forecasts[i]);
-  return html_card("What more data would buy",
-                   html_table({"", "records", "error", "90 % interval", "falls by", "hours", "cost"}, rows));
+  return html_card("What more data would buy", html_table({"", "records", "error", "90 % interval",
+                                                           "one training", "falls by", "hours", "cost"},
+                                                          rows));
 }
 
 std::string form_card(const CurveStudy& study) {

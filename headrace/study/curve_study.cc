@@ -46,11 +46,13 @@ class Forecaster {
       : fitted_(fitted),
         prices_(prices),
         largest_(points.back().size),
+        relative_spread_(points.back().spread / points.back().mean),
         record_s_(seconds_per_record(points)) {}
 
   Forecast at(double size) const {
     Forecast out{.size = size};
     out.error = over(fitted_, [&](const Curve& curve) { return curve.at(size); });
+    out.one_training = one_training(size);
     out.gain = over(fitted_, [&](const Curve& curve) { return curve.at(largest_) - curve.at(size); });
     if (record_s_) out.hours = (size - largest_) * *record_s_ / kSecondsPerHour;
     out.cost = cost(size);
@@ -79,9 +81,23 @@ class Forecaster {
   }
 
  private:
+  // Each replicate with one residual, all residuals in turn. Seeds differ by the same share of the error as at
+  // the largest measured size.
+  Interval one_training(double size) const {
+    const std::vector<double>& residuals = fitted_.residuals;
+    const std::size_t count = fitted_.replicates.size();
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double factor = 1 + relative_spread_ * residuals[i * residuals.size() / count];
+      errors.push_back(fitted_.replicates[i].at(size) * std::max(factor, kLeastDrawnShare));
+    }
+    return interval_of(std::move(errors));
+  }
+
   const FittedCurves& fitted_;
   CurvePrices prices_;
   double largest_;
+  double relative_spread_;  // standard deviation of one run, per error
   std::optional<double> record_s_;
 };
 

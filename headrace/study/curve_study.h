@@ -35,7 +35,8 @@ std::string_view curve_state_name(CurveState state);
 /// The error at some size, and what it takes to get there from the largest measured size.
 struct Forecast {
   double size = 0;
-  Interval error;
+  Interval error;               // of the mean of many trainings
+  Interval one_training;        // of a single one: wider, since seeds differ
   Interval gain;                // by which the error falls
   std::optional<double> hours;  // by which training takes longer; none if no run says how long it took
   std::optional<double> cost;   // of records and hours, as far as prices are given

@@ -47,6 +47,23 @@ TEST(StudyCurve, ForecastsTheErrorWithinItsInterval) {
   EXPECT_GE(study.exponent->high, 0.5);
 }
 
+TEST(StudyCurve, ForecastsOneTrainingWithTheSpreadOfItsSeeds) {
+  const double noise = 0.2;
+  const CurveStudy study = studied(study_runs(falling_error, noise));
+  for (const Forecast& forecast : study.forecasts) {
+    EXPECT_LT(forecast.one_training.low, forecast.error.low);
+    EXPECT_GT(forecast.one_training.high, forecast.error.high);
+    for (const double side : kSides) {
+      const double one = falling_error(forecast.size) * (1 + noise * side);
+      EXPECT_LE(forecast.one_training.low, one);
+      EXPECT_GE(forecast.one_training.high, one);
+    }
+  }
+  const Forecast quiet = studied(study_runs(falling_error, 0.001)).forecasts.front();
+  EXPECT_NEAR(quiet.one_training.low, quiet.error.low, 0.01 * quiet.error.low);
+  EXPECT_NEAR(quiet.one_training.high, quiet.error.high, 0.01 * quiet.error.high);
+}
+
 TEST(StudyCurve, SaysHowManyRecordsATargetNeedsAndCosts) {
   const double target = falling_error(64'000);
   const CurveStudy study =
@@ -207,6 +224,8 @@ TEST(CurveStudyToJson, HasEveryAnswerWithSixDigits) {
   EXPECT_EQ((*json)["fits"].values().size(), 4U);
   EXPECT_NEAR((*json)["exponent"]["median"].as<double>(), study.exponent->middle,
               1e-5 * study.exponent->middle);
+  EXPECT_NEAR((*json)["more_records"]["one_training"]["high"].as<double>(),
+              study.more_records.one_training.high, 1e-5 * study.more_records.one_training.high);
   EXPECT_TRUE((*json)["one_hour"].is_null());
   EXPECT_TRUE((*json)["comparison"].is_null());
 }

@@ -30,6 +30,7 @@ Json interval_json(const Interval& interval) {
 Json forecast_json(const Forecast& forecast) {
   return {{"size", six_digits(forecast.size)},
           {"error", interval_json(forecast.error)},
+          {"one_training", interval_json(forecast.one_training)},
           {"gain", interval_json(forecast.gain)},
           {"hours", optional_json(forecast.hours)},
           {"cost", optional_json(forecast.cost)}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "headrace/base/text.h"
 #include "headrace/train/label_classes.h"
@@ -34,13 +35,17 @@ Counts without_unknown(Counts counts) {
   return counts;
 }
 
+constexpr ClassAsker kBalancedAsker = {
+    .option = "--class-weights balanced",
+    .advice = "weigh records instead, by --weights with the feature that has a weight for each"};
+
 Result<Counts> read_counts(const TrainRun& run, const ModelFeature& label) {
   Counts counts;
-  HEADRACE_CHECK(visit_classes(run, label, run.options.memory_budget_bytes,
-                               {.option = "--class-weights balanced",
-                                .advice = "weigh records instead, by --weights with the feature that has a "
-                                          "weight for each"},
-                               [&](std::uint64_t, std::int64_t number) { ++counts[number]; }));
+  const auto count = [&](std::uint64_t, std::int64_t number) {
+    ++counts[number];
+    return true;
+  };
+  HEADRACE_CHECK(visit_classes(run, label, run.options.memory_budget_bytes, kBalancedAsker, count));
   return counts;
 }
 
@@ -128,14 +133,22 @@ Result<std::vector<std::string>> missing_classes(const TrainRun& run) {
   const DatasetAttributes& data = *run.dataset->attributes();
   const auto vocabulary = data.vocabularies.find(label.name);
   if (vocabulary == data.vocabularies.end()) return missing;
-  const Result<Counts> counts = read_counts(run, label);
-  if (!counts && counts.error().code == Code::kInvalidArgument) return missing;
-  if (!counts) return counts.error();
+  // Numbers of the classes that are yet to be seen.
+  std::set<std::int64_t> unseen;
   for (std::size_t number = 0; number < vocabulary->second.size(); ++number) {
-    const std::string& name = vocabulary->second[number];
-    const bool is_there = counts->contains(static_cast<std::int64_t>(number));
-    if (!is_there && !is_of_no_record(run, name, vocabulary->second)) missing.push_back(name);
+    if (!is_of_no_record(run, vocabulary->second[number], vocabulary->second))
+      unseen.insert(static_cast<std::int64_t>(number));
   }
+  if (unseen.empty()) return missing;
+  const auto see = [&](std::uint64_t, std::int64_t number) {
+    unseen.erase(number);
+    return !unseen.empty();
+  };
+  const Status seen = visit_classes(run, label, run.options.memory_budget_bytes, kBalancedAsker, see);
+  if (!seen && seen.error().code == Code::kInvalidArgument) return missing;
+  HEADRACE_CHECK(seen);
+  for (const std::int64_t number : unseen)
+    missing.push_back(vocabulary->second[static_cast<std::size_t>(number)]);
   return missing;
 }
 

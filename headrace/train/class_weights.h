@@ -38,8 +38,8 @@ std::map<std::uint64_t, double> balanced_class_weights(const std::map<std::int64
 Result<TraceRequest> weighed_request(const TrainRun& run);
 
 /// The classes of the label that occur in the split, as far as the manifest tells, but in no record that is
-/// trained on. Empty if the label has no vocabulary, or a record has several classes or none. Cost: the
-/// labels of the training part are read once.
+/// trained on. Empty if the label has no vocabulary, or a record has several classes or none. Cost: labels of
+/// the training part are read until each class has been seen.
 /// \error those of BatchLoader
 Result<std::vector<std::string>> missing_classes(const TrainRun& run);
 

@@ -46,8 +46,7 @@ bool has_classes(const ModelFeature& label) {
 }  // namespace
 
 Status visit_classes(const TrainRun& run, const ModelFeature& label, std::uint64_t memory_budget_bytes,
-                     const ClassAsker& asker,
-                     const std::function<void(std::uint64_t number, std::int64_t class_number)>& visit) {
+                     const ClassAsker& asker, const ClassVisitor& visit) {
   BatchTensors tensors({label});
   LoaderOptions options = tensors.options_in_order();
   options.batch_size = kLabelBatch;
@@ -68,7 +67,7 @@ Status visit_classes(const TrainRun& run, const ModelFeature& label, std::uint64
         return Error{Code::kInvalidArgument,
                      concat(asker.option, ": the label ", describe(label), " of ",
                             describe_record(*loader, *batch, row), " is no class; ", asker.advice)};
-      visit(batch->number * kLabelBatch + row, *number);
+      if (!visit(batch->number * kLabelBatch + row, *number)) return {};
     }
   }
 }
@@ -92,6 +91,7 @@ Result<ReadStrata> read_strata(const TrainRun& run, const std::string& name) {
                                        [&](std::uint64_t number, std::int64_t class_number) {
                                          classes[number] =
                                              static_cast<std::uint32_t>(class_number - kUnknownClass);
+                                         return true;
                                        });
   if (!visited)
     return visited.error().code == Code::kResourceExhausted

@@ -22,14 +22,16 @@ struct ClassAsker {
   std::string_view advice;  // on a label that is no class
 };
 
-/// Calls `visit` with each record's number, in dataset order from the first one that is trained on, and its
-/// class: the label's number, or the place of the only 1 among zeros. Damaged records that are left out are
-/// not visited. Cost: the labels of these records are read once. REQUIRES: the label has numbers
+/// Takes a record's number, in dataset order from the first one that is trained on, and its class: the label's
+/// number, or the place of the only 1 among zeros. Returns whether to go on.
+using ClassVisitor = std::function<bool(std::uint64_t number, std::int64_t class_number)>;
+
+/// Calls `visit` for each record, until it returns false. Damaged records that are left out are not visited.
+/// Cost: the labels of these records are read once. REQUIRES: the label has numbers
 /// \error kInvalidArgument  a label is none: names the record
 /// \error those of BatchLoader
 Status visit_classes(const TrainRun& run, const ModelFeature& label, std::uint64_t memory_budget_bytes,
-                     const ClassAsker& asker,
-                     const std::function<void(std::uint64_t number, std::int64_t class_number)>& visit);
+                     const ClassAsker& asker, const ClassVisitor& visit);
 
 /// The whole training part by the classes of the feature `name`; records that are left out, since
 /// they are damaged or lack the feature, are a stratum of their own. Cost: the feature is read once. Memory:

@@ -176,8 +176,8 @@ Result<TrainPlan> plan_training(const Location& data, const TrainOptions& option
                                 const TrainEnvironment& environment, const std::stop_token& stop);
 
 /// The classes that occur in the split, but in no record that a run with these options trains on. Empty if
-/// the label has no vocabulary, or a record has several classes. Cost: the labels of those records are read
-/// once.
+/// the label has no vocabulary, or a record has several classes. Cost: labels of those records are read
+/// until each class has been seen.
 /// REQUIRES: options.data_version is set
 /// \error as `plan_training`
 Result<std::vector<std::string>> missing_classes(const Location& data, const TrainOptions& options,

@@ -3,12 +3,14 @@
 import json
 import pathlib
 import subprocess
+import sys
 import time
 
 import pytest
 
 pytestmark = pytest.mark.usefixtures("tracing_environment")
 
+DIGITS = pathlib.Path(__file__).parents[2] / "examples" / "digits"
 SMALL = ["--model", "headrace.models:dense_classifier", "--epochs", "2", "--replicates", "200", "--json"]
 
 
@@ -167,3 +169,58 @@ def test_a_run_carries_the_errors_of_one_pass_and_its_weights_are_the_same(headr
     assert refused.returncode == 1 and "headrace train --curve logs one" in refused.stderr
     keras = headrace("train", real_reviews, tmp_path / "x", "--curve", "--loop", "keras", check=False)
     assert keras.returncode == 2 and "--curve is of the native loop" in keras.stderr
+
+
+@pytest.fixture(scope="module")
+def many_digits(headrace, tmp_path_factory):
+    """The digits of the example, with more pictures than it draws, since it is learnt from a few hundred."""
+    folder = tmp_path_factory.mktemp("digits")
+    drawing = (DIGITS / "make_data.py").read_text()
+    assert drawing.count("range(600)") == 1
+    drawing = drawing.replace("range(600)", "range(2400)")
+    subprocess.run([sys.executable, "-c", drawing], cwd=folder, check=True)
+    headrace("prepare", folder / "train", folder / "data", "--split", "train=0.8,test=0.2")
+    return folder / "data"
+
+
+def forecast_from_a_quarter(headrace, folder, data, metric, *model) -> tuple[dict, list[float]]:
+    """What scores up to a quarter of the records say about all of them, and the scores that those got."""
+    asked = ["--sizes", "6", "--seeds", "5", "--metric", metric, "--to", folder]
+    headrace("learning-curve", data, *model, *asked, "--json")
+    rows = [
+        row.split(",") for row in next((folder / "reports").glob("*/scores.csv")).read_text().splitlines()
+    ]
+    names, rows = rows[0], [[float(cell) for cell in row] for row in rows[1:]]
+    size, score = names.index("size"), names.index("score")
+    most = max(row[size] for row in rows)
+    known = [row for row in rows if row[size] <= most / 4 + 1]
+    assert len({row[size] for row in known}) == 4
+    table = folder / "quarter.csv"
+    table.write_text("size,score\n" + "".join(f"{row[size]},{row[score]}\n" for row in known))
+    more = int(most - max(row[size] for row in known))
+    asked = ["--from", table, "--metric", metric, "--more-records", more, "--json"]
+    forecast = json.loads(headrace("learning-curve", *asked).stdout)["more_records"]
+    return forecast, [row[score] for row in rows if row[size] == most]
+
+
+def is_forecast(forecast: dict, truths: list[float]) -> bool:
+    """Whether the interval holds the mean of all seeds, and that of one training holds each seed."""
+    error, one = forecast["error"], forecast["one_training"]
+    return error["low"] <= sum(truths) / len(truths) <= error["high"] and all(
+        one["low"] <= truth <= one["high"] for truth in truths
+    )
+
+
+@pytest.mark.soak
+def test_a_quarter_of_the_reviews_predicts_what_all_of_them_give(headrace, real_reviews, tmp_path):
+    model = ["--model", "headrace.models:dense_classifier"]
+    found = forecast_from_a_quarter(headrace, tmp_path / "curve", real_reviews, "error", *model)
+    assert is_forecast(*found), found
+
+
+@pytest.mark.soak
+def test_a_quarter_of_the_digits_predicts_what_all_of_them_give(headrace, many_digits, tmp_path):
+    model = ["--model", f"{DIGITS / 'model.py'}:build", "--epochs", "20", "--batch-size", "32"]
+    images = ["--augment", "crop=24x24,brightness=0.05", "--image-size", "26x26"]
+    found = forecast_from_a_quarter(headrace, tmp_path / "curve", many_digits, "loss", *model, *images)
+    assert is_forecast(*found), found
