@@ -22,8 +22,8 @@ struct ClassAsker {
   std::string_view advice;  // on a label that is no class
 };
 
-/// Takes a record's number, in dataset order from the first one that is trained on, and its class: the label's
-/// number, or the place of the only 1 among zeros. Returns whether to go on.
+/// Takes a record's number, in dataset order from the first one that is trained on, and its class: the
+/// label's number, or the place of the only 1 among zeros. Returns whether to go on.
 using ClassVisitor = std::function<bool(std::uint64_t number, std::int64_t class_number)>;
 
 /// Calls `visit` for each record, until it returns false. Damaged records that are left out are not visited.
