@@ -81,8 +81,8 @@ class Forecaster {
   }
 
  private:
-  // Each replicate with one residual, all residuals in turn. Seeds differ by the same share of the error as at
-  // the largest measured size.
+  // Each replicate with one residual, all residuals in turn. Seeds differ by the same share of the error
+  // as at the largest measured size.
   Interval one_training(double size) const {
     const std::vector<double>& residuals = fitted_.residuals;
     const std::size_t count = fitted_.replicates.size();

@@ -184,7 +184,7 @@ def many_digits(headrace, tmp_path_factory):
 
 
 def forecast_from_a_quarter(headrace, folder, data, metric, *model) -> tuple[dict, list[float]]:
-    """The forecast of scores up to a quarter of the records for all of them, and the scores that these got."""
+    """The forecast of scores up to a quarter of the records for all of them, and their scores."""
     asked = ["--sizes", "6", "--seeds", "5", "--metric", metric, "--to", folder]
     headrace("learning-curve", data, *model, *asked, "--json")
     rows = [
