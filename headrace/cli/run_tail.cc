@@ -16,7 +16,7 @@
 #include "headrace/cli/run_views.h"
 #include "headrace/cli/step_lines.h"
 #include "headrace/metrics/follow.h"
-#include "headrace/metrics/journal.h"
+#include "headrace/log/journal.h"
 #include "headrace/track/json_number.h"
 #include "headrace/track/run_keys.h"
 
