@@ -22,8 +22,8 @@ struct EventWriterOptions {
   double flush_seconds = 30;
   /// Where events wait on this machine that the store does not accept; nowhere, by default.
   SpoolOptions spool{};
-  /// With a journal, events survive a kill of this process `journal_interval` after they were added. The spool
-  /// is not used.
+  /// With a journal, events survive a kill of this process `journal_interval` after they were added, and the
+  /// spool is not used.
   SegmentJournalOptions journal{};
   std::chrono::milliseconds journal_interval{500};
   /// Tests pass their own, for SegmentLog.
@@ -45,8 +45,8 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   /// \error kResourceExhausted   the store accepts nothing, and too much waits for it: this event is dropped.
   ///                             With a journal also, and kPermissionDenied: its disk is full, or refuses
   /// \error kFailedPrecondition  the writer is closed
-  /// \error once, the store's or the disk's error of a write in the background: this event is kept, and so are
-  /// those before it
+  /// \error once, the store's or the disk's error of a write in the background: this event is kept, and so
+  /// are those before it
   template <typename Encode>
   Status add(Encode&& encode) {
     const std::scoped_lock lock(mutex_);

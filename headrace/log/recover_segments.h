@@ -44,9 +44,10 @@ struct RecoveredSegments {
   Status status{};  // why the rest stays where it is
 };
 
-/// One of each journal below `state` whose writer is gone and which holds records. A file whose records are in the store is removed,
-/// and so is a folder without records. Several processes may do this at once: each journal is one process's.
-/// `open` opens a URL. A segment takes one request, and three if it was there already.
+/// Writes into the store what the journals below `state` hold whose writers are gone. Returns one result for
+/// each that holds records. A file whose records are in the store is removed, and so is a folder without
+/// records. Several processes may do this at once: each journal is one process's. `open` opens a URL. A
+/// segment takes one request, and three if it was there already; the owner of a log one more.
 std::vector<RecoveredSegments> recover_segments(
     const std::string& state, const std::function<Result<Location>(const std::string& url)>& open,
     const CallOptions& call);

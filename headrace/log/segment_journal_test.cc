@@ -109,7 +109,7 @@ class SegmentJournalTest : public testing::Test {
     EXPECT_THAT(recover(process()), IsEmpty());
     EXPECT_TRUE(std::filesystem::is_empty(state));
   }
-  // Of all segments, in the order of their names.
+  // The records of all segments, in the order of their names.
   Records records() const {
     Records found;
     const auto objects = list_all(*store, "log");

@@ -32,8 +32,8 @@ Status remove_segments(const Location& log, std::span<const std::string> keeps, 
 struct SegmentJournalOptions {
   /// Its folder, which must not be there yet; those above it are made. Empty: there is no journal.
   std::string folder{};
-  /// URL of a folder of the store, such as the record of a run. If nothing is in it any more, nobody wants the
-  /// log, and `recover_segments` does not write it. Empty: the log is wanted in any case.
+  /// URL of a folder of the store, such as the record of a run. If nothing is in it any more, nobody wants
+  /// the log, and `recover_segments` does not write it. Empty: the log is wanted in any case.
   std::string owner{};
   /// Most bytes that wait in it.
   std::uint64_t most_bytes = std::uint64_t{1} << 30;
@@ -49,8 +49,8 @@ struct SegmentLogOptions {
   /// A log that does not go on replaces the segments that were there when it was opened, as a file that is
   /// opened for writing replaces its content. False: it writes under the first free number.
   bool replaces = false;
-  /// Most bytes kept in memory while the store cannot be reached; the rest goes to the spool. With a journal, so
-  /// much is kept in memory at any time, besides the segment that is being written.
+  /// Most bytes kept in memory while the store cannot be reached; the rest goes to the spool. With a journal,
+  /// so much is kept in memory at any time, besides the segment that is being written.
   std::size_t most_held_bytes = 64 << 20;
   /// Folder of this machine for the rest; with an empty `root`, nothing is spooled.
   SpoolOptions spool{};
@@ -71,9 +71,9 @@ struct SegmentLogOptions {
 /// If the store cannot be reached, the log keeps the appended data, first in memory and then in the spool,
 /// and later flushes offer them again, so that an outage of the store does not end training. A killed process
 /// loses the data that were not in the store, spool included, unless there is a journal: `recover_segments`
-/// writes what lies in that. The segments in the store are whole. Segments are created only if absent. If two logs have one name, or a stalled process continues after another took
-/// over, each writes under the next free number: nothing is overwritten and nothing is lost, except by a log
-/// that `replaces` when it is opened.
+/// writes what lies in that. The segments in the store are whole. Segments are created only if absent. If two
+/// logs have one name, or a stalled process continues after another took over, each writes under the next
+/// free number: nothing is overwritten and nothing is lost, except by a log that `replaces` when opened.
 class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
  public:
   /// Shortest time from opening, or from a segment, to the next segment, however often the log is flushed.

@@ -91,10 +91,10 @@ def init(
 class Run:
     """A run that is being recorded; `init` makes one. Threads may share it; a forked child may not use it.
 
-    What is logged survives a kill of this process half a second later, and once `flush` has returned. It is
-    in files of this machine ($XDG_STATE_HOME/headrace) until it goes to the store, every ten seconds. The
-    next run on this machine, or `headrace runs recover`, writes what a killed one has left. No call waits for
-    the store, but `finish`.
+    Numbers and media survive a kill of this process half a second after they were logged, and once `flush`
+    has returned. They are in files of this machine ($XDG_STATE_HOME/headrace) until they go to the store,
+    every ten seconds. The next run on this machine, or `headrace runs recover`, writes what a killed one has
+    left. No call waits for the store, but `finish`.
 
     Attributes:
         id: of the run.
