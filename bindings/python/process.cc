@@ -112,6 +112,15 @@ Location open_location(std::string_view url, const Environment& environment) {
   return value_of(open_in(url, environment));
 }
 
+std::string state_of_user() {
+  const auto state = state_folder(Environment::capture());
+  if (!state)
+    raise({Code::kFailedPrecondition,
+           "metrics and media are kept on this machine until they are in the store: set HOME, or "
+           "XDG_STATE_HOME to a folder"});
+  return *state;
+}
+
 void remember_environment() { remember(Environment::capture()); }
 
 Result<Location> open_from_any_thread(std::string_view url) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -42,6 +43,10 @@ void remember_environment();
 /// The same in another environment. Equal environments share their stores, with all connections; those of the
 /// last few are kept.
 Location open_location(std::string_view url, const Environment& environment);
+
+/// Where this user keeps, on this machine, what is not in a store yet. REQUIRES: the GIL
+/// \error kFailedPrecondition  there is no such folder; raised
+std::string state_of_user();
 
 /// Remembers the process in which something with threads or connections was made.
 class ProcessMark {

@@ -2,6 +2,7 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -16,6 +17,7 @@
 #include "bindings/python/artifact.h"
 #include "bindings/python/process.h"
 #include "headrace/base/text.h"
+#include "headrace/log/recover_segments.h"
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/metric_writer.h"
 #include "headrace/metrics/recover.h"
@@ -29,16 +31,8 @@ namespace nb = nanobind;
 
 namespace {
 
-constexpr std::string_view kMetricsFolder = "/metrics";
-
-std::string metrics_state(const Environment& environment) {
-  const auto state = state_folder(environment);
-  if (!state)
-    raise({Code::kFailedPrecondition,
-           "metrics are kept on this machine until they are in the store: set HOME, or "
-           "XDG_STATE_HOME to a folder"});
-  return concat(*state, kMetricsFolder);
-}
+// Below the state folder.
+constexpr std::string_view kMetricJournals = "/metrics";
 
 struct Started {
   std::string root;
@@ -125,7 +119,7 @@ Result<RunRecorder> start_record(StoreRegistry& stores, const Started& started, 
 Status open_writer(OpenRun& run, const Started& started, const std::string& state) {
   const RunRecorder& recorder = run.recorder;
   const Location log = recorder.root().at(concat(kMetricsPrefix, recorder.run_id(), "/", recorder.part()));
-  MetricWriterOptions options{.journal_folder = concat(state, "/", recorder.part()),
+  MetricWriterOptions options{.journal_folder = concat(state, kMetricJournals, "/", recorder.part()),
                               .from_step = started.from_step};
   HEADRACE_TRY(run.writer, MetricWriter::open(log, std::move(options), run.background));
   return run.recorder.add_series({.name = "metrics", .url = recorded_url(log), .kind = "metric_segments"});
@@ -139,16 +133,18 @@ Result<std::unique_ptr<OpenRun>> open_run(const std::shared_ptr<StoreRegistry>& 
   // The record says why it did not run.
   if (const Status opened = open_writer(*run, started, state); !opened)
     return run->recorder.finish(opened, {}).error();
-  // Meanwhile, numbers that earlier processes of this machine have left go to their places.
+  // Meanwhile, what earlier processes of this machine have left goes to its place.
   run->background.add([stores, state, ends = run->ends.get_token()] {
-    recover_metrics(state, [&](const std::string& url) { return stores->open(url); }, {.stop = ends});
+    const auto open = [&](const std::string& url) { return stores->open(url); };
+    recover_metrics(concat(state, kMetricJournals), open, {.stop = ends});
+    recover_segments(concat(state, kSegmentJournals), open, {.stop = ends});
   });
   return run;
 }
 
 // REQUIRES: the GIL, which is given back while the store is asked
 std::unique_ptr<OpenRun> opened_run(const Started& started) {
-  const std::string state = metrics_state(Environment::capture());
+  const std::string state = state_of_user();
   const std::shared_ptr<StoreRegistry> stores = stores_of(started.root);
   return value_of(
       run_interruptibly([&](const std::stop_token& stop) { return open_run(stores, started, state, stop); }));
@@ -282,18 +278,22 @@ class PythonRun {
             }))};
   }
 
-  /// Records that the run logs media, and returns the URL of the folder for their event files.
-  std::string add_media() {
+  /// Records that the run logs media. Returns the URLs of the folder for their event files, and of the
+  /// record of this part.
+  std::pair<std::string, std::string> add_media() {
     OpenRun& open = *open_.here();
-    return value_of(run_interruptibly([&](const std::stop_token&) -> Result<std::string> {
+    using Urls = std::pair<std::string, std::string>;
+    return value_of(run_interruptibly([&](const std::stop_token&) -> Result<Urls> {
       const std::scoped_lock lock(open.recording);
       HEADRACE_CHECK(open.require_unfinished());
       const RunRecorder& recorder = open.recorder;
       const Location folder =
           recorder.root().at(concat(kMediaPrefix, recorder.run_id(), "/", recorder.part()));
+      const Location record =
+          recorder.root().at(concat(kRunPartsPrefix, recorder.run_id(), "/", recorder.part()));
       HEADRACE_CHECK(
           open.recorder.add_series({.name = "media", .url = recorded_url(folder), .kind = "event_files"}));
-      return folder.url.text();
+      return Urls(folder.url.text(), record.url.text());
     }));
   }
 

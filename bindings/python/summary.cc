@@ -12,7 +12,9 @@
 
 #include "bindings/python/buffers.h"
 #include "bindings/python/process.h"
+#include "headrace/base/text.h"
 #include "headrace/events/event_writer.h"
+#include "headrace/log/recover_segments.h"
 
 namespace headrace::python {
 
@@ -29,8 +31,10 @@ HyperparameterValue view_of(const GivenValue& value) {
 
 class PythonEventWriter {
  public:
-  PythonEventWriter(const std::string& url, const std::string& writer, double flush_seconds)
-      : open_("this writer", open_location(url), writer, flush_seconds) {}
+  PythonEventWriter(const std::string& url, const std::string& writer, double flush_seconds, bool has_journal,
+                    const std::string& owner)
+      : PythonEventWriter(open_location(url), {.writer = writer, .flush_seconds = flush_seconds}, has_journal,
+                          owner) {}
 
   // The one that programs call most: it keeps the GIL.
   void scalar(std::string_view tag, double value, std::int64_t step, std::optional<double> wall_time_s) {
@@ -108,6 +112,11 @@ class PythonEventWriter {
     });
   }
 
+  void flush_journal() {
+    Open& open = open_.here();
+    check(run_interruptibly([&](const std::stop_token&) { return open.writer->flush_journal(); }));
+  }
+
   void flush() {
     Open& open = open_.here();
     check(run_interruptibly([&](const std::stop_token&) { return open.writer->flush(); }));
@@ -121,15 +130,24 @@ class PythonEventWriter {
 
  private:
   struct Open {
-    Open(Location location, const std::string& name, double flush_seconds)
-        : writer(value_of(EventWriter::open(std::move(location), now_s(),
-                                            {.writer = name,
-                                             .flush_seconds = flush_seconds,
-                                             .spool = {.root = temporary_folder(Environment::capture())}},
-                                            background))) {}
-    Background background{1};
+    Open(Location location, EventWriterOptions options)
+        : writer(value_of(EventWriter::open(std::move(location), now_s(), std::move(options), background))) {}
+    Background background{3};             // threads are started when they are needed
     std::shared_ptr<EventWriter> writer;  // first to go
   };
+
+  PythonEventWriter(Location location, EventWriterOptions options, bool has_journal, const std::string& owner)
+      : open_("this writer", location, kept_on_disk(location, std::move(options), has_journal, owner)) {}
+
+  // The file's name has random bits, so the journal's folder is not there yet.
+  static EventWriterOptions kept_on_disk(const Location& location, EventWriterOptions options,
+                                         bool has_journal, const std::string& owner) {
+    options.spool.root = temporary_folder(Environment::capture());
+    if (!has_journal) return options;
+    options.journal = {.folder = concat(state_of_user(), kSegmentJournals, "/", last_segment(location.key)),
+                       .owner = owner};
+    return options;
+  }
 
   template <typename Encode>
   void add(Encode&& encode) {
@@ -146,8 +164,9 @@ class PythonEventWriter {
 
 void bind_summary(nb::module_& module) {
   nb::class_<PythonEventWriter>(module, "EventWriter")
-      .def(nb::init<const std::string&, const std::string&, double>(), nb::arg("url"), nb::arg("writer"),
-           nb::arg("flush_seconds"))
+      .def(nb::init<const std::string&, const std::string&, double, bool, const std::string&>(),
+           nb::arg("url"), nb::arg("writer"), nb::arg("flush_seconds"), nb::arg("journal") = false,
+           nb::arg("owner") = "")
       .def("scalar", &PythonEventWriter::scalar, nb::arg("tag"), nb::arg("value"), nb::arg("step"),
            nb::arg("wall_time_s") = nb::none())
       .def("scalars", &PythonEventWriter::scalars, nb::arg("values"), nb::arg("step"),
@@ -162,6 +181,7 @@ void bind_summary(nb::module_& module) {
       .def("graph", &PythonEventWriter::graph, nb::arg("graph_def"))
       .def("trial", &PythonEventWriter::trial, nb::arg("name"), nb::arg("values"))
       .def("end_trial", &PythonEventWriter::end_trial, nb::arg("has_succeeded"))
+      .def("flush_journal", &PythonEventWriter::flush_journal)
       .def("flush", &PythonEventWriter::flush)
       .def("close", &PythonEventWriter::close);
 }

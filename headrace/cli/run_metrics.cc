@@ -12,6 +12,7 @@
 #include "headrace/cli/run_metrics.h"
 #include "headrace/cli/sparkline.h"
 #include "headrace/cli/text_table.h"
+#include "headrace/log/recover_segments.h"
 #include "headrace/metrics/chart.h"
 #include "headrace/metrics/recover.h"
 #include "headrace/os/parallel.h"
@@ -140,19 +141,28 @@ Status recover(CommandContext& context, const std::vector<std::string>&, const O
   const auto state = state_folder(context.environment);
   if (!state)
     return Error{Code::kFailedPrecondition, "neither HOME nor XDG_STATE_HOME is set: nothing can be left"};
-  const auto recovered = recover_metrics(
-      concat(*state, "/metrics"), [&](const std::string& url) { return context.stores.open(url); },
-      context.call());
+  const auto open = [&](const std::string& url) { return context.stores.open(url); };
   Status outcome;
   Json all = Json::array();
-  for (const RecoveredLog& log : recovered) {
-    all.push_back(Json({{"url", log.url}, {"points", log.points}, {"segments", log.segments}}));
-    if (!log.status) outcome = log.status.error().in(log.folder);
-    if (!context.console.json())
-      context.console.result(concat(log.url, ": ", log.points, " points in ", log.segments, " segments"));
+  bool is_any_left = false;
+  const auto show = [&](const std::string& folder, const Status& status, Json json, const std::string& line) {
+    is_any_left = true;
+    all.push_back(std::move(json));
+    if (!status) outcome = status.error().in(folder);
+    if (!context.console.json()) context.console.result(line);
+  };
+  for (const RecoveredLog& log : recover_metrics(concat(*state, "/metrics"), open, context.call())) {
+    show(log.folder, log.status, Json({{"url", log.url}, {"points", log.points}, {"segments", log.segments}}),
+         concat(log.url, ": ", log.points, " points in ", log.segments, " segments"));
+  }
+  for (const RecoveredSegments& log :
+       recover_segments(concat(*state, kSegmentJournals), open, context.call())) {
+    show(log.folder, log.status,
+         Json({{"url", log.url}, {"bytes", log.size_bytes}, {"segments", log.segments}}),
+         concat(log.url, ": ", format_size(log.size_bytes), " of events in ", log.segments, " segments"));
   }
   if (context.console.json()) context.console.result(Json({{"recovered", std::move(all)}}).dump());
-  if (recovered.empty()) context.console.note("no killed process has left metrics on this machine");
+  if (!is_any_left) context.console.note("no killed process has left metrics or media on this machine");
   return outcome;
 }
 
@@ -199,12 +209,12 @@ const Command kRunsMetricsCommand = {
 extern const Command kRunsRecoverCommand;
 const Command kRunsRecoverCommand = {
     .name = "runs recover",
-    .summary = "Write the metrics that killed processes have left on this machine",
+    .summary = "Write the metrics and media that killed processes have left on this machine",
     .details =
-        "Until they are in the store, metrics are in files of this machine. If a process was killed, or the\n"
-        "store did not answer when it ended, this command writes them to where they belong. So does the "
-        "next\n"
-        "run on this machine. Logs of living processes are left alone.\n"
+        "Until they are in the store, metrics and media of runs are in files of this machine. If a process\n"
+        "was killed, or the store did not answer when it ended, this command writes them to where they\n"
+        "belong. So does the next run on this machine. Logs of living processes are left alone, and so are\n"
+        "media of runs that were removed meanwhile: the message names their folder.\n"
         "\n"
         "  headrace runs recover",
     .positionals = {},

@@ -15,8 +15,8 @@
 #include "headrace/cli/run_metrics.h"
 #include "headrace/cli/run_views.h"
 #include "headrace/cli/step_lines.h"
+#include "headrace/log/journal.h"
 #include "headrace/metrics/follow.h"
-#include "headrace/metrics/journal.h"
 #include "headrace/track/json_number.h"
 #include "headrace/track/run_keys.h"
 
@@ -233,7 +233,7 @@ class RunTail {
     return Error{Code::kAborted,
                  concat("the run ", run_.id,
                         " has stopped without an end: its process on this machine was killed; "
-                        "headrace runs recover writes the points that it has left")};
+                        "headrace runs recover writes what it has left")};
   }
 
   Status outcome() {

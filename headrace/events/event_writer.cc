@@ -1,7 +1,6 @@
 #include "headrace/events/event_writer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "headrace/base/text.h"
@@ -23,6 +22,7 @@ Result<std::shared_ptr<EventWriter>> EventWriter::open(Location location, double
   SegmentLogOptions log_options;
   log_options.segment_header = std::move(header);
   log_options.spool = options.spool;
+  log_options.journal = options.journal;
   log_options.now = options.now;
   HEADRACE_TRY(auto log, SegmentLog::open(std::move(location), false, std::move(log_options), background));
   std::shared_ptr<EventWriter> writer(new EventWriter(std::move(log), std::move(options), background));
@@ -62,6 +62,24 @@ void EventWriter::flush_ordered() {
   const std::scoped_lock lock(mutex_);
   untold_ = std::move(status);
   if (!is_closed_ && !is_flush_ordered_) order_flush();
+}
+
+// REQUIRES: mutex_ is held
+void EventWriter::order_journal() {
+  is_journal_ordered_ = true;
+  const auto time = Background::Clock::now() + options_.journal_interval;
+  background_.add_at(time, [weak = weak_from_this()] {
+    const auto writer = weak.lock();
+    if (!writer) return;
+    const std::scoped_lock lock(writer->mutex_);
+    writer->is_journal_ordered_ = false;
+    if (Status kept = writer->hand_on(); !kept && writer->untold_) writer->untold_ = std::move(kept);
+  });
+}
+
+Status EventWriter::flush_journal() {
+  const std::scoped_lock lock(mutex_);
+  return has_journal() ? hand_on() : Status();
 }
 
 Status EventWriter::make_room() {

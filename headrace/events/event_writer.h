@@ -3,6 +3,7 @@
 /// \file Writes an event file into a store, as segments: docs/tensorflow-file-systems.md, "Event files".
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -21,11 +22,16 @@ struct EventWriterOptions {
   double flush_seconds = 30;
   /// Where events wait on this machine that the store does not accept; nowhere, by default.
   SpoolOptions spool{};
+  /// With a journal, events survive a kill of this process `journal_interval` after they were added, and the
+  /// spool is not used.
+  SegmentJournalOptions journal{};
+  std::chrono::milliseconds journal_interval{500};
   /// Tests pass their own, for SegmentLog.
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };
 
-/// Thread-safe: events are in the order of the calls. `background` must outlive it.
+/// Thread-safe: events are in the order of the calls. `background` must outlive it, and should have three
+/// threads if there is a journal, so that the journal does not wait for the store.
 class EventWriter : public std::enable_shared_from_this<EventWriter> {
  public:
   /// Writes nothing yet. `location` is the file, whose name contains "tfevents".
@@ -36,10 +42,11 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   ~EventWriter();
 
   /// `encode` appends events to the buffer, which is passed on now and then. Never waits for the store.
-  /// \error kResourceExhausted   the store accepts nothing, and too much waits for it: this event is dropped
+  /// \error kResourceExhausted   the store accepts nothing, and too much waits for it: this event is dropped.
+  ///                             With a journal also, and kPermissionDenied: its disk is full, or refuses
   /// \error kFailedPrecondition  the writer is closed
-  /// \error once, the store's error of a flush in the background: this event is kept, and so are those before
-  /// it
+  /// \error once, the store's or the disk's error of a write in the background: this event is kept, and so
+  /// are those before it
   template <typename Encode>
   Status add(Encode&& encode) {
     const std::scoped_lock lock(mutex_);
@@ -48,6 +55,7 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
     if (buffer_.size() >= kBufferBytes) HEADRACE_CHECK(hand_on());
     encode(encoder_, buffer_);
     if (!is_flush_ordered_) order_flush();
+    if (!is_journal_ordered_ && has_journal()) order_journal();
     if (buffer_.size() >= kBufferBytes) static_cast<void>(hand_on());  // or at the next event
     return std::exchange(untold_, Status());
   }
@@ -56,6 +64,9 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   bool is_full() const { return is_full_; }
   /// Waits for the store if `is_full`. \error of the store; the events are kept
   Status make_room();
+  /// With a journal, all added events survive a kill of this process. Does not wait for the store.
+  /// \error as SegmentLog::append: the events are kept in memory
+  Status flush_journal();
   /// All added events are in the store within a second; \error as SegmentLog::flush
   Status flush();
   /// All events are in the store. May be repeated after an error.
@@ -70,6 +81,8 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   Status hand_on();
   void order_flush();
   void flush_ordered();
+  bool has_journal() const { return !options_.journal.folder.empty(); }
+  void order_journal();
 
   const std::shared_ptr<SegmentLog> log_;
   const EventWriterOptions options_;
@@ -80,6 +93,7 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   Bytes buffer_;
   Status untold_;  // of a flush that nobody waited for
   bool is_flush_ordered_ = false;
+  bool is_journal_ordered_ = false;
   bool is_closed_ = false;
 };
 

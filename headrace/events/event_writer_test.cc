@@ -5,18 +5,25 @@
 
 #include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <string>
 #include <thread>
 
 #include "headrace/events/log_folder.h"
+#include "headrace/log/full_disk_test.h"
+#include "headrace/log/recover_segments.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"
+#include "headrace/store/scratch_folder_test.h"
 
 namespace headrace {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+ScratchFolder& event_scratch = *static_cast<ScratchFolder*>(
+    testing::AddGlobalTestEnvironment(new ScratchFolder));  // NOLINT: gtest owns it
 
 class FailingStore : public ForwardingStore {
  public:
@@ -132,6 +139,97 @@ TEST_F(EventWriterTest, ClosingOffersWhatWasRefusedOnceMore) {
   store->is_failing = false;
   ASSERT_TRUE(writer->close());
   EXPECT_EQ(points("loss"), taken);
+}
+
+class JournaledEventWriterTest : public EventWriterTest {
+ protected:
+  // `gone`: what this writer sends does not arrive, as if it was killed.
+  std::shared_ptr<EventWriter> open_with_journal(milliseconds interval = std::chrono::hours(1)) {
+    gone->is_failing = true;
+    auto writer = EventWriter::open({gone, "run/events.out.tfevents.1", {"memory", "m", "run"}}, 100,
+                                    {.writer = "test",
+                                     .journal = {.folder = state + "/a"},
+                                     .journal_interval = interval,
+                                     .now = [this] { return now.load(); }},
+                                    background);
+    EXPECT_TRUE(writer);
+    return *std::move(writer);
+  }
+  // A copy of the journal, as a kill leaves it.
+  void copy_journal() { std::filesystem::copy(state + "/a", left + "/a", kRecursively); }
+  void recover() {
+    const auto open = [&](const std::string&) -> Result<Location> {
+      return Location{store, "run/events.out.tfevents.1", {"memory", "m", "run"}};
+    };
+    const auto recovered = recover_segments(left, open, {});
+    ASSERT_EQ(recovered.size(), 1U);
+    EXPECT_TRUE(recovered[0].status) << recovered[0].status.error().message;
+  }
+  void SetUp() override { std::filesystem::create_directories(left); }
+
+  static constexpr auto kRecursively = std::filesystem::copy_options::recursive;
+  const std::string state = event_scratch.new_root();
+  const std::string left = event_scratch.new_root();
+  std::shared_ptr<FailingStore> gone = std::make_shared<FailingStore>(make_memory_store("m"));
+};
+
+TEST_F(JournaledEventWriterTest, WhatWasFlushedToTheJournalSurvivesAKill) {
+  const auto writer = open_with_journal();
+  for (int step = 0; step < 100; ++step) ASSERT_TRUE(add(*writer, step));
+  ASSERT_TRUE(writer->flush_journal());
+  ASSERT_TRUE(add(*writer, 100));  // not acknowledged
+  copy_journal();
+  EXPECT_EQ(objects(), 0U) << "the store is not asked";
+  recover();
+  EXPECT_EQ(points("loss"), 100U);
+}
+
+TEST_F(JournaledEventWriterTest, TimeThatPassesIsEnoughToSurviveAKill) {
+  const auto writer = open_with_journal(milliseconds(1));
+  const auto deadline = Background::Clock::now() + seconds(30);
+  for (std::int64_t step = 1; step <= 3; ++step) {
+    ASSERT_TRUE(add(*writer, step));
+    std::size_t found = 0;
+    while (found < static_cast<std::size_t>(step) && Background::Clock::now() < deadline) {
+      std::this_thread::sleep_for(milliseconds(10));
+      if (!std::filesystem::exists(state + "/a/000000")) continue;
+      copy_journal();
+      store = std::make_shared<FailingStore>(make_memory_store("m"));
+      recover();
+      found = points("loss");
+    }
+    EXPECT_EQ(found, step);
+  }
+}
+
+TEST_F(JournaledEventWriterTest, AFullDiskKeepsTheEventsInMemory) {
+  const auto writer = open_with_journal();
+  ASSERT_TRUE(add(*writer, 1));
+  {
+    const FullDisk full(10);
+    EXPECT_EQ(writer->flush_journal().error().code, Code::kResourceExhausted);
+  }
+  ASSERT_TRUE(add(*writer, 2));
+  ASSERT_TRUE(writer->flush_journal());
+  copy_journal();
+  recover();
+  EXPECT_EQ(points("loss"), 2U);
+}
+
+TEST_F(JournaledEventWriterTest, ClosingLeavesNoJournal) {
+  const auto writer = open_with_journal();
+  gone->is_failing = false;
+  ASSERT_TRUE(add(*writer, 1));
+  ASSERT_TRUE(writer->flush_journal());
+  ASSERT_TRUE(writer->close());
+  EXPECT_TRUE(std::filesystem::is_empty(state));
+}
+
+TEST_F(EventWriterTest, WithoutAJournalThereIsNothingToFlushToIt) {
+  const auto writer = open();
+  ASSERT_TRUE(add(*writer, 1));
+  EXPECT_TRUE(writer->flush_journal());
+  EXPECT_EQ(objects(), 0U);
 }
 
 TEST_F(EventWriterTest, AnIntervalThatIsNoneIsRefused) {

@@ -5,18 +5,10 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/log/recover_segments.h"
 
 namespace headrace {
 namespace {
-
-constexpr int kNameDigits = 6;
-// Writers that find their number taken this often in a row do not share a log, something is wrong.
-constexpr int kMostTaken = 1'000;
-
-Result<bool> not_ours_if_gone(const Error& error) {
-  if (error.code == Code::kNotFound) return false;
-  return error;
-}
 
 bool is_outage(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
@@ -54,15 +46,6 @@ Result<Segments> segments_of(const Location& location, std::string_view ending, 
   return found;
 }
 
-}  // namespace
-
-std::string segment_key(std::string_view log, std::uint64_t segment, std::string_view ending) {
-  if (segment == 0 && ending.empty()) return std::string(log);
-  return concat(log, ".", zero_padded(segment, kNameDigits), ending);
-}
-
-namespace {
-
 Status remove_segments_of(const Location& log, std::string_view ending, std::span<const std::string> keeps,
                           const CallOptions& call) {
   std::vector<std::string> keys;
@@ -89,12 +72,16 @@ SegmentLog::~SegmentLog() { static_cast<void>(close()); }
 
 Result<std::shared_ptr<SegmentLog>> SegmentLog::open(Location location, bool goes_on,
                                                      SegmentLogOptions options, Background& background) {
+  if (!options.journal.folder.empty() && (options.record_size != nullptr || options.replaces))
+    return Error{
+        Code::kInvalidArgument,
+        concat(location.describe(), ": a log with a journal takes whole records, and replaces nothing")};
   Segments there;
   if (goes_on) {
     HEADRACE_TRY(there, segments_of(location, options.ending, options.call));
   }
   std::shared_ptr<SegmentLog> log(new SegmentLog(std::move(location), std::move(options), background));
-  log->next_segment_ = there.next;
+  log->next_segment_ = log->first_journal_file_ = there.next;
   log->size_bytes_ = there.size_bytes;
   log->must_replace_ = !goes_on && log->options_.replaces;
   if (const Status replaced = log->replace(); !replaced && !is_outage(replaced.error()))
@@ -128,12 +115,13 @@ Status SegmentLog::append(BytesView data) {
   if (refused > 0 && refused == data.size()) return refuse();
   data = data.subspan(refused);
   const std::size_t held = held_bytes();
-  if (has_failed_ && held > 0 && held + data.size() > options_.most_held_bytes &&
-      !make_room_in_spool(data.size())) {
+  if ((has_failed_ || has_journal()) && held > 0 && held + data.size() > options_.most_held_bytes &&
+      !make_room_in_files(data.size())) {
     drop_record_of(data);
     write_later(not_before_);  // the store may have changed its mind
     return refuse();
   }
+  if (has_journal() && !data.empty()) HEADRACE_CHECK(write_journal(data));
   headrace::append(buffer_, data);
   size_bytes_ += data.size();
   if (buffer_.size() >= kMostSegmentBytes) write_later(has_failed_ ? not_before_ : options_.now());
@@ -142,7 +130,7 @@ Status SegmentLog::append(BytesView data) {
 
 bool SegmentLog::is_full() const {
   const std::scoped_lock lock(mutex_);
-  return !has_failed_ && buffer_.size() >= kFullBytes;
+  return !has_failed_ && !has_journal() && buffer_.size() >= kFullBytes;
 }
 
 Status SegmentLog::make_room() { return is_full() ? told(write(Part::kWholeRecords)) : Status{}; }
@@ -184,22 +172,65 @@ Bytes SegmentLog::take(std::size_t size) {
   return taken;
 }
 
-// Moves to the spool what waits and is not being written. Whether memory has room for so much then.
 // REQUIRES: mutex_ is held
-bool SegmentLog::make_room_in_spool(std::size_t size) {
-  for (Waiting& waiting : waiting_) {
-    if (waiting.file || (is_writing_ && &waiting == &waiting_.front())) continue;
+Status SegmentLog::write_journal(BytesView data) {
+  const SegmentJournalOptions& options = options_.journal;
+  if (!journal_) {
+    HEADRACE_TRY(journal_, Journal::create(options.folder,
+                                           encode_segment_journal_head({.url = location_.url.text(),
+                                                                        .ending = options_.ending,
+                                                                        .header = options_.segment_header,
+                                                                        .owner = options.owner}),
+                                           first_journal_file_));
+  }
+  if (journal_->held_bytes() + data.size() <= options.most_bytes) return journal_->append(data);
+  write_later(has_failed_ ? not_before_ : options_.now());
+  return Error{Code::kResourceExhausted,
+               concat("the journal ", options.folder, " holds ", format_size(journal_->held_bytes()),
+                      " of records that ", location_.describe(), " has not taken, and ",
+                      format_size(options.most_bytes),
+                      " is the most: these records are dropped; check the store with headrace doctor")};
+}
+
+// Leaves the records in a file alone. False: there is no room for it. REQUIRES: mutex_ is held
+bool SegmentLog::move_to_file(Waiting& waiting) {
+  if (!waiting.journal_file) {
     const auto file = spool_.add(waiting.records);
     if (!file) return false;
-    waiting = {.file = *file};
+    waiting.file = *file;
+  }
+  waiting.records = Bytes();
+  return true;
+}
+
+// Moves to files what waits and is not being written. Whether memory has room for so much then.
+// REQUIRES: mutex_ is held
+bool SegmentLog::make_room_in_files(std::size_t size) {
+  for (Waiting& waiting : waiting_) {
+    if (waiting.records.empty() || (is_writing_ && &waiting == &waiting_.front())) continue;
+    if (!move_to_file(waiting)) return false;
   }
   if (const std::size_t whole = whole_bytes(buffer_); whole > 0) {
-    const auto file = spool_.add(BytesView(buffer_).first(whole));
-    if (!file) return false;
-    waiting_.push_back({.file = *file});
+    if (journal_) {
+      waiting_.push_back({.journal_file = journal_->end_file()});
+    } else {
+      const auto file = spool_.add(BytesView(buffer_).first(whole));
+      if (!file) return false;
+      waiting_.push_back({.file = *file});
+    }
     take(whole);
   }
   return buffer_.empty() || buffer_.size() + size <= options_.most_held_bytes;
+}
+
+// The records that a file alone has. REQUIRES: mutex_ is held
+Result<Bytes> SegmentLog::read_back(const Waiting& waiting) const {
+  if (waiting.file) return spool_.read(*waiting.file);
+  const std::string path = journal_->path(*waiting.journal_file);
+  HEADRACE_TRY(const Bytes bytes, read_journal_file(path));
+  HEADRACE_TRY(SegmentJournalFile file, parse_segment_journal(bytes, path));
+  if (file.size_bytes == journal_->size_bytes(*waiting.journal_file)) return std::move(file.records);
+  return Error{Code::kDataLoss, concat(path, " was altered")};
 }
 
 Status SegmentLog::flush() {
@@ -230,7 +261,20 @@ void SegmentLog::write_later(Clock::time_point time) {
   });
 }
 
-Status SegmentLog::close() { return told(write(Part::kAll)); }
+Status SegmentLog::close() {
+  Status closed = told(write(Part::kAll));
+  const std::scoped_lock lock(mutex_);
+  if (!journal_) return closed;
+  if (!closed) {
+    return std::move(closed).error().in(concat("what the store lacks is in ", options_.journal.folder,
+                                               ", and headrace runs recover writes it later"));
+  }
+  if (!buffer_.empty() || !waiting_.empty()) return {};  // appended meanwhile
+  first_journal_file_ = journal_->number();
+  journal_->remove_all();
+  journal_.reset();
+  return {};
+}
 
 std::uint64_t SegmentLog::size_bytes() const {
   const std::scoped_lock lock(mutex_);
@@ -246,13 +290,17 @@ std::uint64_t SegmentLog::waiting_bytes() const {
 bool SegmentLog::queue(Part part) {
   if (!waiting_.empty()) return true;
   const std::size_t size = part == Part::kAll ? buffer_.size() : whole_bytes(buffer_);
-  if (size > 0) waiting_.push_back({.records = take(size)});
-  return size > 0;
+  if (size == 0) return false;
+  waiting_.push_back({.records = take(size)});
+  if (journal_) waiting_.back().journal_file = journal_->end_file();
+  return true;
 }
 
 // REQUIRES: mutex_ and writing_ are held
 void SegmentLog::take_first() {
-  if (waiting_.front().file) spool_.remove(*waiting_.front().file);
+  const Waiting& first = waiting_.front();
+  if (first.file) spool_.remove(*first.file);
+  if (first.journal_file) journal_->remove(*first.journal_file);
   waiting_.pop_front();
 }
 
@@ -274,24 +322,25 @@ Status SegmentLog::write(Part part) {
 Result<bool> SegmentLog::write_next(Part part) {
   const Waiting* first = nullptr;
   bool has_waited = false;
-  Bytes spooled;
+  Bytes read_records;
   {
     const std::scoped_lock lock(mutex_);
     has_waited = !waiting_.empty();
     if (!queue(part)) return false;
     first = &waiting_.front();  // stays where it is: only this function takes it out
-    if (first->file) {
-      auto read = spool_.read(*first->file);
+    if (first->records.empty()) {
+      auto read = read_back(*first);
       if (!read) {  // it will not come back: the others go on
+        const std::string_view kind = first->file ? "spooled records of " : "records of ";
         take_first();
-        lost_ = std::move(read).error().in(concat("spooled records of ", location_.describe(), " are lost"));
+        lost_ = std::move(read).error().in(concat(kind, location_.describe(), " are lost"));
         return true;
       }
-      spooled = std::move(*read);
+      read_records = std::move(*read);
     }
     is_writing_ = true;
   }
-  const Status status = write_segment(first->file ? spooled : first->records);
+  const Status status = write_segment(*first, first->records.empty() ? read_records : first->records);
   const std::scoped_lock lock(mutex_);
   is_writing_ = false;
   has_failed_ = !status;
@@ -306,17 +355,6 @@ Result<bool> SegmentLog::write_next(Part part) {
   return false;
 }
 
-// Whether the object is what this log has written there, in a request whose answer was lost. One that was
-// removed since is not.
-Result<bool> SegmentLog::is_ours(const std::string& key, BytesView segment) {
-  const auto object = location_.store->stat(key, options_.call);
-  if (!object) return not_ours_if_gone(object.error());
-  if (object->size_bytes != segment.size()) return false;
-  const auto there = read_object(*location_.store, key, segment.size(), options_.call);
-  if (!there) return not_ours_if_gone(there.error());
-  return std::ranges::equal(there->data, segment);
-}
-
 // REQUIRES: writing_ is held, or nobody else has the log
 Status SegmentLog::replace() {
   if (must_replace_) HEADRACE_CHECK(remove_segments_of(location_, options_.ending, {}, options_.call));
@@ -325,23 +363,12 @@ Status SegmentLog::replace() {
 }
 
 // Under the first number that is free. REQUIRES: writing_ is held
-Status SegmentLog::write_segment(BytesView records) {
+Status SegmentLog::write_segment(const Waiting& waiting, BytesView records) {
   HEADRACE_CHECK(replace());
-  for (int taken = 0;; ++taken) {
-    const std::string key = segment_key(location_.key, next_segment_, options_.ending);
-    Bytes segment = next_segment_ == 0 ? Bytes() : options_.segment_header;
-    headrace::append(segment, records);
-    const auto written =
-        location_.store->write(key, segment, {.only_if_absent = true, .call = options_.call});
-    const bool is_taken = !written && written.error().code == Code::kAlreadyExists;
-    if (!written && (!is_taken || taken == kMostTaken)) return written.error();
-    bool is_done = written.has_value();
-    if (is_taken) {
-      HEADRACE_TRY(is_done, is_ours(key, segment));
-    }
-    ++next_segment_;
-    if (is_done) return {};
-  }
+  next_segment_ = std::max(next_segment_, waiting.journal_file.value_or(0));
+  HEADRACE_CHECK(create_segment(location_, {options_.ending, options_.segment_header}, records,
+                                SameSegment::kEqual, next_segment_, options_.call));
+  return {};
 }
 
 }  // namespace headrace

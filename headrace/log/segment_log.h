@@ -13,15 +13,13 @@
 #include <string>
 #include <string_view>
 
+#include "headrace/log/create_segment.h"
+#include "headrace/log/journal.h"
 #include "headrace/log/spool.h"
 #include "headrace/os/background.h"
 #include "headrace/store/location.h"
 
 namespace headrace {
-
-/// Key of a segment: that of the log for segment 0, "<log>.000001" and so on for the others. With an ending,
-/// every segment has its number before the ending: "<log>.000000<ending>".
-std::string segment_key(std::string_view log, std::uint64_t segment, std::string_view ending = {});
 
 /// Bytes that a record takes, by its beginning; none if that is too short to tell. If it is no record's: the
 /// size of what was given, so that the log passes these bytes on and does not wait for their end.
@@ -29,6 +27,17 @@ using RecordSize = std::optional<std::uint64_t> (*)(BytesView beginning);
 
 /// Removes the segments of a log, except those whose keys `keeps` holds. Takes one listing.
 Status remove_segments(const Location& log, std::span<const std::string> keeps, const CallOptions& call);
+
+/// Files of this machine that hold each record until the store has it: docs/formats/journal.md.
+struct SegmentJournalOptions {
+  /// Its folder, which must not be there yet; those above it are made. Empty: there is no journal.
+  std::string folder{};
+  /// URL of a folder of the store, such as the record of a run. If nothing is in it any more, nobody wants
+  /// the log, and `recover_segments` does not write it. Empty: the log is wanted in any case.
+  std::string owner{};
+  /// Most bytes that wait in it.
+  std::uint64_t most_bytes = std::uint64_t{1} << 30;
+};
 
 struct SegmentLogOptions {
   /// Ending of the segments' keys: ".tfrecord", for readers that go by names.
@@ -40,10 +49,15 @@ struct SegmentLogOptions {
   /// A log that does not go on replaces the segments that were there when it was opened, as a file that is
   /// opened for writing replaces its content. False: it writes under the first free number.
   bool replaces = false;
-  /// Most bytes kept in memory while the store cannot be reached; the rest goes to the spool.
+  /// Most bytes kept in memory while the store cannot be reached; the rest goes to the spool. With a journal,
+  /// so much is kept in memory at any time, besides the segment that is being written.
   std::size_t most_held_bytes = 64 << 20;
   /// Folder of this machine for the rest; with an empty `root`, nothing is spooled.
   SpoolOptions spool{};
+  /// With a journal, a kill of this process loses no appended data, and nothing is spooled. The records must
+  /// differ from those of other writers of the log, as events do by their times: `recover_segments` takes
+  /// records that another segment begins with for that segment.
+  SegmentJournalOptions journal{};
   /// `close` begins no further segment after this time.
   std::chrono::milliseconds close_time{300'000};
   /// For each request to the store.
@@ -56,10 +70,10 @@ struct SegmentLogOptions {
 ///
 /// If the store cannot be reached, the log keeps the appended data, first in memory and then in the spool,
 /// and later flushes offer them again, so that an outage of the store does not end training. A killed process
-/// loses the data that were not in the store, spool included; the segments in the store are whole. Segments
-/// are created only if absent. If two logs have one name, or a stalled process continues after another took
-/// over, each writes under the next free number: nothing is overwritten and nothing is lost, except by a log
-/// that `replaces` when it is opened.
+/// loses the data that were not in the store, spool included, unless there is a journal: `recover_segments`
+/// writes what lies in that. The segments in the store are whole. Segments are created only if absent. If two
+/// logs have one name, or a stalled process continues after another took over, each writes under the next
+/// free number: nothing is overwritten and nothing is lost, except by a log that `replaces` when opened.
 class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
  public:
   /// Shortest time from opening, or from a segment, to the next segment, however often the log is flushed.
@@ -73,16 +87,20 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
 
   /// Writes nothing yet. `goes_on`: continue after the existing segments, which takes one listing. If it
   /// `replaces` segments, removes them; if the store cannot be reached, before the first segment is written.
+  /// \error kInvalidArgument  it has a journal, and `record_size` or `replaces`; of the store
   static Result<std::shared_ptr<SegmentLog>> open(Location location, bool goes_on, SegmentLogOptions options,
                                                   Background& background);
   /// Writes the rest. Call `close` first to get the error.
   ~SegmentLog();
 
-  /// Never waits for the store; writes to the spool's disk where memory is full.
+  /// Never waits for the store; writes to the spool's disk where memory is full. With a journal, a kill of
+  /// this process does not lose the data once this has returned: they are in a file.
   /// \error kResourceExhausted  the store has failed, and memory and spool are full: the whole record that
-  ///                            `data` belongs to is dropped
+  ///                            `data` belongs to is dropped. Or the journal or its disk is full;
+  ///                            kPermissionDenied  of that disk: `data` are dropped
   Status append(BytesView data);
-  /// The store accepts the appended data, but too slowly: call `make_room`.
+  /// The store accepts the appended data, but too slowly: call `make_room`. Never with a journal, whose files
+  /// take what memory does not.
   bool is_full() const;
   /// Waits for the store if the log is full. \error of the store; the appended data are kept
   Status make_room();
@@ -90,7 +108,7 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   /// failed write, kRetryInterval. \error of the store, also of an earlier write that nobody waited for;
   /// kDataLoss, kNotFound and the like of the spool, once: records in it were lost, and the others go on
   Status flush();
-  /// All data are in the store. May be repeated after an error.
+  /// All data are in the store; a journal is gone. May be repeated after an error, which leaves the journal.
   /// \error kDeadlineExceeded  `close_time` has passed, and some data are left; of the store
   Status close();
   /// Size including the log that was there before.
@@ -103,10 +121,11 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   using Clock = Background::Clock;
   enum class Part { kWholeRecords, kAll };
 
-  // Records of one segment that waits for the store, in memory or in the spool.
+  // Records of one segment that waits for the store: in memory, or in a file alone.
   struct Waiting {
     Bytes records{};
     std::optional<Spool::File> file{};
+    std::optional<std::uint64_t> journal_file{};
   };
 
   SegmentLog(Location location, SegmentLogOptions options, Background& background);
@@ -116,14 +135,17 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   Status refuse() const;
   void drop_record_of(BytesView data);
   Bytes take(std::size_t size);
-  bool make_room_in_spool(std::size_t size);
+  bool has_journal() const { return !options_.journal.folder.empty(); }
+  Status write_journal(BytesView data);
+  bool move_to_file(Waiting& waiting);
+  bool make_room_in_files(std::size_t size);
+  Result<Bytes> read_back(const Waiting& waiting) const;
   bool queue(Part part);
   void take_first();
   Result<bool> write_next(Part part);
   Status write(Part part);
   Status replace();
-  Status write_segment(BytesView records);
-  Result<bool> is_ours(const std::string& key, BytesView segment);
+  Status write_segment(const Waiting& waiting, BytesView records);
   void write_later(Clock::time_point time);
   Status told(Status written);
 
@@ -141,7 +163,9 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   bool is_writing_ = false;  // the first of them
   Bytes buffer_;
   Spool spool_;
-  std::uint64_t refused_bytes_ = 0;  // that are still to come of a record whose beginning was refused
+  std::optional<Journal> journal_;        // from the first record on
+  std::uint64_t first_journal_file_ = 0;  // a segment's number is that of its file, or a later one
+  std::uint64_t refused_bytes_ = 0;       // that are still to come of a record whose beginning was refused
   std::uint64_t size_bytes_ = 0;
   Clock::time_point not_before_;  // the next segment that a flush asks for
   bool is_put_off_ = false;

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kUploadRetry{100};
 constexpr std::uint64_t kMostSegmentsLeft = 8;
 
 /// The digest of the segment that has the number, which must be `segment`, made from the file.
-Result<Bytes> check_is_same(const JournalFile& file, const Location& place, const Bytes& segment,
+Result<Bytes> check_is_same(const MetricJournalFile& file, const Location& place, const Bytes& segment,
                             const CallOptions& call) {
   const auto found = read_object(*place.store, place.key, kSegmentLimitBytes, call);
   // It was there, and is gone: a compaction has put it into a larger one.
@@ -29,7 +29,7 @@ Result<Bytes> check_is_same(const JournalFile& file, const Location& place, cons
 
 }  // namespace
 
-Result<Bytes> write_segment_of(const JournalFile& file, std::uint64_t number, const Bytes& previous,
+Result<Bytes> write_segment_of(const MetricJournalFile& file, std::uint64_t number, const Bytes& previous,
                                const Location& log, const CallOptions& call) {
   const SegmentHead head{.first = number,
                          .last = number,
@@ -47,7 +47,8 @@ Result<Bytes> write_segment_of(const JournalFile& file, std::uint64_t number, co
   return written.error();
 }
 
-MetricWriter::MetricWriter(Location log, MetricWriterOptions options, Journal journal, Background& background)
+MetricWriter::MetricWriter(Location log, MetricWriterOptions options, MetricJournal journal,
+                           Background& background)
     : log_(std::move(log)),
       options_(std::move(options)),
       background_(background),
@@ -55,8 +56,9 @@ MetricWriter::MetricWriter(Location log, MetricWriterOptions options, Journal jo
 
 Result<std::shared_ptr<MetricWriter>> MetricWriter::open(Location log, MetricWriterOptions options,
                                                          Background& background) {
-  HEADRACE_TRY(Journal journal, Journal::create(options.journal_folder,
-                                                {.url = log.url.text(), .from_step = options.from_step}));
+  HEADRACE_TRY(
+      MetricJournal journal,
+      MetricJournal::create(options.journal_folder, {.url = log.url.text(), .from_step = options.from_step}));
   return std::shared_ptr<MetricWriter>(
       new MetricWriter(std::move(log), std::move(options), std::move(journal), background));
 }
@@ -123,14 +125,14 @@ Status MetricWriter::write_journal(bool is_end) {
     for (std::size_t i = journal_names_.size(); i < names_.size(); ++i) journal_names_.push_back(names_[i]);
   }
   if (points.empty() && !is_end) return {};
-  if (journal_.held_bytes() > options_.most_journal_bytes) {
+  if (journal_.files().held_bytes() > options_.most_journal_bytes) {
     const std::scoped_lock lock(mutex_);
     dropped_ += points.size();
     return Error{Code::kResourceExhausted,
-                 concat("the journal ", journal_.folder(), " holds ", journal_.held_bytes(),
+                 concat("the journal ", journal_.files().folder(), " holds ", journal_.files().held_bytes(),
                         " bytes that the store has not taken: ", points.size(), " points are dropped")};
   }
-  if (journal_.file_bytes() == 0) file_began_ = options_.now();
+  if (journal_.files().file_bytes() == 0) file_began_ = options_.now();
   if (Status written = journal_.append(journal_names_, points, is_end); !written) {
     const std::scoped_lock lock(mutex_);
     dropped_ += points.size();
@@ -144,7 +146,8 @@ Status MetricWriter::write_journal(bool is_end) {
 void MetricWriter::end_file_if_due(bool at_once) {
   const Clock::time_point due = file_began_ + options_.segment_interval;
   const bool is_due = ended_.empty() && options_.now() >= due;
-  if (at_once || is_due || journal_.file_bytes() >= kMostSegmentBytes) ended_.push_back(journal_.end_file());
+  if (at_once || is_due || journal_.files().file_bytes() >= kMostSegmentBytes)
+    ended_.push_back(journal_.end_file());
   if (!std::exchange(is_upload_ordered_, true)) order_upload(ended_.empty() ? due : options_.now());
 }
 
@@ -157,7 +160,7 @@ void MetricWriter::order_upload(Clock::time_point time) {
 void MetricWriter::upload() {
   const Status uploaded = upload_first();
   const std::scoped_lock journaling(journaling_);
-  is_upload_ordered_ = !ended_.empty() || journal_.file_bytes() > 0;
+  is_upload_ordered_ = !ended_.empty() || journal_.files().file_bytes() > 0;
   if (!is_upload_ordered_) return;
   const Clock::time_point now = options_.now();
   const Clock::time_point due = file_began_ + options_.segment_interval;
@@ -170,13 +173,13 @@ Status MetricWriter::upload_first() {
   {
     const std::scoped_lock journaling(journaling_);
     if (ended_.empty()) {
-      if (journal_.file_bytes() == 0) return {};
+      if (journal_.files().file_bytes() == 0) return {};
       ended_.push_back(journal_.end_file());
     }
     number = ended_.front();
   }
   Result<Bytes> digest = Bytes();
-  if (auto file = read_journal_file(journal_.path(number)); !file) {
+  if (auto file = read_metric_journal(journal_.files().path(number)); !file) {
     digest = std::move(file).error();
   } else {
     digest = write_segment_of(*file, number, previous_, log_, options_.call);
@@ -199,14 +202,14 @@ Status MetricWriter::flush() {
 
 std::optional<std::uint64_t> MetricWriter::end_file() {
   const std::scoped_lock journaling(journaling_);
-  if (journal_.file_bytes() > 0) ended_.push_back(journal_.end_file());
+  if (journal_.files().file_bytes() > 0) ended_.push_back(journal_.end_file());
   return ended_.empty() ? std::nullopt : std::optional(ended_.back());
 }
 
 bool MetricWriter::is_uploaded(std::optional<std::uint64_t> last) const {
   const std::scoped_lock journaling(journaling_);
   if (last) return ended_.empty() || ended_.front() > *last;
-  return ended_.empty() && journal_.file_bytes() == 0;
+  return ended_.empty() && journal_.files().file_bytes() == 0;
 }
 
 // Up to the file `last`, and not longer than until `end`, even if the store takes one file after another;
@@ -221,7 +224,7 @@ Status MetricWriter::upload_until(std::optional<std::uint64_t> last, Clock::time
       return Error{Code::kDeadlineExceeded,
                    concat(uploaded ? "more points wait than the store took in that time"
                                    : std::string_view(uploaded.error().message),
-                          ". The points are in ", journal_.folder(),
+                          ". The points are in ", journal_.files().folder(),
                           "; `headrace runs recover` writes them into the store")};
     }
     if (!uploaded) std::this_thread::sleep_for(kUploadRetry);
@@ -261,7 +264,7 @@ Status MetricWriter::close(std::chrono::milliseconds within) {
 
 MetricWriter::Counts MetricWriter::counts() const {
   const std::scoped_lock locks(journaling_, mutex_);
-  return {dropped_, journal_.held_bytes(), segments_, store_failure_};
+  return {dropped_, journal_.files().held_bytes(), segments_, store_failure_};
 }
 
 }  // namespace headrace

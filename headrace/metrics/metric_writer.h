@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "headrace/base/environment.h"
-#include "headrace/metrics/journal.h"
+#include "headrace/metrics/metric_journal.h"
 #include "headrace/os/background.h"
 #include "headrace/store/location.h"
 
@@ -99,7 +99,7 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
  private:
   using Clock = Background::Clock;
 
-  MetricWriter(Location log, MetricWriterOptions options, Journal journal, Background& background);
+  MetricWriter(Location log, MetricWriterOptions options, MetricJournal journal, Background& background);
   void order_journal(Clock::time_point time);
   void order_upload(Clock::time_point time);
   Status write_journal(bool is_end);
@@ -119,7 +119,7 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   Bytes previous_;  // digest of the segment before
 
   mutable std::mutex journaling_;
-  Journal journal_;
+  MetricJournal journal_;
   std::vector<std::string> journal_names_;  // a copy of names_, so that a journal's write holds up nobody
   Clock::time_point file_began_{};
   std::deque<std::uint64_t> ended_;  // numbers of files that wait for the store
@@ -140,7 +140,7 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
 /// Writes the segment of a file into the log, unless it is there.
 /// `previous`: the digest of the segment before, empty for the first. Returns the digest of this one.
 /// \error kFailedPrecondition  another segment has the number
-Result<Bytes> write_segment_of(const JournalFile& file, std::uint64_t number, const Bytes& previous,
+Result<Bytes> write_segment_of(const MetricJournalFile& file, std::uint64_t number, const Bytes& previous,
                                const Location& log, const CallOptions& call);
 
 }  // namespace headrace

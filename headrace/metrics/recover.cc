@@ -8,7 +8,7 @@
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
-#include "headrace/metrics/journal.h"
+#include "headrace/metrics/metric_journal.h"
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/metric_writer.h"
 
@@ -62,7 +62,7 @@ Status recover_journal(const LeftJournal& journal,
   Bytes previous;
   std::optional<std::vector<NumberRange>> compacted;
   for (const std::uint64_t number : journal.numbers) {
-    auto file = read_journal_file(journal_path(journal.folder, number));
+    auto file = read_metric_journal(journal_path(journal.folder, number));
     if (!file && file.error().code == Code::kOutOfRange) continue;
     if (!file) return std::move(file).error();
     result.url = file->head.url;

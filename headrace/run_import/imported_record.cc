@@ -44,7 +44,7 @@ void add_little_endian(Sha256& digest, std::uint64_t number) {
   digest.update(bytes);
 }
 
-Bytes points_digest(const JournalFile& file) {
+Bytes points_digest(const MetricJournalFile& file) {
   Sha256 digest;
   for (const MetricPoint& point : file.points) {
     add_little_endian(digest, static_cast<std::uint64_t>(point.step));

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "headrace/artifact/artifact_draft.h"
-#include "headrace/metrics/journal.h"
+#include "headrace/metrics/metric_journal.h"
 #include "headrace/run_import/imported_run.h"
 #include "headrace/store/location.h"
 
@@ -76,7 +76,7 @@ class ImportedRecord {
   std::string part_;
   RunEnd end_;
 
-  JournalFile held_;                                           // points that are in no segment yet
+  MetricJournalFile held_;                                     // points that are in no segment yet
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // of names in held_
   std::map<std::string, double, std::less<>> last_;
   std::uint64_t segments_ = 0;

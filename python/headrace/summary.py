@@ -49,16 +49,31 @@ class Writer:
     The writer sends events to the store every `flush_seconds`, at `flush` and at `close`, as objects that
     never change. If the store does not answer, the writer keeps the events and tries again. If the store
     refuses them (no permission, no room), the next call raises that error once; its own event is kept, too.
-    The writer drops an event, with a `ResourceExhaustedError`, only while 64 MiB are waiting. Threads may
-    share a writer; a forked child may not use it.
+    The writer drops an event, with a `ResourceExhaustedError`, only while too much is waiting: 64 MiB in
+    memory and 1 GiB in temporary files. A kill of the process loses what the store does not have.
+
+    With `journal=True`, a kill loses the events of the last half second alone. The others are in files of
+    this machine ($XDG_STATE_HOME/headrace/logs), 1 GiB at most, until the store has them; the next `hr.init`
+    on this machine, or `headrace runs recover`, writes them into the store.
+
+    Threads may share a writer; a forked child may not use it.
 
     Every method may raise an error of `headrace.errors`. The message names the file.
     """
 
-    def __init__(self, url: str | os.PathLike[str], *, flush_seconds: float = 30.0):
+    def __init__(
+        self,
+        url: str | os.PathLike[str],
+        *,
+        flush_seconds: float = 30.0,
+        journal: bool = False,
+        _owner: str = "",
+    ):
         folder = os.fspath(url).rstrip("/")
         name = f"headrace {__version__}"
-        self._native = _headrace.EventWriter(f"{folder}/{_new_name()}", name, float(flush_seconds))
+        self._native = _headrace.EventWriter(
+            f"{folder}/{_new_name()}", name, float(flush_seconds), journal, _owner
+        )
         self.scalar = self._native.scalar  # no call between: it is made most often
 
     if TYPE_CHECKING:

@@ -91,8 +91,8 @@ def init(
 class Run:
     """A run that is being recorded; `init` makes one. Threads may share it; a forked child may not use it.
 
-    Numbers survive a kill of this process half a second after they were logged, and once `flush` has
-    returned. They are in files of this machine ($XDG_STATE_HOME/headrace/metrics) until they go to the store,
+    Numbers and media survive a kill of this process half a second after they were logged, and once `flush`
+    has returned. They are in files of this machine ($XDG_STATE_HOME/headrace) until they go to the store,
     every ten seconds. The next run on this machine, or `headrace runs recover`, writes what a killed one has
     left. No call waits for the store, but `finish`.
 
@@ -148,7 +148,7 @@ class Run:
         """Logs numbers: floats, ints, bools and all that `float` takes, such as arrays of one element; and
         `Image`, `Histogram`, `Text`, `Audio` and `Table`. Names are texts; those of nested mappings are
         joined with '/'. Numbers are kept as float64, also NaN and infinities. The others, media, go into
-        event files, which TensorBoard shows, but for tables; a kill may lose those of the last ten seconds.
+        event files, which TensorBoard shows, but for tables.
 
         Args:
             step: None: one more than the step before, from 0 on. Steps may repeat and go back.
@@ -156,8 +156,8 @@ class Run:
         Raises:
             InvalidArgumentError: a value is no number and no medium, a name no text of 1 to 1,024 bytes, or
                 the run is finished.
-            ResourceExhaustedError, PermissionDeniedError: the store takes no media; those of this call are
-                kept, or dropped if 64 MiB are waiting.
+            ResourceExhaustedError, PermissionDeniedError: the store or this machine's disk takes no media;
+                those of this call are kept, or dropped if 1 GiB is waiting or the disk is full.
         """
         self._require_open("log")
         if step is None:
@@ -181,7 +181,8 @@ class Run:
 
         with self._lock:
             if self._media is None:
-                self._media = Writer(self._native.add_media(), flush_seconds=_MEDIA_SECONDS)
+                folder, record = self._native.add_media()
+                self._media = Writer(folder, flush_seconds=_MEDIA_SECONDS, journal=True, _owner=record)
             return self._media
 
     def use(self, what: str | os.PathLike[str], *, name: str | None = None) -> ArtifactVersion | None:
@@ -277,6 +278,8 @@ class Run:
             ResourceExhaustedError: the disk or the journal is full, and points were dropped; told once.
         """
         self._native.flush()
+        if self._media is not None:
+            self._media._native.flush_journal()
 
     @property
     def dropped_points(self) -> int:
@@ -289,7 +292,7 @@ class Run:
         Args:
             error: why the run has failed. None: it has finished.
             timeout: most seconds to wait for the store with the numbers. Those that it does not take stay on
-                this machine. Media wait for five minutes at most, then they are lost.
+                this machine, and so do media, which wait for five minutes at most.
 
         Raises:
             DeadlineExceededError: the store did not take all numbers in time.

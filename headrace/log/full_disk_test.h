@@ -1,0 +1,30 @@
+#pragma once
+
+#include <sys/resource.h>
+
+#include <csignal>
+
+namespace headrace {
+
+/// For tests: while it lives, no file of this process grows beyond so many bytes.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t most_bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit full{.rlim_cur = most_bytes, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &full);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  using Handler = void (*)(int);
+  rlimit before_{};
+  Handler handler_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,174 @@
+#include "headrace/log/journal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "headrace/base/crc32c.h"
+#include "headrace/base/text.h"
+#include "headrace/os/lock_file.h"
+
+namespace headrace {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kFrameHeadBytes = 8;
+constexpr int kNumberDigits = 6;
+constexpr std::string_view kLockName = "lock";
+
+Error cannot(std::string_view doing, const std::string& path, int reason) {
+  const bool is_full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
+  return {is_full ? Code::kResourceExhausted : Code::kPermissionDenied,
+          concat(doing, ' ', path, ": ", std::strerror(reason))};
+}
+
+std::optional<BytesView> next_payload(BytesView file, std::size_t& position) {
+  if (file.size() - position < kFrameHeadBytes) return std::nullopt;
+  const std::byte* const head = file.data() + position;
+  const auto size = load_little_endian<std::uint32_t>(head);
+  if (size > file.size() - position - kFrameHeadBytes) return std::nullopt;
+  const BytesView payload = file.subspan(position + kFrameHeadBytes, size);
+  if (crc32c(payload) != load_little_endian<std::uint32_t>(head + 4)) return std::nullopt;
+  position += kFrameHeadBytes + size;
+  return payload;
+}
+
+bool ends_in_first_frame(BytesView file) {
+  return file.size() < kFrameHeadBytes ||
+         load_little_endian<std::uint32_t>(file.data()) > file.size() - kFrameHeadBytes;
+}
+
+}  // namespace
+
+std::string journal_path(const std::string& folder, std::uint64_t number) {
+  return concat(folder, '/', zero_padded(number, kNumberDigits));
+}
+
+// The folder gets its name once it is locked, so that nobody takes it for one that a killed writer has left.
+Result<Journal> Journal::create(std::string folder, Bytes head, std::uint64_t first_number) {
+  const fs::path named = folder;
+  const fs::path unlocked = named.parent_path() / ("." + named.filename().string());
+  std::error_code failure;
+  fs::create_directories(unlocked, failure);
+  if (failure) return cannot("making", folder, failure.value());
+  fs::permissions(unlocked, fs::perms::owner_all, failure);
+  FileDescriptor lock = open_locked((unlocked / kLockName).string(), O_RDWR | O_CREAT);
+  if (!lock.is_open()) return cannot("locking", folder, errno);
+  fs::rename(unlocked, named, failure);
+  if (failure) {
+    const bool is_there = fs::exists(named);
+    std::error_code ignored;
+    fs::remove_all(unlocked, ignored);
+    if (is_there) return Error{Code::kAlreadyExists, concat(folder, " is another writer's journal")};
+    return cannot("making", folder, failure.value());
+  }
+  return Journal(std::move(folder), std::move(head), first_number, std::move(lock));
+}
+
+std::string Journal::path(std::uint64_t number) const { return journal_path(folder_, number); }
+
+Status Journal::write_frame(BytesView payload) {
+  Bytes frame;
+  frame.reserve(kFrameHeadBytes + payload.size());
+  append_little_endian(frame, static_cast<std::uint32_t>(payload.size()));
+  append_little_endian(frame, crc32c(payload));
+  headrace::append(frame, payload);
+  if (!write_all(file_, frame)) {
+    Error failure = cannot("writing", path(number_), errno);
+    static_cast<void>(
+        ftruncate(file_.get(), static_cast<off_t>(file_bytes_)));  // or what follows is not found
+    return failure;
+  }
+  file_bytes_ += frame.size();
+  held_bytes_ += frame.size();
+  return {};
+}
+
+Status Journal::append(BytesView payload) {
+  if (!file_.is_open()) {
+    const std::string name = path(number_);
+    file_ = FileDescriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600));
+    if (!file_.is_open()) return cannot("making", name, errno);
+  }
+  if (file_bytes_ == 0) HEADRACE_CHECK(write_frame(head_));
+  return write_frame(payload);
+}
+
+std::uint64_t Journal::end_file() {
+  file_.close();
+  sizes_[number_] = std::exchange(file_bytes_, 0);
+  return number_++;
+}
+
+void Journal::remove(std::uint64_t number) {
+  std::error_code ignored;
+  fs::remove(path(number), ignored);
+  held_bytes_ -= sizes_[number];
+  sizes_.erase(number);
+}
+
+void Journal::remove_all() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+Result<Bytes> read_journal_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  if (!stream) return Error{Code::kNotFound, concat("reading ", path, ": ", std::strerror(errno))};
+  const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(stream.tellg(), 0));
+  if (size > kJournalFileLimitBytes)
+    return Error{Code::kResourceExhausted,
+                 concat(path, " has ", format_size(size), ", which is no journal's")};
+  Bytes file(size);
+  stream.seekg(0);
+  stream.read(reinterpret_cast<char*>(file.data()), static_cast<std::streamsize>(size));
+  file.resize(static_cast<std::size_t>(stream.gcount()));
+  return file;
+}
+
+Result<JournalPayloads> journal_payloads(BytesView file, const std::string& path) {
+  std::size_t position = 0;
+  const auto head = next_payload(file, position);
+  if (!head && ends_in_first_frame(file))
+    return Error{Code::kOutOfRange, concat(path, " ends before anything was acknowledged")};
+  if (!head) return Error{Code::kDataLoss, concat(path, " is no journal, or its beginning is damaged")};
+  JournalPayloads payloads{.head = *head};
+  for (auto payload = next_payload(file, position); payload; payload = next_payload(file, position))
+    payloads.others.push_back(*payload);
+  payloads.size_bytes = position;
+  return payloads;
+}
+
+bool is_writer_gone(const std::string& folder) {
+  return open_locked(concat(folder, '/', kLockName), O_RDWR).is_open();
+}
+
+std::vector<LeftJournal> left_journals(const std::string& state) {
+  std::vector<LeftJournal> left;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(state, ignored)) {
+    const std::string folder = entry.path().string();
+    if (entry.path().filename().string().starts_with('.')) continue;  // not locked yet
+    FileDescriptor lock = open_locked(concat(folder, '/', kLockName), O_RDWR);
+    if (!lock.is_open()) continue;
+    LeftJournal journal{.folder = folder, .lock = std::move(lock), .numbers = {}};
+    for (const auto& file : fs::directory_iterator(folder, ignored)) {
+      if (const auto number = parse_number<std::uint64_t>(file.path().filename().string()))
+        journal.numbers.push_back(*number);
+    }
+    std::sort(journal.numbers.begin(), journal.numbers.end());
+    left.push_back(std::move(journal));
+  }
+  std::sort(left.begin(), left.end(), [](const auto& a, const auto& b) { return a.folder < b.folder; });
+  return left;
+}
+
+}  // namespace headrace
