@@ -34,6 +34,8 @@ _GIT_SECONDS = 5
 _FINISH_SECONDS = 60.0
 _MEDIA_SECONDS = 10.0
 _MOST_FINAL_METRICS = 1000
+_MOST_PACKAGES = 500
+_MOST_VERSION = 64  # characters
 _MEDIA = "media"
 _open: set[Run] = set()
 _raised: BaseException | None = None  # by which the program ends, if it does
@@ -373,13 +375,22 @@ def program_command_line() -> list[str]:
 
 
 def program_versions() -> dict[str, str]:
-    versions = {"headrace": __version__, "python": platform.python_version()}
-    for module in ("tensorflow", "keras", "torch", "jax", "numpy"):
-        if version := getattr(sys.modules.get(module), "__version__", None):
-            versions[module] = str(version)
+    versions = {"headrace": __version__, "python": platform.python_version(), **_package_versions()}
     if commit := _git("rev-parse", "HEAD"):
         versions["git"] = commit + (" with changes" if _git("status", "--porcelain", "-uno") else "")
     return versions
+
+
+def _package_versions() -> dict[str, str]:
+    """Of the packages that are loaded, as far as they tell it."""
+    modules = {name: module for name, module in list(sys.modules.items()) if "." not in name}
+    told = {
+        name: vars(module).get("__version__")
+        for name, module in sorted(modules.items())
+        if name not in sys.stdlib_module_names and name[:1] != "_" and hasattr(module, "__dict__")
+    }
+    known = {name: version[:_MOST_VERSION] for name, version in told.items() if isinstance(version, str)}
+    return dict(list(known.items())[:_MOST_PACKAGES])
 
 
 def _git(*arguments: str) -> str:
