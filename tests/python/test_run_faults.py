@@ -168,3 +168,31 @@ def test_the_commit_and_the_packages_are_kept_and_no_secret(headrace, file_url, 
     assert versions()["git"] == f"{commit} with changes"
     kept = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
     assert kept and not [path for path in kept if b"canary" in path.read_bytes()]
+
+
+def test_names_and_settings_may_have_anything_in_them(headrace, file_url):
+    odd = "a\n\x1b[31m/../\u00e9\0 'q\"\\"
+    config = {odd: odd, "": 1, "k" * 3000: "v" * 100_000, "lone": "\ud800", "set": {1}, "nan": float("nan")}
+    with hr.init(file_url, run_id="odd", name=odd, config=config) as run:
+        run.log({odd: 1.0})
+        run.config["late"] = "\udcff"
+    shown = json.loads(headrace("runs", "show", file_url, "odd", "--json").stdout)
+    parameters = shown["start"]["parameters"]
+    assert parameters["name"] == parameters[odd] == odd
+    assert parameters["lone"] == r"\ud800" and shown["end"]["parameters"] == {"late": r"\udcff"}
+    for command in (["ls"], ["show"], ["metrics"], ["compare", "odd", "odd"]):
+        done = headrace("runs", command[0], file_url, *command[1:])
+        assert "\x1b" not in done.stdout and "\0" not in done.stdout, command
+    headrace("verify", file_url)
+
+
+def test_words_of_the_command_line_that_are_no_text_are_kept(headrace, file_url):
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN, file_url, b"data-\xff.csv"],
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(headrace("runs", "ls", file_url, "--json").stdout)["runs"]
+    assert run["start"]["command_line"][-1] == r"data-\udcff.csv"
