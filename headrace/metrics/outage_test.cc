@@ -1,4 +1,4 @@
-// What the numbers of a run outlive: a store that is gone for long, a full disk, a clock that goes back.
+// The numbers of a run outlive a store that is gone for long, a full disk, and a clock that goes back.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

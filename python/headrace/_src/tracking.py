@@ -402,7 +402,7 @@ def program_versions() -> dict[str, str]:
 
 
 def _package_versions() -> dict[str, str]:
-    """Of the packages that are loaded, as far as they tell it."""
+    """Versions of the packages that are loaded, as far as they tell them."""
     modules = {name: module for name, module in list(sys.modules.items()) if "." not in name}
     told = {
         name: vars(module).get("__version__")
