@@ -7,6 +7,7 @@
 #include "headrace/base/text.h"
 #include "headrace/cli/command.h"
 #include "headrace/cli/objects.h"
+#include "headrace/metrics/compact_logs.h"
 #include "headrace/prepare/write/leftovers.h"
 
 namespace headrace {
@@ -49,6 +50,7 @@ struct Collection {
   std::uint64_t removed_objects = 0;
   std::uint64_t removed_object_bytes = 0;
   CollectedContent contents{};
+  CompactedLogs metrics{};
   std::vector<std::string> failures;
 };
 
@@ -163,6 +165,18 @@ Status remove_contents(CommandContext& context, const Location& place, seconds a
   return {};
 }
 
+// Numbers that runs of this tracking root have left in many small segments.
+Status compact_metrics(CommandContext& context, const Location& place, seconds age, bool is_dry_run,
+                       Collection& found) {
+  HEADRACE_TRY(
+      found.metrics,
+      compact_logs(
+          place, is_dry_run, [&](const ObjectInfo& object) { return is_old(object, age); }, context.call()));
+  for (const BadMetricLog& bad : found.metrics.bad)
+    context.console.warn(concat(bad.url, " is left as it is: ", bad.problem));
+  return {};
+}
+
 void show_collection(Console& console, const Location& place, bool is_dry_run, const Collection& found) {
   if (console.json()) {
     console.result(Json({{"url", place.url.text()},
@@ -174,6 +188,8 @@ void show_collection(Console& console, const Location& place, bool is_dry_run, c
                          {"removed_object_bytes", found.removed_object_bytes},
                          {"removed_contents", found.contents.removed},
                          {"removed_content_bytes", found.contents.removed_bytes},
+                         {"compacted_logs", found.metrics.logs},
+                         {"removed_segments", found.metrics.segments},
                          {"kept_too_young", found.too_young},
                          {"kept_without_time", found.without_time},
                          {"failures", found.failures}})
@@ -192,6 +208,9 @@ void show_collection(Console& console, const Location& place, bool is_dry_run, c
     console.note(concat(is_dry_run ? "would remove " : "removed ", found.contents.removed,
                         " contents that no artifact names (", format_size(found.contents.removed_bytes),
                         ")"));
+  if (found.metrics.logs > 0)
+    console.note(concat(is_dry_run ? "would compact " : "compacted ", found.metrics.logs, " metric logs of ",
+                        found.metrics.segments, " segments"));
   if (found.too_young > 0)
     console.note(
         concat("left ", found.too_young, " that were written since; --older-than sets how long ago"));
@@ -210,6 +229,7 @@ Status run_gc(CommandContext& context, const std::vector<std::string>& arguments
   Status removed = remove_old(context, place, age, is_dry_run, found);
   if (removed && !place.key.empty()) removed = remove_leftovers(context, place, age, is_dry_run, found);
   if (removed) removed = remove_contents(context, place, age, is_dry_run, found);
+  if (removed) removed = compact_metrics(context, place, age, is_dry_run, found);
   show_collection(context.console, place, is_dry_run, found);
   HEADRACE_CHECK(removed);
   if (found.failures.empty()) return {};
@@ -235,7 +255,7 @@ const Command kGcCommand = {
         "\n"
         "Where URL is the folder that runs are recorded in, bytes that were kept for an artifact go, too, "
         "unless\n"
-        "a version names them.\n"
+        "a version names them. Metrics of runs that lie in many small segments are put into few.\n"
         "\n"
         "For a folder or a store, MinIO lists only uploads begun since its process started. For the exact "
         "key of an object it lists all. It removes uploads itself after a day.\n"

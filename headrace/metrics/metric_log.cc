@@ -1,7 +1,6 @@
 #include "headrace/metrics/metric_log.h"
 
 #include <algorithm>
-#include <set>
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
@@ -173,12 +172,35 @@ std::optional<std::int64_t> MetricLog::from_step() const {
   return segments_.empty() ? std::nullopt : segments_.front().footer.head.from_step;
 }
 
-std::vector<std::string> MetricLog::names() const {
-  std::set<std::string_view> all;
-  for (const SegmentWithFooter& segment : segments_) {
-    for (const SegmentColumn& column : segment.footer.columns) all.insert(column.name);
+MetricLog::MetricLog(Location log, std::vector<SegmentWithFooter> segments, std::vector<std::string> covered,
+                     CallOptions call)
+    : log_(std::move(log)),
+      segments_(std::move(segments)),
+      covered_(std::move(covered)),
+      call_(std::move(call)) {
+  for (std::uint32_t segment = 0; segment < segments_.size(); ++segment) {
+    const std::size_t columns = segments_[segment].footer.columns.size();
+    for (std::uint32_t column = 0; column < columns; ++column) by_name_.push_back({segment, column});
   }
-  return {all.begin(), all.end()};
+  std::ranges::stable_sort(by_name_, {},
+                           [&](ColumnPlace place) -> std::string_view { return column_at(place).name; });
+}
+
+std::vector<std::string> MetricLog::names() const {
+  std::vector<std::string> all;
+  for (const ColumnPlace place : by_name_) {
+    if (all.empty() || all.back() != column_at(place).name) all.push_back(column_at(place).name);
+  }
+  return all;
+}
+
+std::vector<MetricLog::StoredColumn> MetricLog::columns_of(std::string_view name) const {
+  std::vector<StoredColumn> found;
+  auto place = std::ranges::lower_bound(
+      by_name_, name, {}, [&](ColumnPlace each) -> std::string_view { return column_at(each).name; });
+  for (; place != by_name_.end() && column_at(*place).name == name; ++place)
+    found.push_back({&segments_[place->segment], &column_at(*place)});
+  return found;
 }
 
 Result<MetricSeries> MetricLog::read(std::string_view name, std::optional<std::int64_t> first,
@@ -194,16 +216,13 @@ Result<MetricSeries> MetricLog::read(std::string_view name, std::optional<std::i
 Result<MetricSeries> MetricLog::read_once(std::string_view name, std::optional<std::int64_t> first,
                                           std::optional<std::int64_t> end) const {
   MetricSeries series;
-  for (const SegmentWithFooter& segment : segments_) {
-    const ReadSegment read = reader(segment.stored);
-    for (const SegmentColumn& column : segment.footer.columns) {
-      if (column.name != name) continue;
-      auto axis = read_axis(read, segment.footer.axes[column.axis]);
-      if (!axis) return std::move(axis).error().in(log_.store->describe(segment.stored.key));
-      auto values = read_values(read, segment.footer, column);
-      if (!values) return std::move(values).error().in(log_.store->describe(segment.stored.key));
-      append_between(*axis, *values, first, end, series);
-    }
+  for (const auto& [segment, column] : columns_of(name)) {
+    const ReadSegment read = reader(segment->stored);
+    auto axis = read_axis(read, segment->footer.axes[column->axis]);
+    if (!axis) return std::move(axis).error().in(log_.store->describe(segment->stored.key));
+    auto values = read_values(read, segment->footer, *column);
+    if (!values) return std::move(values).error().in(log_.store->describe(segment->stored.key));
+    append_between(*axis, *values, first, end, series);
   }
   return series;
 }

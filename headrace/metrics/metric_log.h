@@ -64,6 +64,13 @@ class MetricLog {
   std::optional<std::int64_t> from_step() const;
   /// Names, sorted.
   std::vector<std::string> names() const;
+  /// The columns that hold a metric, in the order in which they were logged; they live as long as this. Takes
+  /// as long as they are many: a log may have a million metrics.
+  struct StoredColumn {
+    const SegmentWithFooter* segment = nullptr;
+    const SegmentColumn* column = nullptr;
+  };
+  std::vector<StoredColumn> columns_of(std::string_view name) const;
   /// Points with steps from `first` on and before `end`; none if there is no such metric. If the log was
   /// compacted meanwhile, lists it again.
   /// \error kNotFound  the log was removed meanwhile
@@ -75,12 +82,16 @@ class MetricLog {
   Status verify(std::uint64_t* read = nullptr) const;
 
  private:
+  struct ColumnPlace {
+    std::uint32_t segment = 0;
+    std::uint32_t column = 0;
+  };
+
   MetricLog(Location log, std::vector<SegmentWithFooter> segments, std::vector<std::string> covered,
-            CallOptions call)
-      : log_(std::move(log)),
-        segments_(std::move(segments)),
-        covered_(std::move(covered)),
-        call_(std::move(call)) {}
+            CallOptions call);
+  const SegmentColumn& column_at(ColumnPlace place) const {
+    return segments_[place.segment].footer.columns[place.column];
+  }
   Result<MetricSeries> read_once(std::string_view name, std::optional<std::int64_t> first,
                                  std::optional<std::int64_t> end) const;
   Status verify_once(std::uint64_t& read) const;
@@ -92,6 +103,7 @@ class MetricLog {
 
   Location log_;
   std::vector<SegmentWithFooter> segments_;
+  std::vector<ColumnPlace> by_name_;  // then in the order of segments
   std::vector<std::string> covered_;
   CallOptions call_;
 };

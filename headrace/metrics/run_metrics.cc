@@ -140,11 +140,8 @@ std::vector<SeriesColumn> RunMetrics::columns(std::string_view name, std::uint64
   for (const PartLog& part : parts_) {
     if (part.rank != rank) continue;
     std::vector<SeriesColumn>& columns = latest_first.emplace_back();
-    for (const SegmentWithFooter& segment : part.log.segments()) {
-      for (const SegmentColumn& column : segment.footer.columns) {
-        if (column.name == name) columns.push_back({&part.log, &segment, &column, later.end()});
-      }
-    }
+    for (const auto& [segment, column] : part.log.columns_of(name))
+      columns.push_back({&part.log, segment, column, later.end()});
     later.add(part.log.from_step());
   }
   std::vector<SeriesColumn> joined;

@@ -181,21 +181,46 @@ Status RunRecorder::create(std::string_view object, const std::string& text, con
   return written ? Status{} : Status(written.error());
 }
 
-// The id may have been given to another run by mistake.
-Status RunRecorder::check_same_run(const RunStart& start) const {
+// The first one in the order of names: of a rank, the newest.
+Result<std::string> RunRecorder::first_part(std::string_view prefix) const {
   std::string part;
-  const std::string prefix = root_.at(concat(kRunPartsPrefix, entry_.run, "/")).key;
-  HEADRACE_CHECK(root_.store->list(prefix, {.call = options_.call}, [&](const ObjectInfo& object) {
-    part = object.key.substr(prefix.size(), object.key.find('/', prefix.size()) - prefix.size());
-    return false;
-  }));
-  if (part.empty()) return {};
+  const std::string run = root_.at(concat(kRunPartsPrefix, entry_.run, "/")).key;
+  HEADRACE_CHECK(
+      root_.store->list(concat(run, prefix), {.call = options_.call}, [&](const ObjectInfo& object) {
+        part = object.key.substr(run.size(), object.key.find('/', run.size()) - run.size());
+        return false;
+      }));
+  return part;
+}
+
+// The id may have been given to another run by mistake.
+Status RunRecorder::check_same_run(const RunStart& start, const std::string& part) const {
   const auto other = read_part(root_, entry_.run, part, options_.call);
   if (!other) return is_damaged_record(other.error().code) ? Status{} : other.error();
   if (is_of(other->start, start)) return {};
   return Error{Code::kFailedPrecondition,
                concat("the id ", entry_.run, " below ", root_.describe(), " belongs to a run of ",
                       other->start.command, " into ", other->start.output, ": give this run another id")};
+}
+
+// Readers take the attempt that started last. So this one starts after those that are there, also if the
+// clock has gone back since, or another machine's is ahead.
+Status RunRecorder::follow_earlier_parts(const RunStart& start) {
+  HEADRACE_TRY(const std::string first, first_part(""));
+  if (first.empty()) return {};
+  HEADRACE_CHECK(check_same_run(start, first));
+  start_after(first);
+  if (first.starts_with(part_name_prefix(start.rank))) return {};
+  HEADRACE_TRY(const std::string own, first_part(part_name_prefix(start.rank)));
+  start_after(own);
+  return {};
+}
+
+void RunRecorder::start_after(std::string_view part) {
+  const auto name = parse_part_name(part);
+  if (!name) return;
+  const TimePoint earlier{std::chrono::milliseconds(name->started_ms)};
+  started_ = std::max(started_, earlier + std::chrono::milliseconds(1));
 }
 
 Status RunRecorder::look_back(RunStart& start) {
@@ -223,13 +248,14 @@ Result<RunRecorder> RunRecorder::start(StoreRegistry& registry, const Location& 
   }
   const auto random = [] { return static_cast<std::uint32_t>(random_name_bits()); };
   recorder.started_ = options.now();
-  start.started = format_time_ms(recorder.started_);
   start.rank = options.rank;
   start.ranks = options.ranks;
   if (options.has_output) start.output = recorded_url(output);
-  recorder.entry_ = {start.command, make_part_name(options.rank, recorder.started_, random()),
-                     options.run_id.empty() ? make_run_id(recorder.started_, random()) : options.run_id};
-  if (!options.run_id.empty()) HEADRACE_CHECK(recorder.check_same_run(start));
+  recorder.entry_.run = options.run_id.empty() ? make_run_id(recorder.started_, random()) : options.run_id;
+  if (!options.run_id.empty()) HEADRACE_CHECK(recorder.follow_earlier_parts(start));
+  start.started = format_time_ms(recorder.started_);
+  recorder.entry_.command = start.command;
+  recorder.entry_.part = make_part_name(options.rank, recorder.started_, random());
   if (options.has_output) {
     if (options.continues_earlier) HEADRACE_CHECK(recorder.look_back(start));
     HEADRACE_CHECK(
@@ -301,7 +327,7 @@ Status RunRecorder::write_end(const Status& outcome, RunEnd end) {
   end.series = so_far_.series;
   const TimePoint ended = options_.now();
   end.ended = format_time_ms(ended);
-  end.seconds = std::chrono::duration<double>(ended - started_).count();
+  end.seconds = std::max(0.0, std::chrono::duration<double>(ended - started_).count());
   const bool is_repeated = std::exchange(has_tried_end_, true);
   const Status written =
       create("end", serialize_run_end(entry_.run, end), {.deadline = options_.call.deadline});

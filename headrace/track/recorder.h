@@ -104,7 +104,10 @@ class RunRecorder {
   RunRecorder() = default;
 
   Status create(std::string_view object, const std::string& text, const CallOptions& call) const;
-  Status check_same_run(const RunStart& start) const;
+  Result<std::string> first_part(std::string_view prefix) const;
+  Status check_same_run(const RunStart& start, const std::string& part) const;
+  Status follow_earlier_parts(const RunStart& start);
+  void start_after(std::string_view part);
   Status look_back(RunStart& start);
 
   Location root_;

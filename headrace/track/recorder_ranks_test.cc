@@ -148,6 +148,29 @@ TEST_F(Ranks, AJobThatIsStartedAgainMayHaveFewer) {
   EXPECT_EQ(read_run(root, "job-7")->status(), RunStatus::kFinished);
 }
 
+TEST_F(Ranks, AClockThatJumpsBackChangesNoOrderOfAttempts) {
+  for (const std::uint64_t rank : {0U, 1U})
+    ASSERT_TRUE(start("memory://b/runs/1", {.run_id = "job-7", .rank = rank, .ranks = 2}));
+  now -= std::chrono::hours(5);
+  std::vector<RunRecorder> again;
+  for (const std::uint64_t rank : {1U, 0U})
+    again.push_back(*start("memory://b/runs/1", {.run_id = "job-7", .rank = rank, .ranks = 2}));
+  for (RunRecorder& rank : again) ASSERT_TRUE(rank.finish({}, {.metrics = {{"loss", 0.5}}}));
+  const auto run = read_run(root, "job-7");
+  ASSERT_EQ(run->parts.size(), 4U);
+  EXPECT_EQ(run->parts[0].name, again[1].part()) << "the latest attempt of rank 0 comes first";
+  EXPECT_EQ(run->parts[2].name, again[0].part());
+  EXPECT_EQ(run->status(), RunStatus::kFinished) << "the latest attempts count";
+  EXPECT_EQ(run->end->metrics.at("loss"), 0.5);
+}
+
+TEST_F(Ranks, ARunThatEndsBeforeItBeganByTheClockTookNoTime) {
+  auto recorder = start("memory://b/runs/1");
+  now -= std::chrono::hours(1);
+  ASSERT_TRUE(recorder->finish({}, {}));
+  EXPECT_EQ(read_run(root, recorder->run_id())->end->seconds, 0);
+}
+
 TEST_F(Ranks, WhatMayBeAtWorkIsNotContinued) {
   const auto first = start("memory://b/runs/1");
   const auto second = start("memory://b/runs/1", {.continues_earlier = false});

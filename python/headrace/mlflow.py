@@ -20,6 +20,7 @@ __all__ = ["artifact_repository", "register", "tracking_store"]
 
 def tracking_store(store_uri: str, artifact_uri: str | None = None) -> AbstractStore:
     """MLflow calls this for a tracking URI that begins with `headrace+`."""
+    _require_mlflow_3()
     from headrace._src.mlflow.tracking_store import TrackingStore
 
     return TrackingStore(store_uri, artifact_uri)
@@ -32,6 +33,16 @@ def artifact_repository(
     from headrace._src.mlflow.artifact_repository import Artifacts
 
     return Artifacts(artifact_uri, tracking_uri, registry_uri)
+
+
+def _require_mlflow_3() -> None:
+    import mlflow
+
+    if int(mlflow.__version__.split(".", 1)[0]) < 3:
+        raise mlflow.MlflowException(
+            f"tracking URIs that begin with headrace+ need MLflow 3; this is {mlflow.__version__}. Install "
+            "headrace[mlflow], or let this client log through `headrace serve-mlflow`"
+        )
 
 
 def register() -> None:

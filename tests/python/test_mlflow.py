@@ -2,6 +2,7 @@
 through `headrace serve-mlflow`."""
 
 import contextlib
+import importlib
 import json
 import math
 import os
@@ -559,26 +560,44 @@ def test_logged_models(client):
         client.get_logged_model(model.model_id)
 
 
+@pytest.mark.parametrize("how", ["plugin"])
+def test_gc_compacts_the_segments_of_a_run_that_goes_on(client, headrace, file_url):
+    run = client.create_run("0").info.run_id
+    for step in range(10):
+        client.log_metric(run, "loss", step / 2, step=step)
+        client.get_metric_history(run, "loss")  # leaves a segment
+    collected = json.loads(headrace("gc", "--older-than", "0s", "--json", file_url).stdout)
+    assert (collected["compacted_logs"], collected["removed_segments"]) == (1, 10)
+    client.log_metric(run, "loss", 5.0, step=10)
+    client.set_terminated(run)
+    assert [point.value for point in client.get_metric_history(run, "loss")] == [i / 2 for i in range(11)]
+    headrace("verify", file_url)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["plugin", pytest.param("server", marks=pytest.mark.exhaustive)])
-def test_keras_autolog(client, headrace, file_url):
+@pytest.mark.parametrize(
+    "autolog", ["mlflow.keras", pytest.param("mlflow.tensorflow", marks=pytest.mark.exhaustive)]
+)
+def test_keras_autolog(client, headrace, file_url, autolog):
     import keras
     import numpy as np
 
+    flavor = importlib.import_module(autolog)
     mlflow.set_tracking_uri(client.tracking_uri)
-    mlflow.tensorflow.autolog()
+    flavor.autolog()
     try:
         model = keras.Sequential([keras.layers.Input([2]), keras.layers.Dense(1)])
         model.compile("sgd", "mse")
         model.fit(np.ones((8, 2)), np.ones((8, 1)), epochs=3, batch_size=4, verbose=0)
     finally:
-        mlflow.tensorflow.autolog(disable=True)
+        flavor.autolog(disable=True)
     (run,) = client.search_runs(["0"])
     assert run.info.status == "FINISHED" and run.data.params["epochs"] == "3"
     assert {each.step for each in client.get_metric_history(run.info.run_id, "loss")} == {0, 1, 2}
     assert "loss" in headrace("runs", "metrics", file_url, run.info.run_id).stdout
     (logged,) = client.search_logged_models(["0"])
-    again = mlflow.tensorflow.load_model(logged.model_uri)
+    again = flavor.load_model(logged.model_uri)
     assert np.array_equal(
         again.predict(np.ones((8, 2)), verbose=0), model.predict(np.ones((8, 2)), verbose=0)
     )

@@ -4,16 +4,19 @@ writers at once, and requests that no client of MLflow sends."""
 import hashlib
 import http.client
 import json
+import os
 import pathlib
 import random
 import socket
+import subprocess
+import sys
 import threading
 
 import pytest
 from headrace._src.mlflow import open_runs
 from mlflow import MlflowClient, MlflowException
 from mlflow.entities import Metric, Param
-from mlflow_server_support import MlflowServer, serving_mlflow
+from mlflow_server_support import MOST_SECONDS, MlflowServer, serving_mlflow
 
 from headrace import mlflow as plugin
 
@@ -141,6 +144,41 @@ def test_a_batch_that_is_sent_again_is_kept_once(server, file_url):
     client.log_metric(run, "metric-0", 0.0, timestamp=1_700_000_000_001, step=0)
     assert steps_of(client, run, "metric-0") == [0, 1, 2, 0]
     assert steps_of(client, run, "metric-9") == [0, 1, 2]
+
+
+CLIENTS = [None, pytest.param(".venv-oldest", marks=pytest.mark.exhaustive)]
+
+
+def run_calls(root, client, uri, folder) -> subprocess.CompletedProcess:
+    """mlflow_calls.py with the client of another environment, or with that of the tests."""
+    folder.mkdir()
+    python = root / client / "bin/python" if client else sys.executable
+    return subprocess.run(
+        [python, root / "tests/python/mlflow_calls.py", uri, folder],
+        env={**os.environ, "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "5", "PYTHONPATH": str(root / "python")},
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_clients_of_mlflow_2_and_3_do_the_same(root, build, headrace, file_url, tmp_path, client):
+    with serving_mlflow(build, tmp_path / "server", file_url) as server:
+        done = run_calls(root, client, server.url, tmp_path / "files")
+        assert done.returncode == 0, done.stderr
+        assert server.stop() == 0, server.errors.read_text()
+    version, run = done.stdout.split()[-2:]
+    assert version.split(".")[0] == ("2" if client else "3")
+    assert "loss" in headrace("runs", "metrics", file_url, run).stdout
+    headrace("verify", file_url)
+
+
+@pytest.mark.exhaustive
+def test_the_plugin_tells_a_client_of_mlflow_2_what_to_do(root, file_url, tmp_path):
+    done = run_calls(root, ".venv-oldest", f"headrace+{file_url}", tmp_path / "files")
+    assert done.returncode == 1 and "headrace serve-mlflow" in done.stderr, done.stderr
 
 
 def test_a_stopped_server_leaves_everything_in_the_store(build, file_url, tmp_path):

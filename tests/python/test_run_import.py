@@ -115,10 +115,22 @@ def check_mlflow_runs(headrace, root, tmp_path, infinity) -> None:
     assert points(headrace, root, second["id"], "acc/top 1")[0][::2] == (1, 0.5)
 
 
+def check_lineage(headrace, root, run) -> None:
+    """From the run's files back to where they came from, and from there to the run."""
+    (files,) = run["end"]["outputs"]
+    (source,) = run["start"]["inputs"]
+    made = json.loads(headrace("lineage", files["url"], "--json").stdout)["upstream"]["runs"]
+    assert [each["id"] for each in made] == [run["id"]]
+    assert [each["url"] for each in made[0]["inputs"]] == [source["url"]]
+    used = headrace("lineage", source["url"], "--track", root, "--json").stdout
+    assert run["id"] in [each["id"] for each in json.loads(used)["downstream"]["runs"]]
+
+
 def test_a_database_of_mlflow_becomes_records(headrace, s3_url, mlflow_database, tmp_path):
     artifacts = ("--artifacts-from", mlflow_database.parent / "artifacts")
     assert counts(headrace("runs", "import", mlflow_database, s3_url, *artifacts, "--json")) == (2, 0, 1)
     check_mlflow_runs(headrace, s3_url, tmp_path, -1.7976931348623157e308)
+    check_lineage(headrace, s3_url, shown(headrace, s3_url)["first"])
     before = objects(headrace, s3_url)
     again = headrace("runs", "import", mlflow_database, s3_url)
     assert (

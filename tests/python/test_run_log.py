@@ -204,11 +204,32 @@ def test_names_may_have_anything_in_them(headrace, file_url):
 
 
 @pytest.mark.parametrize(
-    "values", [{"a": "text"}, {"": 1.0}, {"x" * 1025: 1.0}, {3: 1.0}, {"a": {"b": None}}]
+    "values",
+    [
+        {"a": "text"},
+        {"": 1.0},
+        {"x" * 1025: 1.0},
+        {3: 1.0},
+        {"a": {"b": None}},
+        {"\ud800": 1.0},
+        {"a": 10**400},
+        {"a": 1j},
+    ],
 )
 def test_what_is_no_number_or_name_is_refused(file_url, values):
     with hr.init(file_url) as run, pytest.raises(errors.InvalidArgumentError):
         run.log(values)
+
+
+@pytest.mark.parametrize("step", [1.5, "7", math.nan, 2**63, -(2**63) - 1])
+def test_a_step_that_is_no_integer_is_refused_and_changes_nothing(headrace, file_url, step):
+    with hr.init(file_url) as run:
+        run.log({"a": 1.0})
+        with pytest.raises(errors.InvalidArgumentError, match="the step is"):
+            run.log({"a": 2.0}, step=step)
+        run.log({"a": 3.0})
+        run.log({"a": 4.0}, step=np.int64(-(2**63)))
+    assert points(headrace, file_url, run.id, "a") == {0: [(0, 1.0), (1, 3.0), (-(2**63), 4.0)]}
 
 
 def test_a_finished_run_takes_no_more(file_url):

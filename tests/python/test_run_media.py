@@ -128,6 +128,8 @@ def test_tables_that_are_too_large_or_no_tables_are_refused():
         ([str(i) for i in range(1001)], [], "1001 columns"),
         (["a"], [(1, 2)], "row 0 has 2 cells"),
         (["a"], (("x" * 1000,) for _ in iter(int, 1)), "more than 8388608 bytes"),  # endless
+        (["a"], [("x" * (1 << 20),)] * 1024, "more than 8388608 bytes"),  # a gibibyte
+        (["a"], [("x" * (1 << 30),)], "more than 8388608 bytes"),  # in one cell
     ):
         with pytest.raises(errors.InvalidArgumentError, match=why):
             table.encoded(columns, rows)

@@ -33,17 +33,23 @@ def encoded(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
             raise InvalidArgumentError(
                 f"row {number} has {len(row)} cells, and there are {len(names)} columns"
             )
+        if sum(len(value) for value in row if isinstance(value, str)) > MOST_BYTES:
+            raise _too_large()
         cells = [_cell(value, number, name) for value, name in zip(row, names, strict=True)]
         pieces.append(json.dumps(cells, separators=(",", ":")))
         size += len(pieces[-1]) + 1
         if size > MOST_BYTES:  # before more of a huge one is read
-            raise InvalidArgumentError(
-                f"the table has more than {MOST_BYTES} bytes: log it as an artifact, or a part of it"
-            )
+            raise _too_large()
     head = json.dumps(names, separators=(",", ":"))
     if len(head) + size > MOST_BYTES - 100:
-        raise InvalidArgumentError(f"the table has more than {MOST_BYTES} bytes")
+        raise _too_large()
     return f'{{"columns":{head},"rows":[{",".join(pieces)}]}}'
+
+
+def _too_large() -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"the table has more than {MOST_BYTES} bytes: log it as an artifact, or a part of it"
+    )
 
 
 def _cell(value: Any, row: int, column: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import json
+import operator
 import os
 import platform
 import subprocess
@@ -34,6 +35,9 @@ _GIT_SECONDS = 5
 _FINISH_SECONDS = 60.0
 _MEDIA_SECONDS = 10.0
 _MOST_FINAL_METRICS = 1000
+_STEPS = 1 << 63
+_MOST_PACKAGES = 500
+_MOST_VERSION = 64  # characters
 _MEDIA = "media"
 _open: set[Run] = set()
 _raised: BaseException | None = None  # by which the program ends, if it does
@@ -124,7 +128,8 @@ class Run:
         self.config = config
         self.summary: dict[str, float] = {}
         self._parameters = _parameters(config)
-        parameters = {**self._parameters, "name": name} if name is not None else self._parameters
+        named = {"name": as_unicode(name)} if name is not None else {}
+        parameters = {**self._parameters, **named}
         self._native = _headrace.Run(
             root, run_id, parameters, program_versions(), program_command_line(), rank, world_size, from_step
         )
@@ -154,21 +159,23 @@ class Run:
             step: None: one more than the step before, from 0 on. Steps may repeat and go back.
 
         Raises:
-            InvalidArgumentError: a value is no number and no medium, a name no text of 1 to 1,024 bytes, or
-                the run is finished.
+            InvalidArgumentError: a value is no number and no medium, a name no text of 1 to 1,024 bytes, the
+                step no integer of 64 bits, or the run is finished.
             ResourceExhaustedError, PermissionDeniedError: the store or this machine's disk takes no media;
                 those of this call are kept, or dropped if 1 GiB is waiting or the disk is full.
         """
         self._require_open("log")
-        if step is None:
-            step = self._next_step
+        step = _checked_step(self._next_step if step is None else step)
         self._next_step = step + 1
         try:
             self._native.log(values, step)  # the common case: a flat dict of numbers
-        except TypeError:
+        except (TypeError, OverflowError, UnicodeError):
             self._log_mixed(flat(values), step)
 
     def _log_mixed(self, values: dict[str, Any], step: int) -> None:
+        for name in values:
+            if name != as_unicode(name):
+                raise InvalidArgumentError(f"{name!r} is no name: it has no UTF-8")
         media = {name: value for name, value in values.items() if isinstance(value, MEDIA)}
         numbers = _numbers({name: value for name, value in values.items() if name not in media})
         if numbers:
@@ -322,7 +329,7 @@ class Run:
             if self._media is not None:
                 self._media.close()
         finally:
-            self._native.finish(error, is_stopped, final, changed, timeout)
+            self._native.finish(as_unicode(error), is_stopped, final, changed, timeout)
 
     def _end_by(self, error: BaseException | None) -> None:
         if error is None or (isinstance(error, SystemExit) and not error.code):
@@ -339,6 +346,16 @@ class Run:
         self._end_by(error)
 
 
+def _checked_step(step: Any) -> int:
+    try:
+        number = operator.index(step)
+    except TypeError:
+        raise InvalidArgumentError(f"the step is {step!r}; it is an integer") from None
+    if not -_STEPS <= number < _STEPS:
+        raise InvalidArgumentError(f"the step is {step!r}; it has 64 bits at most")
+    return number
+
+
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """The names of nested mappings are joined with '/'."""
     found: dict[str, Any] = {}
@@ -353,7 +370,7 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _parameters(config: Mapping[str, Any]) -> dict[str, str]:
-    return {key: _as_text(value) for key, value in flat(config).items()}
+    return {as_unicode(key): as_unicode(_as_text(value)) for key, value in flat(config).items()}
 
 
 def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
@@ -361,7 +378,7 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
     for name, value in values.items():
         try:
             numbers[name] = float(value)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             kind = type(value).__name__
             raise InvalidArgumentError(f"{name} is no number but a {kind}: {error}") from error
     return numbers
@@ -371,18 +388,32 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 
 
+def as_unicode(text: str) -> str:
+    """The text with escapes in the place of what no UTF-8 has, such as bytes of file names in `sys.argv`."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def program_command_line() -> list[str]:
-    return [os.path.basename(sys.executable or "python"), *sys.argv]
+    return [as_unicode(word) for word in (os.path.basename(sys.executable or "python"), *sys.argv)]
 
 
 def program_versions() -> dict[str, str]:
-    versions = {"headrace": __version__, "python": platform.python_version()}
-    for module in ("tensorflow", "keras", "torch", "jax", "numpy"):
-        if version := getattr(sys.modules.get(module), "__version__", None):
-            versions[module] = str(version)
+    versions = {"headrace": __version__, "python": platform.python_version(), **_package_versions()}
     if commit := _git("rev-parse", "HEAD"):
         versions["git"] = commit + (" with changes" if _git("status", "--porcelain", "-uno") else "")
     return versions
+
+
+def _package_versions() -> dict[str, str]:
+    """Versions of the packages that are loaded, as far as they tell them."""
+    modules = {name: module for name, module in list(sys.modules.items()) if "." not in name}
+    told = {
+        name: vars(module).get("__version__")
+        for name, module in sorted(modules.items())
+        if name not in sys.stdlib_module_names and name[:1] != "_" and hasattr(module, "__dict__")
+    }
+    known = {name: version[:_MOST_VERSION] for name, version in told.items() if isinstance(version, str)}
+    return dict(list(known.items())[:_MOST_PACKAGES])
 
 
 def _git(*arguments: str) -> str:
