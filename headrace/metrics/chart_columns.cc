@@ -56,7 +56,7 @@ void add_any(ChartColumn& column, double value) {
 
 std::uint64_t regular_within(std::uint64_t distance, std::uint64_t length, std::uint64_t count) {
   if (distance == 0) return count;
-  const std::uint64_t whole = length / distance;
+  const std::uint64_t whole = distance == 1 ? length : length / distance;  // dividing costs more
   return whole < count ? whole + 1 : count;  // 1 more could be 2⁶⁴
 }
 
@@ -79,10 +79,21 @@ void ChartColumns::go_to(std::size_t column) {
   current_ = column;
   current_first_ = begin_of(column);
   current_last_ = column + 1 == columns_.size() ? place_of(last_) : begin_of(column + 1) - 1;
+  const std::uint64_t remainder = (column + 1) * rest_ % columns_.size();
+  rounded_up_ = remainder == 0 ? 0 : columns_.size() - remainder;
+}
+
+// As go_to, without its divisions.
+void ChartColumns::go_to_next() {
+  const bool is_wide = rest_ > rounded_up_;
+  rounded_up_ += (is_wide ? columns_.size() : 0) - rest_;
+  ++current_;
+  current_first_ = current_last_ + 1;
+  current_last_ += narrowest_ + std::uint64_t{is_wide};
 }
 
 ChartColumn& ChartColumns::column_at(std::uint64_t place) {
-  if (place > current_last_ && current_ + 1 < columns_.size()) go_to(current_ + 1);  // the most likely one
+  if (place > current_last_ && current_ + 1 < columns_.size()) go_to_next();  // the most likely one
   if (place < current_first_ || place > current_last_) {
     const Wide length = Wide(place_of(last_)) + 1;
     place = std::min(place, place_of(last_));  // damaged samples may lead outside
@@ -106,6 +117,24 @@ void ChartColumns::add_regular(std::int64_t x, std::uint64_t distance, std::span
     }
     values = values.subspan(here);
     place += here * distance;
+  }
+}
+
+void ChartColumns::add_regular_groups(std::int64_t x, std::uint64_t distance, const FiniteGroups& groups) {
+  const std::size_t count = groups.minima.size();
+  std::uint64_t place = place_of(x);
+  for (std::size_t i = 0; i < count;) {
+    ChartColumn& column = column_at(place);
+    const std::size_t begin = i;
+    double minimum = groups.minima[i];
+    double maximum = groups.maxima[i];
+    for (++i, place += distance; i < count && place <= current_last_; ++i, place += distance) {
+      minimum = std::min(minimum, groups.minima[i]);
+      maximum = std::max(maximum, groups.maxima[i]);
+    }
+    widen_column(column, minimum, maximum);
+    column.last = groups.lasts[i - 1];
+    column.finite += (i - begin) * groups.points_each;
   }
 }
 
