@@ -4,7 +4,15 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
+
+#include "headrace/metrics/run_metrics.h"
+
 namespace headrace::python {
+
+/// The metrics of a run that is recorded below `url`. `run`: its id; empty: that of the run which began last, and
+/// is set to it. \error of the store, raised; kNotFound  there is none
+RunMetrics recorded_metrics(const std::string& url, std::string& run);
 
 void bind_history(nanobind::module_& module);
 

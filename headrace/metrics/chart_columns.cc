@@ -18,8 +18,12 @@ void widen_column(ChartColumn& column, double minimum, double maximum) {
   if (!(column.maximum >= maximum) && !std::isnan(maximum)) column.maximum = maximum;
 }
 
+double larger(double a, double b) { return a > b ? a : b; }
+double smaller(double a, double b) { return a < b ? a : b; }
+
 // Several chains of comparisons at once.
 void add_finite(ChartColumn& column, std::span<const double> values) {
+  static_assert(kLanes == 4);
   std::array<double, kLanes> least;
   std::array<double, kLanes> most;
   least.fill(values.front());
@@ -27,17 +31,16 @@ void add_finite(ChartColumn& column, std::span<const double> values) {
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const double value = values[i + lane];
-      least[lane] = value < least[lane] ? value : least[lane];
-      most[lane] = value > most[lane] ? value : most[lane];
+      least[lane] = smaller(values[i + lane], least[lane]);
+      most[lane] = larger(values[i + lane], most[lane]);
     }
   }
   for (; i < values.size(); ++i) {
-    least[0] = std::min(least[0], values[i]);
-    most[0] = std::max(most[0], values[i]);
+    least[0] = smaller(values[i], least[0]);
+    most[0] = larger(values[i], most[0]);
   }
-  widen_column(column, *std::min_element(least.begin(), least.end()),
-               *std::max_element(most.begin(), most.end()));
+  widen_column(column, smaller(smaller(least[0], least[1]), smaller(least[2], least[3])),
+               larger(larger(most[0], most[1]), larger(most[2], most[3])));
   column.last = values.back();
   column.finite += values.size();
 }
@@ -129,8 +132,8 @@ void ChartColumns::add_regular_groups(std::int64_t x, std::uint64_t distance, co
     double minimum = groups.minima[i];
     double maximum = groups.maxima[i];
     for (++i, place += distance; i < count && place <= current_last_; ++i, place += distance) {
-      minimum = std::min(minimum, groups.minima[i]);
-      maximum = std::max(maximum, groups.maxima[i]);
+      minimum = smaller(groups.minima[i], minimum);
+      maximum = larger(groups.maxima[i], maximum);
     }
     widen_column(column, minimum, maximum);
     column.last = groups.lasts[i - 1];
