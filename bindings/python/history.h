@@ -10,8 +10,9 @@
 
 namespace headrace::python {
 
-/// The metrics of a run that is recorded below `url`. `run`: its id; empty: that of the run which began last, and
-/// is set to it. \error of the store, raised; kNotFound  there is none
+/// The metrics of a run that is recorded below `url`.
+/// \param run  its id; empty: of the run which began last, and becomes its id
+/// \error of the store, raised; kNotFound  there is none
 RunMetrics recorded_metrics(const std::string& url, std::string& run);
 
 void bind_history(nanobind::module_& module);

@@ -39,7 +39,9 @@ class PythonRunCharts {
       RunMetrics found = recorded_metrics(url, run);
       charted.push_back({run, std::move(found)});
     }
-    const auto axis = x == "step" ? RunChartAxis::kStep : x == "time" ? RunChartAxis::kTime : RunChartAxis::kRelative;
+    const auto axis = x == "step"   ? RunChartAxis::kStep
+                      : x == "time" ? RunChartAxis::kTime
+                                    : RunChartAxis::kRelative;
     charts_ = value_of(run_interruptibly([&](const std::stop_token& stop) {
       return chart_runs(charted, {.metrics = std::move(metrics),
                                   .axis = axis,
@@ -90,10 +92,11 @@ class PythonRunCharts {
 
 void bind_run_charts(nb::module_& module) {
   nb::class_<PythonRunCharts>(module, "RunCharts")
-      .def(nb::init<const std::string&, std::vector<std::string>, std::vector<std::string>, const std::string&,
-                    std::optional<std::int64_t>, std::optional<std::int64_t>, std::size_t>(),
-           nb::arg("url"), nb::arg("runs"), nb::arg("metrics"), nb::arg("x"), nb::arg("first").none(),
-           nb::arg("last").none(), nb::arg("columns"))
+      .def(
+          nb::init<const std::string&, std::vector<std::string>, std::vector<std::string>, const std::string&,
+                   std::optional<std::int64_t>, std::optional<std::int64_t>, std::size_t>(),
+          nb::arg("url"), nb::arg("runs"), nb::arg("metrics"), nb::arg("x"), nb::arg("first").none(),
+          nb::arg("last").none(), nb::arg("columns"))
       .def("x", &PythonRunCharts::x)
       .def("series", &PythonRunCharts::series)
       .def("svg", &PythonRunCharts::svg, nb::arg("smooth"), nb::arg("is_log"));

@@ -125,9 +125,7 @@ RunChartDrawing drawing_of(const OptionValues& options) {
   return {.smooth = options.number("smooth"), .is_log = options.flag("log")};
 }
 
-bool is_svg(const OptionValues& options) {
-  return options.has("to") && options.text("to").ends_with(".svg");
-}
+bool is_svg(const OptionValues& options) { return options.has("to") && options.text("to").ends_with(".svg"); }
 
 std::string chart_page(const RunCharts& charts, const OptionValues& options) {
   std::string body = html_element("h1", "Metrics");
@@ -171,7 +169,7 @@ void print_charts(CommandContext& context, const RunCharts& charts, const Option
 }
 
 Result<std::vector<RunToChart>> charted_runs(CommandContext& context,
-                                            const std::vector<std::string>& arguments) {
+                                             const std::vector<std::string>& arguments) {
   HEADRACE_TRY(const Location location, context.stores.open(arguments[0]));
   std::vector<std::string> ids(arguments.begin() + 1, arguments.end());
   if (ids.empty()) ids.emplace_back();

@@ -27,8 +27,8 @@ Result<std::vector<ChartedSeries>> chosen_series(std::span<const RunToChart> run
   std::vector<ChartedSeries> chosen;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (const auto& [name, rank] : runs[i].metrics.series()) {
-      const bool is_wanted =
-          wanted.empty() ? !name.starts_with(kSystemMetrics) : std::ranges::find(wanted, name) != wanted.end();
+      const bool is_wanted = wanted.empty() ? !name.starts_with(kSystemMetrics)
+                                            : std::ranges::find(wanted, name) != wanted.end();
       if (is_wanted) chosen.push_back({.run = runs[i].id, .metric = name, .rank = rank, .run_index = i});
     }
   }

@@ -76,8 +76,8 @@ struct RunChartDrawing {
   bool is_log = false;
 };
 
-/// The series of one metric, or of all of them if it is empty, as one chart. REQUIRES: they share their range;
-/// `metric` outlives the chart
+/// The series of one metric, or of all of them if it is empty, as one chart.
+/// REQUIRES: they share their range; `metric` outlives the chart
 SeriesChart drawn_chart(const RunCharts& charts, std::string_view metric, const RunChartDrawing& drawing);
 
 }  // namespace headrace

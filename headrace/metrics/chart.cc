@@ -61,8 +61,8 @@ std::vector<PieceRun> split_run(const ChartRun& run, std::uint64_t per_piece) {
   return split;
 }
 
-/// The pieces that were decoded last: runs of a part alternate between levels, and share pieces. Other parts use
-/// the memory again.
+/// The pieces that were decoded last: runs of a part alternate between levels, and share pieces. Other parts
+/// use the memory again.
 struct DecodedPieces {
   std::optional<std::uint64_t> points{};  // the piece that `values` and the others are of
   std::vector<double> values{};
@@ -314,8 +314,8 @@ class ChartReader {
         HEADRACE_TRY(held.groups, decode_last_level(column.last_level, column, count, held.values));
       } else {
         Bytes decompressed;
-        HEADRACE_TRY(const BytesView raw, batch.piece(part.store(), part.key(),
-                                                      column.levels[level][run.piece], decompressed));
+        HEADRACE_TRY(const BytesView raw,
+                     batch.piece(part.store(), part.key(), column.levels[level][run.piece], decompressed));
         HEADRACE_TRY(held.groups, decode_groups(raw, column, count, held.values));
       }
       held.piece = run.piece;

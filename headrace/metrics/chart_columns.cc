@@ -60,7 +60,7 @@ void add_any(ChartColumn& column, double value) {
 std::uint64_t regular_within(std::uint64_t distance, std::uint64_t length, std::uint64_t count) {
   if (distance == 0) return count;
   const std::uint64_t whole = distance == 1 ? length : length / distance;  // dividing costs more
-  return whole < count ? whole + 1 : count;  // 1 more could be 2⁶⁴
+  return whole < count ? whole + 1 : count;                                // 1 more could be 2⁶⁴
 }
 
 ChartColumns::ChartColumns(std::int64_t first, std::int64_t last, std::size_t columns)

@@ -15,8 +15,8 @@ constexpr std::uint64_t kMostRangeBytes = 8 << 20;
 
 Status read_shared(Store& store, std::span<const ReadRequest> requests, const CallOptions& call,
                    int threads) {
-  const std::size_t shares = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), 1,
-                                                     requests.size());
+  const std::size_t shares =
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), 1, requests.size());
   return parallel_for(threads, shares, [&](std::size_t i) {
     const std::size_t begin = requests.size() * i / shares, end = requests.size() * (i + 1) / shares;
     return store.read_many(requests.subspan(begin, end - begin), call);
