@@ -85,7 +85,7 @@ def large_folder(raw: dict) -> None:
 def mlflow_table() -> dict | str:
     with tempfile.TemporaryDirectory(dir=measuring.WORK) as folder:
         return peers.run_own(
-            "table_mlflow", folder, RUNS, METRICS, on=measuring.cores(), environment="mlflow"
+            "table_mlflow", folder, RUNS, METRICS, on=measuring.cores(), environment="mlflow-server"
         )
 
 
@@ -120,7 +120,7 @@ def main() -> None:
     raw["mlflow"] = mlflow_table()
     summary, compared = summarise(raw)
     failed = {} if isinstance(raw["mlflow"], dict) else {"table_mlflow": raw["mlflow"]}
-    measuring.report(arguments.json, summary, raw, compared | peers.account(failed, "mlflow"))
+    measuring.report(arguments.json, summary, raw, compared | peers.account(failed, "mlflow-server"))
 
 
 if __name__ == "__main__":

@@ -79,18 +79,16 @@ Result<Location> open_recorded(StoreRegistry& stores, const Location& root, cons
 using Summary = std::tuple<std::string, std::uint64_t, std::uint64_t, std::int64_t, double>;
 using Points = std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, std::vector<double>>;
 
+Result<RunRecord> newest_run(const Location& root, const CallOptions& call) {
+  HEADRACE_TRY(RunList newest, list_runs(root, 1, call));
+  if (!newest.runs.empty()) return std::move(newest.runs.front());
+  if (!newest.damaged.empty()) return Error{Code::kDataLoss, newest.damaged.front()};
+  return Error{Code::kNotFound, concat("no run is recorded in ", root.describe())};
+}
+
 class PythonHistory {
  public:
-  PythonHistory(const std::string& url, const std::string& run) {
-    const Location root = open_location(url);
-    const std::shared_ptr<StoreRegistry> stores = stores_of(url);
-    metrics_ = value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<RunMetrics> {
-      HEADRACE_TRY(const RunRecord record, read_run(root, run, {.stop = stop}));
-      // The metrics keep the call, and read later.
-      return metrics_of(
-          record, {.open = [&](const std::string& text) { return open_recorded(*stores, root, text); }});
-    }));
-  }
+  PythonHistory(const std::string& url, std::string run) : metrics_(recorded_metrics(url, run)) {}
 
   // Name, rank, number of points, step and value of the point that was logged last.
   std::vector<Summary> summaries() const {
@@ -110,15 +108,28 @@ class PythonHistory {
   }
 
  private:
-  RunMetrics metrics_{{}};
+  RunMetrics metrics_;
 };
 
 }  // namespace
 
+RunMetrics recorded_metrics(const std::string& url, std::string& run) {
+  const Location root = open_location(url);
+  const std::shared_ptr<StoreRegistry> stores = stores_of(url);
+  return value_of(run_interruptibly([&](const std::stop_token& stop) -> Result<RunMetrics> {
+    const CallOptions call{.stop = stop};
+    HEADRACE_TRY(const RunRecord record, run.empty() ? newest_run(root, call) : read_run(root, run, call));
+    run = record.id;
+    // The metrics keep the call, and read later.
+    return metrics_of(record,
+                      {.open = [&](const std::string& text) { return open_recorded(*stores, root, text); }});
+  }));
+}
+
 void bind_history(nb::module_& module) {
   module.def("run_records", &run_records, nb::arg("url"), nb::arg("ids"));
   nb::class_<PythonHistory>(module, "RunHistory")
-      .def(nb::init<const std::string&, const std::string&>(), nb::arg("url"), nb::arg("run"))
+      .def(nb::init<const std::string&, std::string>(), nb::arg("url"), nb::arg("run"))
       .def("summaries", &PythonHistory::summaries)
       .def("points", &PythonHistory::points, nb::arg("name"), nb::arg("rank"));
 }

@@ -9,6 +9,7 @@
 #include "bindings/python/process.h"
 #include "bindings/python/published.h"
 #include "bindings/python/run.h"
+#include "bindings/python/run_charts.h"
 #include "bindings/python/staging.h"
 #include "bindings/python/store.h"
 #include "bindings/python/summary.h"
@@ -45,6 +46,7 @@ NB_MODULE(_headrace, module) {
   bind_artifact(module);
   bind_run(module);
   bind_history(module);
+  bind_run_charts(module);
   bind_staging(module);
   bind_store(module);
   bind_summary(module);

@@ -61,17 +61,24 @@ std::vector<PieceRun> split_run(const ChartRun& run, std::uint64_t per_piece) {
   return split;
 }
 
-/// The pieces that were decoded last: runs of a part alternate between levels, and share pieces.
+/// The pieces that were decoded last: runs of a part alternate between levels, and share pieces. Other parts
+/// use the memory again.
 struct DecodedPieces {
   std::optional<std::uint64_t> points{};  // the piece that `values` and the others are of
   std::vector<double> values{};
   std::vector<std::int64_t> x{};      // unless they are regular, and all points count
   std::vector<std::int64_t> steps{};  // if they decide which points count
   struct Level {
-    std::uint64_t piece = 0;
-    LevelGroups groups{};
+    std::optional<std::uint64_t> piece{};
+    std::vector<double> values{};
+    GroupViews groups{};  // of `values`
   };
   std::map<std::size_t, Level> levels{};
+
+  void forget() {
+    points.reset();
+    for (auto& [number, level] : levels) level.piece.reset();
+  }
 };
 
 // Segments of version 1 do not tell.
@@ -127,7 +134,7 @@ class ChartReader {
   }
 
   Status read_batch(PieceBatch& batch) {
-    HEADRACE_CHECK(batch.read(options_.call));
+    HEADRACE_CHECK(batch.read(options_.call, options_.threads));
     cost_.bytes += batch.read_bytes();
     cost_.requests += batch.requests();
     if (batch.requests() > 0) ++cost_.rounds;
@@ -198,7 +205,8 @@ class ChartReader {
       const AxisNumbers& x = numbers(part);
       Samples& samples = read[&x];
       if (!samples) {
-        HEADRACE_TRY(const Bytes raw, batch.piece(part.store(), part.key(), *x.samples));
+        Bytes decompressed;
+        HEADRACE_TRY(const BytesView raw, batch.piece(part.store(), part.key(), *x.samples, decompressed));
         HEADRACE_TRY(std::vector<std::int64_t> decoded,
                      decode_integers(raw, groups_in_level(part.points(), 0)));
         samples = std::make_shared<const std::vector<std::int64_t>>(std::move(decoded));
@@ -277,14 +285,16 @@ class ChartReader {
     return parallel_for(options_.threads, parts.back().series + 1 - first, [&](std::size_t i) -> Status {
       auto part = std::partition_point(parts.begin(), parts.end(),
                                        [&](const ChartPart& other) { return other.series < first + i; });
-      for (; part != parts.end() && part->series == first + i; ++part)
-        HEADRACE_CHECK(show_part(*part, batch));
+      DecodedPieces decoded;
+      for (; part != parts.end() && part->series == first + i; ++part) {
+        HEADRACE_CHECK(show_part(*part, batch, decoded));
+        decoded.forget();
+      }
       return {};
     });
   }
 
-  Status show_part(const ChartPart& part, const PieceBatch& batch) {
-    DecodedPieces decoded;
+  Status show_part(const ChartPart& part, const PieceBatch& batch, DecodedPieces& decoded) {
     for (const ChartRun& run : *part.runs) {
       for (const PieceRun& some : split_run(run, per_piece_of(part, run)))
         HEADRACE_CHECK(run.level ? show_groups(part, *run.level, some, batch, decoded)
@@ -297,23 +307,44 @@ class ChartReader {
                      DecodedPieces& decoded) {
     const SegmentColumn& column = *part.source.column;
     const std::uint64_t before = run.piece * kEntriesPerPiece;
-    const auto found = decoded.levels.find(level);
-    if (found == decoded.levels.end() || found->second.piece != run.piece) {
+    DecodedPieces::Level& held = decoded.levels[level];
+    if (held.piece != run.piece) {
       const std::uint64_t count = std::min(kEntriesPerPiece, groups_in_level(part.points(), level) - before);
-      const bool is_last = level == column.levels.size();
-      Bytes raw;
-      if (!is_last) {
-        HEADRACE_TRY(raw, batch.piece(part.store(), part.key(), column.levels[level][run.piece]));
+      if (level == column.levels.size()) {
+        HEADRACE_TRY(held.groups, decode_last_level(column.last_level, column, count, held.values));
+      } else {
+        Bytes decompressed;
+        HEADRACE_TRY(const BytesView raw,
+                     batch.piece(part.store(), part.key(), column.levels[level][run.piece], decompressed));
+        HEADRACE_TRY(held.groups, decode_groups(raw, column, count, held.values));
       }
-      HEADRACE_TRY(LevelGroups groups, is_last ? decode_last_level(column.last_level, column, count)
-                                               : decode_groups(raw, column, count));
-      decoded.levels[level] = {run.piece, std::move(groups)};
+      held.piece = run.piece;
     }
-    add_groups(part, level, decoded.levels[level].groups, before, run.begin, run.end);
+    std::uint64_t begin = run.begin;
+    if (numbers(part).distance && held.groups.not_finite.empty())
+      begin = add_regular_groups(part, level, held.groups, before, run);
+    add_groups(part, level, held.groups, before, begin, run.end);
     return {};
   }
 
-  void add_groups(const ChartPart& part, std::size_t level, const LevelGroups& groups, std::uint64_t before,
+  // Those that are full: returns where the others begin.
+  std::uint64_t add_regular_groups(const ChartPart& part, std::size_t level, const GroupViews& groups,
+                                   std::uint64_t before, const PieceRun& run) {
+    const std::uint64_t size = points_per_group(level);
+    const std::uint64_t end = std::max(run.begin, std::min(run.end, part.points() / size));
+    const auto some = [&](std::span<const double> values) {
+      return values.subspan(run.begin - before, end - run.begin);
+    };
+    charts_[part.series].add_regular_groups(axis_of(part).at(run.begin * size),
+                                            *numbers(part).distance * size,
+                                            {.minima = some(groups.minima),
+                                             .maxima = some(groups.maxima),
+                                             .lasts = some(groups.lasts),
+                                             .points_each = size});
+    return end;
+  }
+
+  void add_groups(const ChartPart& part, std::size_t level, const GroupViews& groups, std::uint64_t before,
                   std::uint64_t begin, std::uint64_t end) {
     const AscendingAxis axis = axis_of(part);
     const std::uint64_t size = points_per_group(level);
@@ -340,8 +371,11 @@ class ChartReader {
     const std::uint64_t per_piece = points_per_piece(part.footer());
     const std::uint64_t before = piece * per_piece;
     const std::uint64_t count = std::min(per_piece, part.points() - before);
-    HEADRACE_TRY(const Bytes raw, batch.piece(part.store(), part.key(), column.values[piece]));
-    HEADRACE_TRY(decoded.values, decode_piece_values(raw, part.footer(), column, count));
+    decoded.points.reset();
+    Bytes decompressed;
+    HEADRACE_TRY(const BytesView raw,
+                 batch.piece(part.store(), part.key(), column.values[piece], decompressed));
+    HEADRACE_CHECK(decode_piece_values(raw, part.footer(), column, count, decoded.values));
     if (!is_regular(part)) {
       HEADRACE_TRY(decoded.x, numbers_of_piece(part, numbers(part), piece, before, count, batch));
     }
@@ -379,7 +413,9 @@ class ChartReader {
       for (std::uint64_t i = 0; i < count; ++i) all[i] = axis.at(before + i);
       return all;
     }
-    HEADRACE_TRY(const Bytes raw, batch.piece(part.store(), part.key(), numbers.pieces[piece]));
+    Bytes decompressed;
+    HEADRACE_TRY(const BytesView raw,
+                 batch.piece(part.store(), part.key(), numbers.pieces[piece], decompressed));
     return decode_integers(raw, count);
   }
 
@@ -432,10 +468,11 @@ Status include_points(std::span<const UnknownRange> some, const ChartOptions& op
       batch.add(*column.log->location().store, column.segment->stored.key, piece_of(column),
                 column.axis().points * kMostVarintBytes);
     }
-    HEADRACE_CHECK(batch.read(options.call));
+    HEADRACE_CHECK(batch.read(options.call, options.threads));
     for (const auto& [series, column] : some.first(count)) {
-      HEADRACE_TRY(const Bytes raw,
-                   batch.piece(*column.log->location().store, column.segment->stored.key, piece_of(column)));
+      Bytes decompressed;
+      HEADRACE_TRY(const BytesView raw, batch.piece(*column.log->location().store, column.segment->stored.key,
+                                                    piece_of(column), decompressed));
       HEADRACE_TRY(const std::vector<std::int64_t> numbers, decode_integers(raw, column.axis().points));
       for (const std::int64_t x : numbers) {
         if (options.axis == ChartAxis::kStep && column.end_step && x >= *column.end_step) continue;

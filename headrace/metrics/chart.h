@@ -30,8 +30,8 @@ struct ChartSeries {
 
 struct ChartOptions {
   ChartAxis axis = ChartAxis::kStep;
-  std::size_t columns = 2000;  // 1 to kMostChartColumns, of each series
-  int threads = 1;
+  std::size_t columns = 2000;            // 1 to kMostChartColumns, of each series
+  int threads = 1;                       // share the requests of a round, and the series
   std::uint64_t most_samples = 4 << 20;  // held at once, beside those of one segment
   CallOptions call{};
 };

@@ -18,8 +18,12 @@ void widen_column(ChartColumn& column, double minimum, double maximum) {
   if (!(column.maximum >= maximum) && !std::isnan(maximum)) column.maximum = maximum;
 }
 
+double larger(double a, double b) { return a > b ? a : b; }
+double smaller(double a, double b) { return a < b ? a : b; }
+
 // Several chains of comparisons at once.
 void add_finite(ChartColumn& column, std::span<const double> values) {
+  static_assert(kLanes == 4);
   std::array<double, kLanes> least;
   std::array<double, kLanes> most;
   least.fill(values.front());
@@ -27,17 +31,16 @@ void add_finite(ChartColumn& column, std::span<const double> values) {
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const double value = values[i + lane];
-      least[lane] = value < least[lane] ? value : least[lane];
-      most[lane] = value > most[lane] ? value : most[lane];
+      least[lane] = smaller(values[i + lane], least[lane]);
+      most[lane] = larger(values[i + lane], most[lane]);
     }
   }
   for (; i < values.size(); ++i) {
-    least[0] = std::min(least[0], values[i]);
-    most[0] = std::max(most[0], values[i]);
+    least[0] = smaller(values[i], least[0]);
+    most[0] = larger(values[i], most[0]);
   }
-  widen_column(column, *std::min_element(least.begin(), least.end()),
-               *std::max_element(most.begin(), most.end()));
+  widen_column(column, smaller(smaller(least[0], least[1]), smaller(least[2], least[3])),
+               larger(larger(most[0], most[1]), larger(most[2], most[3])));
   column.last = values.back();
   column.finite += values.size();
 }
@@ -56,8 +59,8 @@ void add_any(ChartColumn& column, double value) {
 
 std::uint64_t regular_within(std::uint64_t distance, std::uint64_t length, std::uint64_t count) {
   if (distance == 0) return count;
-  const std::uint64_t whole = length / distance;
-  return whole < count ? whole + 1 : count;  // 1 more could be 2⁶⁴
+  const std::uint64_t whole = distance == 1 ? length : length / distance;  // dividing costs more
+  return whole < count ? whole + 1 : count;                                // 1 more could be 2⁶⁴
 }
 
 ChartColumns::ChartColumns(std::int64_t first, std::int64_t last, std::size_t columns)
@@ -79,10 +82,21 @@ void ChartColumns::go_to(std::size_t column) {
   current_ = column;
   current_first_ = begin_of(column);
   current_last_ = column + 1 == columns_.size() ? place_of(last_) : begin_of(column + 1) - 1;
+  const std::uint64_t remainder = (column + 1) * rest_ % columns_.size();
+  rounded_up_ = remainder == 0 ? 0 : columns_.size() - remainder;
+}
+
+// As go_to, without its divisions.
+void ChartColumns::go_to_next() {
+  const bool is_wide = rest_ > rounded_up_;
+  rounded_up_ += (is_wide ? columns_.size() : 0) - rest_;
+  ++current_;
+  current_first_ = current_last_ + 1;
+  current_last_ += narrowest_ + std::uint64_t{is_wide};
 }
 
 ChartColumn& ChartColumns::column_at(std::uint64_t place) {
-  if (place > current_last_ && current_ + 1 < columns_.size()) go_to(current_ + 1);  // the most likely one
+  if (place > current_last_ && current_ + 1 < columns_.size()) go_to_next();  // the most likely one
   if (place < current_first_ || place > current_last_) {
     const Wide length = Wide(place_of(last_)) + 1;
     place = std::min(place, place_of(last_));  // damaged samples may lead outside
@@ -106,6 +120,24 @@ void ChartColumns::add_regular(std::int64_t x, std::uint64_t distance, std::span
     }
     values = values.subspan(here);
     place += here * distance;
+  }
+}
+
+void ChartColumns::add_regular_groups(std::int64_t x, std::uint64_t distance, const FiniteGroups& groups) {
+  const std::size_t count = groups.minima.size();
+  std::uint64_t place = place_of(x);
+  for (std::size_t i = 0; i < count;) {
+    ChartColumn& column = column_at(place);
+    const std::size_t begin = i;
+    double minimum = groups.minima[i];
+    double maximum = groups.maxima[i];
+    for (++i, place += distance; i < count && place <= current_last_; ++i, place += distance) {
+      minimum = smaller(groups.minima[i], minimum);
+      maximum = larger(groups.maxima[i], maximum);
+    }
+    widen_column(column, minimum, maximum);
+    column.last = groups.lasts[i - 1];
+    column.finite += (i - begin) * groups.points_each;
   }
 }
 

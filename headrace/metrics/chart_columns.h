@@ -22,6 +22,14 @@ struct ChartColumn {
 /// A group of values: ChartColumn without a place.
 using ValueGroup = ChartColumn;
 
+/// Groups of values that are all finite, with the same number of points in each.
+struct FiniteGroups {
+  std::span<const double> minima;
+  std::span<const double> maxima;
+  std::span<const double> lasts;
+  std::uint64_t points_each = 0;
+};
+
 /// How many of `count` numbers at equal distances, from 0 on, are at most `length`.
 std::uint64_t regular_within(std::uint64_t distance, std::uint64_t length, std::uint64_t count);
 
@@ -48,6 +56,8 @@ class ChartColumns {
   /// Value i is at x + i × distance. `all_finite`: known to be; costs less then.
   void add_regular(std::int64_t x, std::uint64_t distance, std::span<const double> values, bool all_finite);
   void add_group(std::int64_t x, const ValueGroup& group);
+  /// Group i is at x + i × distance. Costs less than one after the other.
+  void add_regular_groups(std::int64_t x, std::uint64_t distance, const FiniteGroups& groups);
 
   const std::vector<ChartColumn>& columns() const { return columns_; }
   std::vector<ChartColumn> take_columns() { return std::move(columns_); }
@@ -60,6 +70,7 @@ class ChartColumns {
   }
   std::uint64_t begin_of(std::size_t column) const;
   void go_to(std::size_t column);
+  void go_to_next();
 
   std::int64_t first_;
   std::int64_t last_;
@@ -70,6 +81,7 @@ class ChartColumns {
   std::size_t current_ = 0;
   std::uint64_t current_first_ = 0;
   std::uint64_t current_last_ = 0;
+  std::uint64_t rounded_up_ = 0;  // by so many places / columns, the place where the next one begins
 };
 
 }  // namespace headrace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <random>
 
@@ -27,7 +28,7 @@ class CountingStore : public ForwardingStore {
     ++rounds;
     return ForwardingStore::read_many(requests, options);
   }
-  int rounds = 0;
+  std::atomic<int> rounds{0};  // threads share the requests
 };
 
 class ChartTest : public testing::Test {
@@ -209,6 +210,44 @@ Points regular(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     points.push_back({0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(10 * i + i % 7), 0.5});
   return points;
+}
+
+TEST(ChartColumns, EveryPlaceCountsInTheColumnWhoseRangeHasIt) {
+  std::mt19937_64 random(6);
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    const auto first = static_cast<std::int64_t>(random() % 2000) - 1000;
+    const auto length = static_cast<std::int64_t>(1 + random() % 500);
+    ChartColumns chart(first, first + length - 1, 1 + random() % 60);
+    for (std::int64_t x = first; x < first + length; ++x) chart.add(x, static_cast<double>(x));
+    const std::vector<ChartColumn> columns = chart.columns();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::int64_t end = i + 1 < columns.size() ? chart.begin(i + 1) : first + length;
+      ASSERT_EQ(columns[i].minimum, static_cast<double>(chart.begin(i)))
+          << length << " in " << columns.size();
+      ASSERT_EQ(columns[i].maximum, static_cast<double>(end - 1)) << length << " in " << columns.size();
+      ASSERT_EQ(columns[i].finite, static_cast<std::uint64_t>(end - chart.begin(i)));
+    }
+  }
+}
+
+TEST(ChartColumns, GroupsAddedTogetherAreThoseAddedOneByOne) {
+  std::mt19937_64 random(7);
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    const std::uint64_t distance = random() % 40, count = 1 + random() % 100;
+    const auto last = static_cast<std::int64_t>(count * distance);
+    const std::size_t width = 1 + random() % 60;
+    ChartColumns together(-5, last, width), alone(-5, last, width);
+    std::vector<double> minima, maxima, lasts;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      minima.push_back(-static_cast<double>(random() % 1000));
+      maxima.push_back(static_cast<double>(random() % 1000));
+      lasts.push_back(static_cast<double>(random() % 1000));
+      alone.add_group(static_cast<std::int64_t>(i * distance),
+                      {.minimum = minima[i], .maximum = maxima[i], .last = lasts[i], .finite = 32});
+    }
+    together.add_regular_groups(0, distance, {minima, maxima, lasts, 32});
+    expect_same(together.columns(), alone.columns());
+  }
 }
 
 TEST_F(ChartTest, ReadsGroupsInOneRoundAndLittle) {

@@ -1,6 +1,10 @@
 #include "headrace/metrics/piece_batch.h"
 
+#include <algorithm>
+#include <span>
+
 #include "headrace/base/text.h"
+#include "headrace/os/parallel.h"
 
 namespace headrace {
 
@@ -8,6 +12,16 @@ namespace {
 
 constexpr std::uint64_t kMostGapBytes = 16 << 10;  // reading it costs less than a request
 constexpr std::uint64_t kMostRangeBytes = 8 << 20;
+
+Status read_shared(Store& store, std::span<const ReadRequest> requests, const CallOptions& call,
+                   int threads) {
+  const std::size_t shares =
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), 1, requests.size());
+  return parallel_for(threads, shares, [&](std::size_t i) {
+    const std::size_t begin = requests.size() * i / shares, end = requests.size() * (i + 1) / shares;
+    return store.read_many(requests.subspan(begin, end - begin), call);
+  });
+}
 
 }  // namespace
 
@@ -32,7 +46,7 @@ void PieceBatch::add_range(Store& store, const std::string& key, const SegmentPi
   ranges_.push_back({&store, key, piece.offset, piece.size});
 }
 
-Status PieceBatch::read(const CallOptions& call) {
+Status PieceBatch::read(const CallOptions& call, int threads) {
   for (auto& [object, pieces] : wanted_) {
     Store& store = *stores_.at(object.first);
     for (auto& [offset, wanted] : pieces) {
@@ -50,17 +64,18 @@ Status PieceBatch::read(const CallOptions& call) {
     read_bytes_ += range.size;
     requests[range.store].push_back({range.key, range.offset, {range.bytes.get(), range.size}});
   }
-  for (const auto& [store, some] : requests) HEADRACE_CHECK(store->read_many(some, call));
+  for (const auto& [store, some] : requests) HEADRACE_CHECK(read_shared(*store, some, call, threads));
   return {};
 }
 
-Result<Bytes> PieceBatch::piece(const Store& store, const std::string& key, const SegmentPiece& piece) const {
+Result<BytesView> PieceBatch::piece(const Store& store, const std::string& key, const SegmentPiece& piece,
+                                    Bytes& decompressed) const {
   const Wanted& wanted = wanted_.at({&store, key}).at(piece.offset);
   const Range& range = ranges_.at(wanted.range);
   if (wanted.piece.size != piece.size)
     return Error{Code::kDataLoss, concat(store.describe(key), ": two pieces at offset ", piece.offset)};
   const BytesView stored(range.bytes.get() + (piece.offset - range.offset), piece.size);
-  auto bytes = open_piece(stored, piece, wanted.most_bytes);
+  auto bytes = open_piece(stored, piece, wanted.most_bytes, decompressed);
   if (!bytes) return std::move(bytes).error().in(store.describe(key));
   return bytes;
 }

@@ -22,13 +22,16 @@ class PieceBatch {
   void add(Store& store, const std::string& key, const SegmentPiece& piece, std::uint64_t most_bytes);
 
   /// Reads all pieces that were added: neighbours, also those with a small gap, by one request.
+  /// \param threads  share the requests, as a store may read one after the other
   /// \error of the store; kDataLoss  a piece is larger than it can be
-  Status read(const CallOptions& call);
+  Status read(const CallOptions& call, int threads = 1);
 
-  /// After `read`: the piece as it was appended. Thread-safe.
+  /// After `read`: the piece as it was appended, a view of what was read or, if that is compressed, of
+  /// `decompressed`. Thread-safe.
   /// \error kDataLoss  it is damaged
   /// REQUIRES: it was added
-  Result<Bytes> piece(const Store& store, const std::string& key, const SegmentPiece& piece) const;
+  Result<BytesView> piece(const Store& store, const std::string& key, const SegmentPiece& piece,
+                          Bytes& decompressed) const;
 
   /// Bytes of the pieces that were added, as stored.
   std::uint64_t size_bytes() const { return size_bytes_; }

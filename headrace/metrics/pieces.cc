@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
 #include <utility>
 
 #include "headrace/base/crc32c.h"
@@ -63,30 +64,32 @@ Bytes to_planes(std::span<const double> values) {
   return out;
 }
 
+// Where the planes of values begin: of 8 bytes, or of the first 4.
+using Planes = std::array<const std::byte*, 8>;
+
 template <typename Bits, std::size_t... kPlanes>
-Bits from_bytes(const std::array<const std::byte*, sizeof(Bits)>& planes, std::size_t i,
-                std::index_sequence<kPlanes...>) {
+Bits from_bytes(const Planes& planes, std::size_t i, std::index_sequence<kPlanes...>) {
   return static_cast<Bits>(((std::to_integer<Bits>(planes[kPlanes][i]) << (8 * kPlanes)) | ...));
 }
 
 // In three loops, so that compilers make vectors of the first and the last.
 template <typename Bits>
-std::vector<double> from_planes(BytesView data) {
-  constexpr std::size_t kBytes = sizeof(Bits);
-  const std::size_t count = data.size() / kBytes;
-  std::vector<double> values(count);
+void from_planes(const Planes& all, std::span<double> values) {
   std::array<Bits, 256> changes;
   Bits bits = 0;
-  for (std::size_t begin = 0; begin < count; begin += changes.size()) {
-    const std::size_t some = std::min(changes.size(), count - begin);
-    std::array<const std::byte*, kBytes> planes;
-    for (std::size_t plane = 0; plane < kBytes; ++plane) planes[plane] = data.data() + plane * count + begin;
+  for (std::size_t begin = 0; begin < values.size(); begin += changes.size()) {
+    const std::size_t some = std::min(changes.size(), values.size() - begin);
+    Planes planes{};
+    for (std::size_t plane = 0; plane < sizeof(Bits); ++plane) planes[plane] = all[plane] + begin;
     for (std::size_t i = 0; i < some; ++i)
-      changes[i] = from_bytes<Bits>(planes, i, std::make_index_sequence<kBytes>());
+      changes[i] = from_bytes<Bits>(planes, i, std::make_index_sequence<sizeof(Bits)>());
     for (std::size_t i = 0; i < some; ++i) changes[i] = bits ^= changes[i];
     for (std::size_t i = 0; i < some; ++i) values[begin + i] = value_of(changes[i]);
   }
-  return values;
+}
+
+void from_planes(const Planes& planes, std::size_t width, std::span<double> values) {
+  return width == 4 ? from_planes<std::uint32_t>(planes, values) : from_planes<std::uint64_t>(planes, values);
 }
 
 }  // namespace
@@ -128,8 +131,11 @@ Bytes encode_values(std::span<const double> values, std::size_t width) {
   return width == 4 ? to_planes<std::uint32_t>(values) : to_planes<std::uint64_t>(values);
 }
 
-std::vector<double> decode_values(BytesView data, std::size_t width) {
-  return width == 4 ? from_planes<std::uint32_t>(data) : from_planes<std::uint64_t>(data);
+void decode_values(BytesView data, std::size_t width, std::vector<double>& values) {
+  values.resize(data.size() / width);
+  Planes planes{};
+  for (std::size_t plane = 0; plane < width; ++plane) planes[plane] = data.data() + plane * values.size();
+  from_planes(planes, width, values);
 }
 
 Bytes pack_planes(BytesView planes, std::size_t width) {
@@ -146,24 +152,28 @@ Bytes pack_planes(BytesView planes, std::size_t width) {
   return out;
 }
 
-Result<Bytes> unpack_planes(BytesView packed, std::size_t width, std::uint64_t count) {
-  Bytes planes(count * width);
+Status decode_packed_values(BytesView packed, std::size_t width, std::uint64_t count,
+                            std::vector<double>& values) {
+  std::unique_ptr<std::byte[]> decompressed;  // not needed by planes that are noise
+  Planes planes{};
   std::size_t position = 0;
   for (std::size_t plane = 0; plane < width; ++plane) {
-    const MutableBytesView target = MutableBytesView(planes).subspan(plane * count, count);
     std::uint64_t size = 0;
     if (!read_varint(packed, position, size) || size > count || size > packed.size() - position)
       return Error{Code::kDataLoss, "a plane of a column is cut off"};
     const BytesView stored = packed.subspan(position, size);
     position += size;
-    if (size == count) {
-      std::copy(stored.begin(), stored.end(), target.begin());
-    } else {
-      HEADRACE_CHECK(decompress_zstandard(stored, target));
-    }
+    planes[plane] = stored.data();
+    if (size == count) continue;
+    if (!decompressed) decompressed = std::make_unique_for_overwrite<std::byte[]>(count * width);
+    const MutableBytesView target(decompressed.get() + plane * count, count);
+    HEADRACE_CHECK(decompress_zstandard(stored, target));
+    planes[plane] = target.data();
   }
   if (position != packed.size()) return Error{Code::kDataLoss, "a column has more planes than bytes"};
-  return planes;
+  values.resize(count);
+  from_planes(planes, width, values);
+  return {};
 }
 
 SegmentPiece append_uncompressed_piece(Bytes& segment, BytesView raw) {
@@ -190,7 +200,8 @@ ReadSegment read_from(BytesView segment) {
   };
 }
 
-Result<Bytes> open_piece(BytesView stored, const SegmentPiece& piece, std::uint64_t most_bytes) {
+Result<BytesView> open_piece(BytesView stored, const SegmentPiece& piece, std::uint64_t most_bytes,
+                             Bytes& decompressed) {
   const std::uint64_t size = piece.raw_size == 0 ? piece.size : piece.raw_size;
   if (size > most_bytes || piece.size > size)
     return Error{Code::kDataLoss, concat("a piece of ", size, " bytes at offset ", piece.offset,
@@ -198,16 +209,19 @@ Result<Bytes> open_piece(BytesView stored, const SegmentPiece& piece, std::uint6
   if (stored.size() != piece.size || crc32c(stored) != piece.crc32c)
     return Error{Code::kDataLoss,
                  concat("wrong checksum of the ", piece.size, " bytes at offset ", piece.offset)};
-  if (piece.raw_size == 0) return Bytes(stored.begin(), stored.end());
-  return decompress_zstandard(stored, piece.raw_size);
+  if (piece.raw_size == 0) return stored;
+  HEADRACE_TRY(decompressed, decompress_zstandard(stored, piece.raw_size));
+  return BytesView(decompressed);
 }
 
 Result<Bytes> read_piece(const ReadSegment& read, const SegmentPiece& piece, std::uint64_t most_bytes) {
   if (piece.size > most_bytes)
     return Error{Code::kDataLoss, concat("a piece of ", piece.size, " bytes at offset ", piece.offset,
                                          ", where at most ", most_bytes, " can be")};
-  HEADRACE_TRY(const Bytes stored, read(piece.offset, piece.size));
-  return open_piece(stored, piece, most_bytes);
+  HEADRACE_TRY(Bytes stored, read(piece.offset, piece.size));
+  Bytes decompressed;
+  HEADRACE_CHECK(open_piece(stored, piece, most_bytes, decompressed));
+  return piece.raw_size == 0 ? std::move(stored) : std::move(decompressed);
 }
 
 }  // namespace headrace

@@ -25,13 +25,16 @@ std::size_t width_of_values(std::span<const double> values);
 /// `width` bytes each: exclusive or with the value before, by planes of bytes.
 /// REQUIRES: with 4, all are exact in single precision.
 Bytes encode_values(std::span<const double> values, std::size_t width);
+/// The values replace those of `values`, whose memory is used again.
 /// REQUIRES: `data` holds a whole number of values of 4 or 8 bytes.
-std::vector<double> decode_values(BytesView data, std::size_t width);
+void decode_values(BytesView data, std::size_t width, std::vector<double>& values);
 
 /// Bytes of encode_values, each plane compressed by itself: low bytes are noise, and cost nothing to read.
 Bytes pack_planes(BytesView planes, std::size_t width);
+/// The values that encode_values had, as decode_values gives them.
 /// \error kDataLoss  they are not exactly `count` values
-Result<Bytes> unpack_planes(BytesView packed, std::size_t width, std::uint64_t count);
+Status decode_packed_values(BytesView packed, std::size_t width, std::uint64_t count,
+                            std::vector<double>& values);
 
 /// Where bytes lie in a segment.
 struct SegmentPiece {
@@ -51,9 +54,10 @@ using ReadSegment = std::function<Result<Bytes>(std::uint64_t offset, std::uint6
 /// For a segment in memory, which must outlive it. \error kOutOfRange
 ReadSegment read_from(BytesView segment);
 
-/// The piece as it was appended, from its bytes in the segment.
+/// The piece as it was appended, from its bytes in the segment: a view of them, or of `decompressed`.
 /// \error kDataLoss  it is damaged, or larger than `most_bytes`
-Result<Bytes> open_piece(BytesView stored, const SegmentPiece& piece, std::uint64_t most_bytes);
+Result<BytesView> open_piece(BytesView stored, const SegmentPiece& piece, std::uint64_t most_bytes,
+                             Bytes& decompressed);
 
 /// Reads it before.
 /// \error kDataLoss  it is damaged, or larger than `most_bytes`

@@ -190,6 +190,24 @@ Result<std::vector<std::int64_t>> read_integers(const ReadSegment& read, const S
   return decode_integers(raw, count);
 }
 
+// The arrays that encode_groups has put one after the other.
+GroupViews views_of(std::span<const double> values, std::uint64_t count) {
+  return {.minima = values.first(count),
+          .maxima = values.subspan(count, count),
+          .lasts = values.subspan(2 * count, count),
+          .not_finite = values.subspan(3 * count)};
+}
+
+void append_groups(LevelGroups& all, const GroupViews& groups) {
+  const auto add = [](std::vector<double>& to, std::span<const double> some) {
+    to.insert(to.end(), some.begin(), some.end());
+  };
+  add(all.minima, groups.minima);
+  add(all.maxima, groups.maxima);
+  add(all.lasts, groups.lasts);
+  add(all.not_finite, groups.not_finite);
+}
+
 // All steps or times of an axis.
 Result<std::vector<std::int64_t>> read_numbers(const ReadSegment& read, const SegmentAxis& axis,
                                                const AxisNumbers& numbers) {
@@ -283,12 +301,12 @@ Result<std::vector<double>> read_values(const ReadSegment& read, const SegmentFo
                                         const SegmentColumn& column) {
   const std::uint64_t points = footer.axes.at(column.axis).points;
   const std::uint64_t per_piece = points_per_piece(footer);
-  std::vector<double> values;
+  std::vector<double> values, some;
   for (std::uint64_t first = 0; first < points; first += per_piece) {
     const std::uint64_t count = std::min(per_piece, points - first);
     HEADRACE_TRY(const Bytes stored,
                  read_piece(read, column.values.at(first / per_piece), most_value_bytes(column, count)));
-    HEADRACE_TRY(const std::vector<double> some, decode_piece_values(stored, footer, column, count));
+    HEADRACE_CHECK(decode_piece_values(stored, footer, column, count, some));
     values.insert(values.end(), some.begin(), some.end());
   }
   return values;
@@ -298,35 +316,29 @@ std::uint64_t points_per_piece(const SegmentFooter& footer) {
   return footer.version == 1 ? kMostAxisPoints : kEntriesPerPiece;
 }
 
-Result<std::vector<double>> decode_piece_values(BytesView stored, const SegmentFooter& footer,
-                                                const SegmentColumn& column, std::uint64_t count) {
-  if (footer.version > 1) {
-    HEADRACE_TRY(const Bytes planes, unpack_planes(stored, column.width, count));
-    return decode_values(planes, column.width);
-  }
+Status decode_piece_values(BytesView stored, const SegmentFooter& footer, const SegmentColumn& column,
+                           std::uint64_t count, std::vector<double>& values) {
+  if (footer.version > 1) return decode_packed_values(stored, column.width, count, values);
   if (stored.size() != count * column.width) return damaged("a column has more or fewer values than points");
-  return decode_values(stored, column.width);
+  decode_values(stored, column.width, values);
+  return {};
 }
 
 std::uint64_t most_value_bytes(const SegmentColumn& column, std::uint64_t count) {
   return (count + kMostVarintBytes) * column.width;
 }
 
-Result<LevelGroups> decode_groups(BytesView stored, const SegmentColumn& column, std::uint64_t count) {
-  HEADRACE_TRY(const Bytes planes, unpack_planes(stored, column.width, arrays_of(column) * count));
-  return decode_last_level(planes, column, count);
+Result<GroupViews> decode_groups(BytesView stored, const SegmentColumn& column, std::uint64_t count,
+                                 std::vector<double>& values) {
+  HEADRACE_CHECK(decode_packed_values(stored, column.width, arrays_of(column) * count, values));
+  return views_of(values, count);
 }
 
-Result<LevelGroups> decode_last_level(BytesView planes, const SegmentColumn& column, std::uint64_t count) {
+Result<GroupViews> decode_last_level(BytesView planes, const SegmentColumn& column, std::uint64_t count,
+                                     std::vector<double>& values) {
   if (planes.size() != last_level_bytes(column, count)) return damaged("a level of its pyramids");
-  const std::vector<double> all = decode_values(planes, column.width);
-  const auto array = [&](std::size_t number) {
-    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(number * count);
-    return std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(count));
-  };
-  LevelGroups groups{.minima = array(0), .maxima = array(1), .lasts = array(2)};
-  if (arrays_of(column) > 3) groups.not_finite = array(3);
-  return groups;
+  decode_values(planes, column.width, values);
+  return views_of(values, count);
 }
 
 std::uint64_t last_level_bytes(const SegmentColumn& column, std::uint64_t groups) {
@@ -340,17 +352,19 @@ std::uint64_t most_group_bytes(const SegmentColumn& column, std::uint64_t groups
 Result<LevelGroups> read_level(const ReadSegment& read, const SegmentFooter& footer,
                                const SegmentColumn& column, std::size_t level) {
   const std::uint64_t count = groups_in_level(footer.axes.at(column.axis).points, level);
-  if (level == column.levels.size()) return decode_last_level(column.last_level, column, count);
   LevelGroups all;
+  std::vector<double> values;
+  if (level == column.levels.size()) {
+    HEADRACE_TRY(const GroupViews groups, decode_last_level(column.last_level, column, count, values));
+    append_groups(all, groups);
+    return all;
+  }
   for (std::uint64_t first = 0; first < count; first += kEntriesPerPiece) {
     const std::uint64_t some = std::min(kEntriesPerPiece, count - first);
     HEADRACE_TRY(const Bytes raw, read_piece(read, column.levels.at(level).at(first / kEntriesPerPiece),
                                              most_group_bytes(column, some)));
-    HEADRACE_TRY(const LevelGroups groups, decode_groups(raw, column, some));
-    all.minima.insert(all.minima.end(), groups.minima.begin(), groups.minima.end());
-    all.maxima.insert(all.maxima.end(), groups.maxima.begin(), groups.maxima.end());
-    all.lasts.insert(all.lasts.end(), groups.lasts.begin(), groups.lasts.end());
-    all.not_finite.insert(all.not_finite.end(), groups.not_finite.begin(), groups.not_finite.end());
+    HEADRACE_TRY(const GroupViews groups, decode_groups(raw, column, some, values));
+    append_groups(all, groups);
   }
   return all;
 }

@@ -109,13 +109,16 @@ Result<std::vector<std::int64_t>> read_samples(const ReadSegment& read, const Se
 Result<std::vector<double>> read_values(const ReadSegment& read, const SegmentFooter& footer,
                                         const SegmentColumn& column);
 
-/// Groups of a level, a number of each vector for each group: of the values that are finite, NaN if none is.
-struct LevelGroups {
-  std::vector<double> minima;
-  std::vector<double> maxima;
-  std::vector<double> lasts;
-  std::vector<double> not_finite;  // how many are NaN or infinite; empty: none in the whole column
+/// Groups of a level, a number of each array for each group: of the values that are finite, NaN if none is.
+template <typename Array>
+struct GroupArrays {
+  Array minima;
+  Array maxima;
+  Array lasts;
+  Array not_finite;  // how many are NaN or infinite; empty: none in the whole column
 };
+using LevelGroups = GroupArrays<std::vector<double>>;
+using GroupViews = GroupArrays<std::span<const double>>;
 std::uint64_t points_per_group(std::size_t level);
 /// Levels of the pyramid of so many points.
 std::size_t level_count(std::uint64_t points);
@@ -126,13 +129,17 @@ std::uint64_t points_per_piece(const SegmentFooter& footer);
 
 // Decoders of pieces, for whoever has read them already. \error kDataLoss  other than `count` entries
 
-Result<std::vector<double>> decode_piece_values(BytesView stored, const SegmentFooter& footer,
-                                                const SegmentColumn& column, std::uint64_t count);
+/// The values replace those of `values`, whose memory is used again.
+Status decode_piece_values(BytesView stored, const SegmentFooter& footer, const SegmentColumn& column,
+                           std::uint64_t count, std::vector<double>& values);
 /// Most bytes of a piece with so many values.
 std::uint64_t most_value_bytes(const SegmentColumn& column, std::uint64_t count);
-Result<LevelGroups> decode_groups(BytesView stored, const SegmentColumn& column, std::uint64_t count);
+/// Views of `values`, which it fills likewise.
+Result<GroupViews> decode_groups(BytesView stored, const SegmentColumn& column, std::uint64_t count,
+                                 std::vector<double>& values);
 /// Those of SegmentColumn::last_level.
-Result<LevelGroups> decode_last_level(BytesView planes, const SegmentColumn& column, std::uint64_t count);
+Result<GroupViews> decode_last_level(BytesView planes, const SegmentColumn& column, std::uint64_t count,
+                                     std::vector<double>& values);
 std::uint64_t last_level_bytes(const SegmentColumn& column, std::uint64_t groups);
 /// Most bytes of a piece with so many groups.
 std::uint64_t most_group_bytes(const SegmentColumn& column, std::uint64_t groups);

@@ -14,6 +14,7 @@
 
     run = hr.init("s3://runs", config={"lr": 1e-3})  # a record of a run of your own, without a server
     run.log({"loss": 0.3})
+    hr.chart("s3://runs", run.id, "loss")     # how it went: arrays, and a picture in a notebook
 
     store = hr.store("s3://datasets")       # any object: read, write, list
     store.write("notes/1.txt", b"hello")
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from headrace import tensorflow as tensorflow
     from headrace import tfrecorder as tfrecorder
     from headrace._src.artifacts import Artifact, ArtifactEntry, ArtifactVersion
+    from headrace._src.charts import Chart, ChartSeries, chart
     from headrace._src.columns import Column, bytes_, float32, int64, ragged, string
     from headrace._src.dataset import Dataset, Shard, mix
     from headrace._src.dataset import open as open
@@ -60,6 +62,9 @@ _HOMES = {
     "Artifact": "_src.artifacts",
     "ArtifactEntry": "_src.artifacts",
     "ArtifactVersion": "_src.artifacts",
+    "Chart": "_src.charts",
+    "ChartSeries": "_src.charts",
+    "chart": "_src.charts",
     "Column": "_src.columns",
     "bytes_": "_src.columns",
     "float32": "_src.columns",
@@ -123,6 +128,8 @@ __all__ = [
     "ArtifactVersion",
     "Audio",
     "Capabilities",
+    "Chart",
+    "ChartSeries",
     "Column",
     "Dataset",
     "Error",
@@ -146,6 +153,7 @@ __all__ = [
     "Upload",
     "brightness",
     "bytes_",
+    "chart",
     "contrast",
     "crop",
     "errors",

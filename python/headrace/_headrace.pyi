@@ -330,6 +330,23 @@ class RunHistory:
     def summaries(self) -> list[tuple[str, int, int, int, float]]: ...
     def points(self, name: str, rank: int) -> tuple[list[int], list[int], list[float]]: ...
 
+class RunCharts:
+    def __init__(
+        self,
+        url: str,
+        runs: list[str],
+        metrics: list[str],
+        x: str,
+        first: int | None,
+        last: int | None,
+        columns: int,
+    ) -> None: ...
+    def x(self) -> Any: ...  # np.ndarray, as those of series
+    def series(
+        self,
+    ) -> list[tuple[str, str, int, Any, Any, Any, Any, Any]]: ...
+    def svg(self, smooth: float, is_log: bool) -> str: ...
+
 class EventWriter:
     def __init__(
         self, url: str, writer: str, flush_seconds: float, journal: bool = False, owner: str = ""
