@@ -49,23 +49,23 @@ void StateLog::take(std::uint64_t number, Json state) {
   state_ = std::make_shared<const Json>(std::move(state));
 }
 
-Status StateLog::accept(std::uint64_t number, std::optional<std::string_view> content,
-                        const CallOptions& call) {
+Status StateLog::accept(std::uint64_t number, const CallOptions& call) {
   if (!is_behind(number)) return {};
-  const std::string key = numbered_key(prefix_of(folder_), number);
-  ReadObject object;
-  if (!content) {
-    HEADRACE_TRY(object, read_object(*folder_.store, key, kStateBytesMax, call));
-    content = as_text(object.data);
-  }
-  HEADRACE_TRY(Json state, parse_state(*content, kind_, folder_.store->describe(key)));
-  take(number, std::move(state));
+  HEADRACE_TRY(const State state, read(number, call));
+  take(number, *state);
   return {};
+}
+
+Result<State> StateLog::read(std::uint64_t number, const CallOptions& call) const {
+  const std::string key = numbered_key(prefix_of(folder_), number);
+  HEADRACE_TRY(const ReadObject object, read_object(*folder_.store, key, kStateBytesMax, call));
+  HEADRACE_TRY(Json state, parse_state(as_text(object.data), kind_, folder_.store->describe(key)));
+  return std::make_shared<const Json>(std::move(state));
 }
 
 Status StateLog::load_latest(const CallOptions& call) {
   HEADRACE_TRY(const auto latest, latest_number(*folder_.store, prefix_of(folder_), call));
-  return latest ? accept(*latest, std::nullopt, call) : Status{};
+  return latest ? accept(*latest, call) : Status{};
 }
 
 Result<State> StateLog::load(const CallOptions& call) {
@@ -192,7 +192,12 @@ Result<StateLog::Appended> StateLog::append(std::uint64_t number, Json state, co
     return Appended::kYes;
   }
   HEADRACE_CHECK(load_latest(call));
-  const bool is_ours = (*known())[kChange] == Json(change);  // the answer to an attempt was lost
+  const Numbered latest = known_numbered();
+  State taken = latest.state;
+  if (latest.number != number) {  // others have gone on from there
+    HEADRACE_TRY(taken, read(number, call));
+  }
+  const bool is_ours = (*taken)[kChange] == Json(change);  // the answer to an attempt was lost
   return is_ours ? Appended::kYes : Appended::kNumberIsTaken;
 }
 
@@ -233,7 +238,7 @@ Result<std::vector<std::string>> load_latest_states(
   }
   std::vector<Status> accepted(behind.size());
   HEADRACE_CHECK(parallel_for(kStateReaders, behind.size(), [&](std::size_t i) -> Status {
-    accepted[i] = behind[i].first->accept(behind[i].second, std::nullopt, call);
+    accepted[i] = behind[i].first->accept(behind[i].second, call);
     if (accepted[i] || accepted[i].error().code == Code::kDataLoss ||
         accepted[i].error().code == Code::kUnimplemented)
       return {};

@@ -437,6 +437,39 @@ def test_states_are_appended_once_each(file_url):
         first.load()
 
 
+class _LostAnswer:
+    """A store whose first write is made, and meets its own object when the driver repeats it."""
+
+    def __init__(self, store, meanwhile):
+        self._store = store
+        self._meanwhile = meanwhile
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def write(self, key, content, **options):
+        self._store.write(key, content, **options)
+        if self._meanwhile:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            meanwhile()
+            self._store.write(key, content, **options)
+
+
+@pytest.mark.parametrize("others", [0, 2])
+def test_a_change_whose_answer_was_lost_is_made_once(file_url, others):
+    def add(state):
+        state["count"] = state.get("count", 0) + 1
+
+    def add_others():
+        log = StateLog(hr.store(file_url), "states", "kind")
+        for _ in range(others):
+            log.change(add)
+
+    log = StateLog(_LostAnswer(hr.store(file_url), add_others), "states", "kind")
+    assert log.change(add)["count"] == others + 1
+    assert len(list(hr.store(file_url).list("states/"))) == others + 1
+
+
 def test_artifacts(client, tmp_path, file_url):
     run = client.create_run("0").info.run_id
     folder = tmp_path / "given"
