@@ -201,33 +201,10 @@ Result<StateLog::Appended> StateLog::append(std::uint64_t number, Json state, co
   return is_ours ? Appended::kYes : Appended::kNumberIsTaken;
 }
 
-namespace {
-
-struct LatestState {
-  std::uint64_t number = 0;
-  std::uint64_t size_bytes = 0;
-};
-
-Result<std::map<std::string, LatestState>> list_latest(const Location& folder, const CallOptions& call) {
-  std::map<std::string, LatestState> latest;
-  const std::string prefix = prefix_of(folder);
-  HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
-    const std::string_view rest = std::string_view(object.key).substr(prefix.size());
-    const std::size_t slash = rest.find('/');
-    if (slash == rest.npos) return true;
-    if (const auto number = number_of_digits(rest.substr(slash + 1)))
-      latest[std::string(rest.substr(0, slash))] = {*number, object.size_bytes};  // ascending
-    return true;
-  }));
-  return latest;
-}
-
-}  // namespace
-
 Result<std::vector<std::string>> load_latest_states(
     const Location& folder, const std::function<std::shared_ptr<StateLog>(const std::string&)>& log_of,
     const std::function<void(const std::string&)>& warn, const CallOptions& call) {
-  HEADRACE_TRY(const auto latest, list_latest(folder, call));
+  HEADRACE_TRY(const auto latest, latest_numbers(*folder.store, prefix_of(folder), call));
   std::vector<std::string> names;
   std::vector<std::pair<std::shared_ptr<StateLog>, std::uint64_t>> behind;
   for (const auto& [name, state] : latest) {

@@ -51,7 +51,8 @@ class StateLog {
   /// order and with the options of one of them. So a change waits for two writes, however many come; only if
   /// that one state would be too large, its changes are written one after another. `edit` may be called in
   /// the thread of another change. The change is made once, even if the driver has repeated a write whose
-  /// answer was lost, and others have gone on from there. If it throws anything but JsonError, so does the call that writes.
+  /// answer was lost, and others have gone on from there. If `edit` throws anything but JsonError, so does
+  /// the call that writes.
   /// \error what `edit` returns for the latest state; it changes nothing then
   /// \error kResourceExhausted  the state would be larger than kStateBytesMax; kMostWaiting changes wait
   /// \error kAborted            others have changed it again and again

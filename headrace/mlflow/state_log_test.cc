@@ -87,8 +87,8 @@ TEST(StateLog, ThreadsAndLogsThatRaceLoseNoChange) {
   EXPECT_EQ((**logs[0].load({}))["count"], Json(80));
 }
 
-// The first write is made, and its answer is lost. `meanwhile` runs before the driver repeats the write, which
-// finds its key taken.
+// The first write is made, and its answer is lost. `meanwhile` runs before the driver repeats the write,
+// which finds its key taken.
 class LostAnswerStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;

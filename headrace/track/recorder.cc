@@ -33,7 +33,7 @@ Result<bool> has_runs(const Location& folder, const CallOptions& call) {
   return found;
 }
 
-// Where the first "_headrace/" begins in a key, from `begin` on, where a folder begins; npos if there is none.
+// Where the first "_headrace/" of a key begins, from `begin` on, where a folder begins; npos: there is none.
 std::size_t find_own_folder(std::string_view key, std::size_t begin) {
   constexpr std::string_view kMark = "/_headrace/";
   if (key.substr(begin).starts_with(kMark.substr(1))) return begin;

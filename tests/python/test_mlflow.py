@@ -247,6 +247,24 @@ def test_deleted_runs_come_back(client, headrace, file_url):
     assert client.get_run(run).data.metrics == {"loss": 0.125}
 
 
+def test_tables_of_runs_know_tags_params_and_states(client, headrace, file_url):
+    first, second = (client.create_run("0").info.run_id for _ in range(2))
+    client.set_tag(first, "team", "it's two \0 \U0001f40e")
+    client.log_param(first, "lr", "0.1")
+    client.set_tag(second, "team", "b")
+    client.set_terminated(second, "FAILED")
+
+    def found(where: str) -> list[str]:
+        told = headrace("runs", "ls", file_url, "--where", where, "--json", check=False)
+        return [run["id"] for run in json.loads(told.stdout)["runs"]] if told.returncode == 0 else []
+
+    assert found("tags.team LIKE 'it%' AND params.lr >= 0.1") == [first]
+    assert found("tags.team = 'b' AND attributes.status = 'failed'") == [second]
+    assert found("status = 'running or killed'") == [first]
+    client.set_tag(first, "team", "b")
+    assert set(found("tags.team = 'b'")) == {first, second}
+
+
 def test_experiments(client):
     key = client.create_experiment("one", tags={"a": "b"})
     other = client.create_experiment("other", artifact_location="file:///elsewhere")
