@@ -5,7 +5,8 @@
 ///
 /// VALUES: `curves` (single precision: a falling loss with noise, at regular steps), `random` (any double
 /// between 0 and 1), or `none` (no segments). Values are a function of the number of the run, metric and
-/// step. Writes JSON to standard output: the points, and the bytes of their segments.
+/// step. Each run has the catalog's entries of the folder that it read and of the one that it wrote. Writes
+/// JSON to standard output: the points, and the bytes of their segments.
 
 #include <atomic>
 #include <charconv>
@@ -23,6 +24,7 @@
 #include "headrace/metrics/segment.h"
 #include "headrace/os/parallel.h"
 #include "headrace/store/registry.h"
+#include "headrace/track/catalog.h"
 #include "headrace/track/recorder.h"
 #include "headrace/track/run_keys.h"
 
@@ -68,7 +70,9 @@ Status write_run(const Wanted& wanted, std::uint64_t number, std::atomic<std::ui
                                 {"optimizer", number % 2 == 0 ? "adam" : "sgd"},
                                 {"seed", concat(number)}},
                  .versions = {{"headrace", "0.1.0"}}};
-  start.output = concat(recorded_url(wanted.root), "/out");
+  start.output = concat(recorded_url(wanted.root), "/out/", number);
+  start.inputs.push_back(
+      {.url = concat(recorded_url(wanted.root), "/data/", number % 10), .kind = "folder", .name = "data"});
   start.started = format_time_ms(begun(number));
   RunEnd end{.status = number % 10 == 0 ? RunStatus::kFailed : RunStatus::kFinished,
              .ended = format_time_ms(begun(number) + std::chrono::seconds(60)),
@@ -95,6 +99,9 @@ Status write_run(const Wanted& wanted, std::uint64_t number, std::atomic<std::ui
                               {.is_durable = false}));
     return {};
   };
+  const CatalogEntry entry{start.command, part, run};
+  HEADRACE_CHECK(add_to_catalog(wanted.root, CatalogIndex::kOutput, start.output, entry));
+  HEADRACE_CHECK(add_to_catalog(wanted.root, CatalogIndex::kInput, start.inputs[0], entry));
   HEADRACE_CHECK(put("start", serialize_run_start(run, start)));
   return put("end", serialize_run_end(run, end));
 }

@@ -90,7 +90,7 @@ def mlflow_table() -> dict | str:
 
 
 def summarise(raw: dict) -> tuple[dict, dict]:
-    keys = RUNS * 4 / 1_000  # start, end, series, segment
+    keys = RUNS * 4 / 1_000  # start, end, series, segment; the two of the catalog are not counted
     summary = {
         "table of 1,000 runs' last values, cold from S3, s (must be <= 5)": statistics.median(raw["cold_s"]),
         "the same, warm, with a listing of what is new, s": statistics.median(raw["warm_s"]),

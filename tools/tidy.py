@@ -27,8 +27,8 @@ LAYERS = [
     {"coordinate", "model", "page", "events"},
     {"stream", "track", "metrics"},
     {"artifact", "history", "prepare", "train", "evaluate", "statistics", "serve"},
-    {"mlflow", "predict", "run_import", "run_index"},
-    {"study", "sweep"},
+    {"predict", "run_import", "run_index"},
+    {"mlflow", "study", "sweep"},
     {"engine_process"},
     {"cli"},
 ]

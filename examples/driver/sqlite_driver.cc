@@ -47,7 +47,9 @@ Result<SqliteSettings> settings_of(const Url& url, const Environment& environmen
 
 Result<OpenedStore> open_sqlite(const Url& url, const Environment& environment) {
   HEADRACE_TRY(const SqliteSettings settings, settings_of(url, environment));
-  return OpenedStore{make_sqlite_store(settings.file.string(), url.authority, settings.busy_timeout)};
+  OpenedStore opened{make_sqlite_store(settings.file.string(), url.authority, settings.busy_timeout)};
+  opened.server = settings.file.string();
+  return opened;
 }
 
 bool examine_file(const Url& url, const Environment& environment, const CallOptions&, const Report& report) {

@@ -99,6 +99,8 @@ Status refresh(CommandContext& context, const Location& root, const TableRequest
                std::optional<std::size_t> most, std::set<std::string>& damaged) {
   HEADRACE_TRY(RefreshReport report, index.refresh_records(root, context.call(), most));
   damaged.insert(report.damaged.begin(), report.damaged.end());
+  HEADRACE_TRY(report, index.refresh_states(root, context.call()));
+  damaged.insert(report.damaged.begin(), report.damaged.end());
   if (!names_metrics(request)) return {};
   HEADRACE_TRY(report, index.refresh_metrics(history_source(context)));
   damaged.insert(report.damaged.begin(), report.damaged.end());
@@ -118,6 +120,7 @@ Status ask_root(CommandContext& context, const IndexFolder& indexes, const Asked
     if (root.location) HEADRACE_CHECK(refresh(context, *root.location, request, index, most, found.damaged));
     const auto read = [&]() -> Status {
       HEADRACE_TRY(std::vector<IndexedRun> runs, index.find(query));
+      found.runs.reserve(runs.size());
       for (IndexedRun& run : runs) {
         TableRun& row = found.runs.emplace_back(TableRun{root.location, std::move(run)});
         if (found.runs.size() > unshown) HEADRACE_CHECK(fill(index, request, row));
@@ -128,7 +131,11 @@ Status ask_root(CommandContext& context, const IndexFolder& indexes, const Asked
       return {};
     };
     HEADRACE_CHECK(index.in_snapshot(read));
-    std::ranges::move(found.runs, std::back_inserter(table.runs));
+    if (table.runs.empty()) {
+      table.runs = std::move(found.runs);
+    } else {
+      std::ranges::move(found.runs, std::back_inserter(table.runs));
+    }
     table.damaged.merge(found.damaged);
     table.are_others = table.are_others || found.are_others;
     return {};
@@ -215,7 +222,7 @@ Result<std::vector<Location>> roots_near(CommandContext& context, const Location
 
 Result<std::vector<TableRun>> table_at(CommandContext& context, const Location& location,
                                        const TableRequest& request) {
-  const IndexFolder indexes(cache_folder(context.environment),
+  const IndexFolder indexes(cache_folder(context.environment), context.stores.server_of(location.url),
                             [&](const std::string& message) { context.console.warn(message); });
   const std::string place = recorded_url(location);
   std::vector<AskedRoot> roots;

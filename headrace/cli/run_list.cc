@@ -1,6 +1,7 @@
 // `runs ls`: a table of runs, with columns that the user chooses.
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <set>
@@ -24,6 +25,9 @@ namespace {
 
 constexpr std::string_view kAllNames = "*";
 constexpr std::size_t kListedCellBytes = 48;
+constexpr std::size_t kPrintedBytes = 64 << 10;  // at once
+
+using IndexedParameter = std::pair<std::string, std::string>;  // name, value
 
 constexpr Positional kRunsLsPositionals[] = {
     {.name = "URL",
@@ -55,8 +59,10 @@ constexpr Option kRunsLsOptions[] = {
      .sentence = "A column with this parameter; '*': with all parameters."},
     {.name = "where",
      .unit = "FILTER",
-     .sentence = "Show only runs that the filter keeps: \"metrics.loss < 0.3 AND params.lr >= 1e-3 AND "
-                 "status = 'finished'\". Names besides: run_id, command, output, started, seconds."},
+     .sentence =
+         "Show only runs that the filter keeps: \"metrics.loss < 0.3 AND params.lr >= 1e-3 AND "
+         "status = 'finished'\". Names besides: tags.NAME (those of MLflow), run_id, command, output, "
+         "started, seconds."},
     {.name = "sort",
      .unit = "COLUMN",
      .sentence = "The order: \"metrics.loss\", \"params.lr DESC\", \"seconds\". Runs without the value come "
@@ -87,16 +93,8 @@ Result<TableRequest> request_of(const OptionValues& options) {
   return request;
 }
 
-// Cells of the columns of one kind, metrics or parameters; a cell is null where a run lacks the value.
-struct CellBlock {
-  std::vector<std::string> columns;
-  std::vector<std::vector<Json>> rows;
-};
-
 const std::string& name_of(const IndexedMetric& metric) { return metric.name; }
-const std::string& name_of(const std::pair<std::string, std::string>& parameter) { return parameter.first; }
-Json cell_of(const IndexedMetric& metric) { return number_to_json(metric.value); }
-Json cell_of(const std::pair<std::string, std::string>& parameter) { return Json(parameter.second); }
+const std::string& name_of(const IndexedParameter& parameter) { return parameter.first; }
 
 // The columns that were named, or all that a run has. `values` are those of a run, sorted by name.
 template <typename Values>
@@ -118,22 +116,32 @@ std::vector<std::string> columns_of(const std::vector<std::string>& named, const
   return columns;
 }
 
-template <typename Values>
-CellBlock block_of(const std::vector<std::string>& named, const std::vector<TableRun>& runs,
-                   Values TableRun::*values) {
-  CellBlock block{columns_of(named, runs, values), {}};
+// Cells of the columns of one kind, metrics or parameters, for each run: borrowed; null where the run lacks
+// the value.
+template <typename Value>
+struct CellBlock {
+  std::vector<std::string> columns;
+  std::vector<std::vector<const Value*>> rows;
+};
+
+template <typename Value>
+CellBlock<Value> block_of(const std::vector<std::string>& named, const std::vector<TableRun>& runs,
+                          std::vector<Value> TableRun::*values) {
+  CellBlock<Value> block{columns_of(named, runs, values), {}};
   for (const TableRun& run : runs) {
-    std::vector<Json>& row = block.rows.emplace_back();
-    auto next = (run.*values).begin();  // runs mostly have the same names, in the same order
+    std::vector<const Value*>& row = block.rows.emplace_back();
+    row.reserve(block.columns.size());
+    const std::vector<Value>& all = run.*values;
+    auto next = all.begin();  // runs mostly have the same names, in the same order
     for (const std::string& column : block.columns) {
-      const bool is_next = next != (run.*values).end() && name_of(*next) == column;
+      const bool is_next = next != all.end() && name_of(*next) == column;
       const auto found = is_next ? next
-                                 : std::lower_bound((run.*values).begin(), (run.*values).end(), column,
-                                                    [](const auto& value, const std::string& name) {
+                                 : std::lower_bound(all.begin(), all.end(), column,
+                                                    [](const Value& value, const std::string& name) {
                                                       return name_of(value) < name;
                                                     });
-      const bool has_it = found != (run.*values).end() && name_of(*found) == column;
-      row.push_back(has_it ? cell_of(*found) : Json());
+      const bool has_it = found != all.end() && name_of(*found) == column;
+      row.push_back(has_it ? &*found : nullptr);
       if (has_it) next = std::next(found);
     }
   }
@@ -141,13 +149,32 @@ CellBlock block_of(const std::vector<std::string>& named, const std::vector<Tabl
 }
 
 struct ChosenTable {
-  CellBlock metrics;
-  CellBlock parameters;
+  CellBlock<IndexedMetric> metrics;
+  CellBlock<IndexedParameter> parameters;
+
+  template <typename Visit>
+  void visit_columns(const Visit& visit) const {
+    for (const std::string& name : metrics.columns) visit(name);
+    for (const std::string& name : parameters.columns) visit(name);
+  }
+  // Visits pointers to metrics, then to parameters.
+  template <typename Visit>
+  void visit_cells(std::size_t row, const Visit& visit) const {
+    for (const IndexedMetric* const cell : metrics.rows[row]) visit(cell);
+    for (const IndexedParameter* const cell : parameters.rows[row]) visit(cell);
+  }
 };
 
-Json members_of(const CellBlock& block, std::size_t row) {
+Json cell_to_json(const IndexedMetric& metric) { return number_to_json(metric.value); }
+Json cell_to_json(const IndexedParameter& parameter) { return parameter.second; }
+
+template <typename Value>
+Json members_of(const CellBlock<Value>& block, std::size_t row) {
   Json members = Json::object();
-  for (std::size_t i = 0; i < block.columns.size(); ++i) members[block.columns[i]] = block.rows[row][i];
+  for (std::size_t i = 0; i < block.columns.size(); ++i) {
+    const Value* const cell = block.rows[row][i];
+    members[block.columns[i]] = cell ? cell_to_json(*cell) : Json();
+  }
   return members;
 }
 
@@ -165,52 +192,54 @@ Json table_to_json(const std::vector<TableRun>& runs, const ChosenTable& table) 
   return {{"runs", std::move(rows)}};
 }
 
-// The cells of the table as text; `cell` shows a value, `fixed` are the columns before the chosen ones.
-std::vector<std::vector<std::string>> cells_of(const std::vector<TableRun>& runs, const ChosenTable& table,
-                                               const std::vector<std::string>& fixed,
-                                               std::vector<std::string> (*fixed_of)(const IndexedRun&),
-                                               std::string (*cell)(const Json&)) {
-  std::vector<std::vector<std::string>> rows = {fixed};
-  for (const CellBlock* block : {&table.metrics, &table.parameters}) {
-    for (const std::string& name : block->columns) rows[0].push_back(cell(Json(name)));
-  }
+std::string shown_text(const std::string& text) {
+  return printable_line(quoted_name(text, Quoting::kUnsafe), kListedCellBytes);
+}
+
+std::string shown_cell(const IndexedMetric& metric) {
+  if (!std::isfinite(metric.value)) return number_to_json(metric.value).text();
+  return format_metric(metric.value);
+}
+std::string shown_cell(const IndexedParameter& parameter) { return shown_text(parameter.second); }
+
+void print_lines(CommandContext& context, const std::vector<TableRun>& runs, const ChosenTable& table) {
+  std::vector<std::vector<std::string>> rows = {{"run", "command", "status"}};
+  table.visit_columns([&](const std::string& name) { rows[0].push_back(shown_text(name)); });
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::vector<std::string>& row = rows.emplace_back(fixed_of(runs[i].run));
-    for (const CellBlock* block : {&table.metrics, &table.parameters}) {
-      for (const Json& value : block->rows[i]) row.push_back(cell(value));
-    }
+    const IndexedRun& run = runs[i].run;
+    auto& row =
+        rows.emplace_back(std::vector<std::string>{shown_text(run.id), shown_text(run.command), run.status});
+    table.visit_cells(i, [&](const auto* cell) { row.push_back(cell ? shown_cell(*cell) : "-"); });
   }
-  return rows;
+  for (const std::string& line : table_lines(rows, Align::kLeft)) context.console.result(line);
 }
 
-std::string shown_cell(const Json& value) {
-  if (value.is_null()) return "-";
-  if (!value.is_string()) return format_metric(value.as<double>());
-  return printable_line(quoted_name(value.text(), Quoting::kUnsafe), kListedCellBytes);
+void append_csv(std::string& out, double number) {
+  out += std::isfinite(number) ? exact_number(number) : number_to_json(number).text();
 }
+void append_csv(std::string& out, const IndexedMetric& metric) { append_csv(out, metric.value); }
+void append_csv(std::string& out, const IndexedParameter& parameter) { out += csv_field(parameter.second); }
 
-std::vector<std::string> shown_fixed(const IndexedRun& run) {
-  return {shown_cell(Json(run.id)), shown_cell(Json(run.command)), run.status};
-}
-
-std::string csv_cell(const Json& value) {
-  if (value.is_null()) return "";
-  return value.is_string() ? csv_field(value.text()) : exact_number(value.as<double>());
-}
-
-std::vector<std::string> csv_fixed(const IndexedRun& run) {
-  return {csv_field(run.id),
-          csv_field(run.command),
-          csv_field(run.status),
-          csv_field(run.started),
-          run.seconds ? exact_number(*run.seconds) : "",
-          csv_field(run.output)};
-}
-
+// A large table has millions of cells: they are written straight into the text, which is printed in pieces.
 Status print_csv(CommandContext& context, const std::vector<TableRun>& runs, const ChosenTable& table) {
-  std::string text;
-  const std::vector<std::string> fixed = {"run", "command", "status", "started", "seconds", "output"};
-  for (const auto& row : cells_of(runs, table, fixed, csv_fixed, csv_cell)) text += join(row, ",") + "\r\n";
+  std::string text = "run,command,status,started,seconds,output";
+  table.visit_columns([&](const std::string& name) { text += concat(",", csv_field(name)); });
+  text += "\r\n";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const IndexedRun& run = runs[i].run;
+    for (const std::string& field : {run.id, run.command, run.status, run.started})
+      text += concat(csv_field(field), ",");
+    if (run.seconds) append_csv(text, *run.seconds);
+    text += concat(",", csv_field(run.output));
+    table.visit_cells(i, [&](const auto* cell) {
+      text += ',';
+      if (cell) append_csv(text, *cell);
+    });
+    text += "\r\n";
+    if (text.size() < kPrintedBytes) continue;
+    HEADRACE_CHECK(context.console.result_bytes(as_bytes(text)));
+    text.clear();
+  }
   return context.console.result_bytes(as_bytes(text));
 }
 
@@ -240,8 +269,7 @@ Status list(CommandContext& context, const std::vector<std::string>& arguments, 
     context.console.result(table_to_json(runs, table).dump());
     return {};
   }
-  const auto rows = cells_of(runs, table, {"run", "command", "status"}, shown_fixed, shown_cell);
-  for (const std::string& line : table_lines(rows, Align::kLeft)) context.console.result(line);
+  print_lines(context, runs, table);
   return {};
 }
 

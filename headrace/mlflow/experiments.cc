@@ -81,15 +81,6 @@ Json pairs_to_json(const std::map<std::string, std::string>& texts) {
   return out;
 }
 
-std::map<std::string, std::string> texts_of(const Json& object) {
-  std::map<std::string, std::string> out;
-  if (!object.is_object()) return out;
-  for (const auto& [name, value] : object.members()) {
-    if (value.is_string()) out.emplace(name, value.text());
-  }
-  return out;
-}
-
 std::map<std::string, Json> ExperimentList::all() const {
   std::map<std::string, Json> out;
   out[std::string(kDefaultExperiment)] = {{"name", "Default"}, {"created", 0}, {"updated", 0}};

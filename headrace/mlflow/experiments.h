@@ -8,19 +8,15 @@
 
 #include "headrace/mlflow/request_fields.h"
 #include "headrace/mlflow/state_log.h"
+#include "headrace/track/mlflow_run.h"
 
 namespace headrace::mlflow {
-
-inline constexpr std::string_view kDefaultExperiment = "0";
-inline constexpr std::string_view kStatesFolder = "_headrace/mlflow";
 
 /// Milliseconds since 1970.
 using ClockMs = std::function<std::int64_t()>;
 
 /// [{"key": …, "value": …}, …], as MLflow has params and tags.
 Json pairs_to_json(const std::map<std::string, std::string>& texts);
-/// The texts of an object of texts; anything else in it is left out.
-std::map<std::string, std::string> texts_of(const Json& object);
 
 /// The experiments of one state. A value.
 class ExperimentList {

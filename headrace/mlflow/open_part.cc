@@ -38,15 +38,6 @@ void keep_last(MetricSeries& series, std::size_t most) {
 
 }  // namespace
 
-bool is_later(const LastPoint& one, const LastPoint& other) {
-  return std::tie(one.step, one.time_ms, one.value) > std::tie(other.step, other.time_ms, other.value);
-}
-
-void keep_later(LastPoints& points, const std::string& key, const LastPoint& point) {
-  const auto [known, is_new] = points.try_emplace(key, point);
-  if (!is_new && is_later(point, known->second)) known->second = point;
-}
-
 Result<std::shared_ptr<OpenPart>> OpenPart::start(const PartSurroundings& surroundings,
                                                   const std::string& run_id,
                                                   std::map<std::string, std::string> parameters,

@@ -16,19 +16,10 @@
 #include "headrace/mlflow/log_batch.h"
 #include "headrace/mlflow/recent_points.h"
 #include "headrace/mlflow/records.h"
+#include "headrace/track/mlflow_run.h"
 #include "headrace/track/recorder.h"
 
 namespace headrace::mlflow {
-
-/// The last point of a metric: that of the greatest step, then time, then value.
-struct LastPoint {
-  std::int64_t step = 0;
-  std::int64_t time_ms = 0;
-  double value = 0;
-};
-using LastPoints = std::map<std::string, LastPoint>;
-bool is_later(const LastPoint& one, const LastPoint& other);
-void keep_later(LastPoints& points, const std::string& key, const LastPoint& point);
 
 /// Everything that parts have in common. Borrowed; outlives them.
 struct PartSurroundings {

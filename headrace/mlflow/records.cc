@@ -20,22 +20,8 @@ Result<Location> open_recorded_place(StoreRegistry& stores, const Location& root
 
 }  // namespace
 
-std::optional<std::int64_t> milliseconds_of(const std::string& time) {
-  const auto parsed = parse_iso_time(time);
-  if (!parsed) return std::nullopt;
-  std::int64_t fraction_ms = 0;  // which that function drops
-  if (const std::size_t dot = time.find('.'); dot != time.npos)
-    fraction_ms = parse_number<std::int64_t>(std::string_view(time).substr(dot + 1, 3)).value_or(0);
-  return std::chrono::duration_cast<std::chrono::milliseconds>(parsed->time_since_epoch()).count() +
-         fraction_ms;
-}
-
 bool has_ended(const RunRecord& record) {
   return std::ranges::all_of(record.parts, [](const RunPart& part) { return part.end.has_value(); });
-}
-
-bool has_series(const RunRecord& record) {
-  return std::ranges::any_of(record.parts, [](const RunPart& part) { return !series_of(part).empty(); });
 }
 
 Result<std::map<std::string, RecordPointer>> Records::all(const CallOptions& call) {

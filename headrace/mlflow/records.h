@@ -11,6 +11,7 @@
 
 #include "headrace/history/history.h"
 #include "headrace/store/registry.h"
+#include "headrace/track/mlflow_run.h"
 #include "headrace/track/run_record.h"
 
 namespace headrace::mlflow {
@@ -18,11 +19,7 @@ namespace headrace::mlflow {
 using RecordPointer = std::shared_ptr<const RunRecord>;
 using MetricsPointer = std::shared_ptr<const RunMetrics>;
 
-/// Milliseconds since 1970 of a time in a record; none if it is empty or no time.
-std::optional<std::int64_t> milliseconds_of(const std::string& time);
 bool has_ended(const RunRecord& record);
-/// Whether a part logs metrics somewhere.
-bool has_series(const RunRecord& record);
 
 /// Thread-safe.
 class Records {

@@ -3,6 +3,7 @@
 #include "headrace/base/text.h"
 #include "headrace/mlflow/state_text.h"
 #include "headrace/net/url_encoding.h"
+#include "headrace/track/mlflow_run.h"
 
 namespace headrace::mlflow {
 namespace {

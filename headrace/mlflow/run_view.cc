@@ -1,5 +1,7 @@
 #include "headrace/mlflow/run_view.h"
 
+#include <algorithm>
+
 #include "headrace/base/text.h"
 #include "headrace/mlflow/state_text.h"
 #include "headrace/track/json_number.h"
@@ -7,44 +9,14 @@
 namespace headrace::mlflow {
 namespace {
 
-std::string status_of(const RunView& run) {
-  if (const Json& status = (*run.state)["status"]; status.is_string()) return status.text();
-  switch (run.record->status()) {
-    case RunStatus::kFinished:
-      return "FINISHED";
-    case RunStatus::kFailed:
-      return "FAILED";
-    case RunStatus::kStopped:
-      return "KILLED";
-    case RunStatus::kUnfinished:
-      break;
-  }
-  return "RUNNING";
-}
-
-std::optional<std::int64_t> integer_of(const Json& value) {
-  if (!value.is_integer()) return std::nullopt;
-  return parse_number<std::int64_t>(value.dump());
-}
-
-std::int64_t start_time_of(const RunView& run) {
-  const auto given = integer_of((*run.state)["started"]);
-  return given.value_or(milliseconds_of(run.record->start.started).value_or(0));
-}
-
-std::optional<std::int64_t> end_time_of(const RunView& run) {
-  if (run.state->contains("ended")) return integer_of((*run.state)["ended"]);
-  return run.record->end ? milliseconds_of(run.record->end->ended) : std::nullopt;
-}
-
 ColumnValue attribute_of(const RunView& run, const std::string& key) {
   if (key == "run_id") return run.record->id;
-  if (key == "run_name") return run_name(run);
+  if (key == "run_name") return run_name(*run.state, *run.record);
   if (key == "user_id") return run.state->get_or("user", "");
-  if (key == "status") return status_of(run);
+  if (key == "status") return status_of(*run.state, *run.record);
   if (key == "artifact_uri") return run.artifact_uri;
-  if (key == "start_time") return static_cast<double>(start_time_of(run));
-  const auto ended = end_time_of(run);
+  if (key == "start_time") return static_cast<double>(start_time_of(*run.state, *run.record));
+  const auto ended = end_time_of(*run.state, *run.record);
   return ended ? ColumnValue(static_cast<double>(*ended)) : ColumnValue();
 }
 
@@ -91,60 +63,21 @@ Json outputs_to_json(const Json& state) {
 
 }  // namespace
 
-bool is_of_mlflow(const Json& state) { return state["is_mlflow"] == Json(true); }
-
-std::string experiment_of(const Json& state) {
-  const Json& given = state["experiment"];
-  return given.is_string() ? given.text() : std::string(kDefaultExperiment);
-}
-
 bool is_run_deleted(const Json& state, const ExperimentList& experiments) {
   return state["is_deleted"] == Json(true) || experiments.is_deleted(experiment_of(state));
-}
-
-std::string run_name(const RunView& run) {
-  if (const Json& name = (*run.state)["name"]; name.is_string() && !name.text().empty()) return name.text();
-  const auto parameters = run.record->parameters();
-  const auto named = parameters.find("name");
-  return named == parameters.end() || named->second.empty() ? run.record->id : named->second;
-}
-
-// A run that MLflow made has its params in the states; the record repeats them.
-std::map<std::string, std::string> run_params(const Json& state, const RunRecord& record) {
-  std::map<std::string, std::string> params = texts_of(state["params"]);
-  if (!is_of_mlflow(state)) params.merge(record.parameters());
-  return params;
-}
-
-std::map<std::string, std::string> run_tags(const RunView& run) {
-  std::map<std::string, std::string> tags = texts_of((*run.state)["tags"]);
-  if (is_of_mlflow(*run.state)) return tags;
-  const RunRecord& record = *run.record;
-  std::map<std::string, std::string> own = {{std::string(kRunNameTag), run_name(run)},
-                                            {"mlflow.source.name", join(record.start.command_line, " ")},
-                                            {"mlflow.source.type", "LOCAL"},
-                                            {"headrace.command", record.start.command}};
-  if (record.end && !record.end->error.empty()) own["headrace.error"] = record.end->error;
-  for (const Artifact& input : record.inputs())
-    own[concat("headrace.input.", input.name.empty() ? "data" : input.name)] = input.url;
-  for (const Artifact& output : record.outputs())
-    own[concat("headrace.output.", output.name.empty() ? "output" : output.name)] = output.url;
-  for (const auto& [name, version] : record.versions()) own[concat("headrace.version.", name)] = version;
-  tags.merge(own);
-  return tags;
 }
 
 Json run_info_to_json(const RunView& run) {
   Json info = {{"run_id", run.record->id},
                {"run_uuid", run.record->id},
-               {"run_name", run_name(run)},
+               {"run_name", run_name(*run.state, *run.record)},
                {"experiment_id", experiment_of(*run.state)},
                {"user_id", run.state->get_or("user", "")},
-               {"status", status_of(run)},
-               {"start_time", start_time_of(run)},
+               {"status", status_of(*run.state, *run.record)},
+               {"start_time", start_time_of(*run.state, *run.record)},
                {"artifact_uri", run.artifact_uri},
                {"lifecycle_stage", run.is_deleted ? "deleted" : "active"}};
-  if (const auto ended = end_time_of(run)) info["end_time"] = *ended;
+  if (const auto ended = end_time_of(*run.state, *run.record)) info["end_time"] = *ended;
   return info;
 }
 
@@ -159,7 +92,7 @@ Json run_to_json(const RunView& run) {
   }
   Json data = {{"metrics", std::move(metrics)},
                {"params", pairs_to_json(run_params(*run.state, *run.record))},
-               {"tags", pairs_to_json(run_tags(run))}};
+               {"tags", pairs_to_json(run_tags(*run.state, *run.record))}};
   return {{"info", run_info_to_json(run)},
           {"data", std::move(data)},
           {"inputs", inputs_to_json(*run.state)},
@@ -181,28 +114,28 @@ std::vector<ColumnValue> run_values(const RunView& run, const SearchColumn& colu
       return {text_at(run_params(*run.state, *run.record), column.key)};
     case Entity::kTag:
       if (is_of_mlflow(*run.state)) return {text_of((*run.state)["tags"][column.key])};
-      return {text_at(run_tags(run), column.key)};
+      return {text_at(run_tags(*run.state, *run.record), column.key)};
   }
   return {};
 }
 
-Json last_points_to_json(const LastPoints& points) {
-  Json out = Json::object();
-  for (const auto& [key, point] : points)
-    out[key] = Json::array({point.step, point.time_ms, number_to_json(point.value)});
-  return out;
+std::vector<ColumnValue> order_keys(const RunView& run, const std::vector<SearchOrder>& orders) {
+  std::vector<ColumnValue> keys;
+  for (const SearchOrder& order : orders) {
+    std::vector<ColumnValue> values = run_values(run, order.column);
+    keys.push_back(values.empty() ? ColumnValue() : std::move(values.front()));
+  }
+  return keys;
 }
 
-LastPoints last_points_from_json(const Json& points) {
-  LastPoints out;
-  if (!points.is_object()) return out;
-  for (const auto& [key, point] : points.members()) {
-    if (!point.is_array() || point.values().size() != 3) continue;
-    const auto step = integer_of(point.at(0)), time_ms = integer_of(point.at(1));
-    const auto value = read_number(point.at(2));
-    if (step && time_ms && value) out[key] = {*step, *time_ms, *value};
-  }
-  return out;
+void sort_runs(std::vector<SortedRun>& runs, const std::vector<SearchOrder>& orders) {
+  std::ranges::stable_sort(runs, [&](const SortedRun& one, const SortedRun& other) {
+    for (std::size_t i = 0; i < orders.size(); ++i) {
+      if (value_comes_before(one.keys[i], other.keys[i], orders[i].is_ascending)) return true;
+      if (value_comes_before(other.keys[i], one.keys[i], orders[i].is_ascending)) return false;
+    }
+    return false;
+  });
 }
 
 }  // namespace headrace::mlflow

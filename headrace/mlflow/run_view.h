@@ -11,10 +11,9 @@
 #include "headrace/mlflow/records.h"
 #include "headrace/mlflow/search_targets.h"
 #include "headrace/mlflow/state_log.h"
+#include "headrace/track/mlflow_run.h"
 
 namespace headrace::mlflow {
-
-inline constexpr std::string_view kRunNameTag = "mlflow.runName";
 
 struct RunView {
   RecordPointer record;
@@ -24,20 +23,19 @@ struct RunView {
   std::string artifact_uri{};
 };
 
-/// Whether MLflow's client has begun the run.
-bool is_of_mlflow(const Json& state);
-std::string experiment_of(const Json& state);
 bool is_run_deleted(const Json& state, const ExperimentList& experiments);
-std::string run_name(const RunView& run);
-std::map<std::string, std::string> run_params(const Json& state, const RunRecord& record);
-std::map<std::string, std::string> run_tags(const RunView& run);
 
 Json run_info_to_json(const RunView& run);
 Json run_to_json(const RunView& run);
 /// For filters and orders.
 std::vector<ColumnValue> run_values(const RunView& run, const SearchColumn& column);
 
-Json last_points_to_json(const LastPoints& points);
-LastPoints last_points_from_json(const Json& points);
+/// A run that is being sorted.
+struct SortedRun {
+  std::size_t place = 0;          // where the run is, the caller's
+  std::vector<ColumnValue> keys;  // of the orders
+};
+std::vector<ColumnValue> order_keys(const RunView& run, const std::vector<SearchOrder>& orders);
+void sort_runs(std::vector<SortedRun>& runs, const std::vector<SearchOrder>& orders);
 
 }  // namespace headrace::mlflow

@@ -50,13 +50,14 @@ Status outcome_of(const std::string& status) {
 }  // namespace
 
 Runs::Runs(Location root, const PartSurroundings& parts, Experiments& experiments, LoggedModels& models,
-           ClockMs now_ms, std::function<void(const std::string&)> warn)
+           ClockMs now_ms, std::function<void(const std::string&)> warn, std::optional<std::string> cache)
     : root_(std::move(root)),
       surroundings_(parts),
       experiments_(experiments),
       models_(models),
       now_ms_(std::move(now_ms)),
       warn_(std::move(warn)),
+      indexes_(std::move(cache), parts.stores.server_of(root_.url), warn_),
       records_(root_, parts.stores, warn_) {}
 
 // REQUIRES: the run is there
@@ -145,28 +146,27 @@ Result<RunView> Runs::view_of(const std::string& run, const CallOptions& call) {
   return view(record, std::move(state), experiments, call);
 }
 
-Result<RunView> Runs::view(const RecordPointer& record, State state, const ExperimentList& experiments,
-                           const CallOptions& call) {
+RunView Runs::bare_view(const RecordPointer& record, State state, const ExperimentList& experiments) {
   RunView run{.record = record, .state = std::move(state)};
-  const Json& facts = *run.state;
-  run.is_deleted = is_run_deleted(facts, experiments);
-  std::string location = experiments.artifact_location(experiment_of(facts));
+  run.is_deleted = is_run_deleted(*run.state, experiments);
+  std::string location = experiments.artifact_location(experiment_of(*run.state));
   while (location.ends_with('/')) location.pop_back();
   run.artifact_uri = concat(location, "/", record->id, "/artifacts");
+  return run;
+}
+
+Result<RunView> Runs::view(const RecordPointer& record, State state, const ExperimentList& experiments,
+                           const CallOptions& call) {
+  RunView run = bare_view(record, std::move(state), experiments);
+  const Json& facts = *run.state;
   run.points = last_points_from_json(facts["last_points"]);
   const PartPointer part = open_.find(record->id);
   const auto is_known = [&](const RunPart& each) {
-    if (part != nullptr && each.name == part->part()) return true;
-    const Json& parts = facts["parts"];
-    return parts.is_array() && std::ranges::find(parts.values(), Json(each.name)) != parts.values().end();
+    return (part != nullptr && each.name == part->part()) || has_points_of(facts, each);
   };
   if (has_series(*record) && !std::ranges::all_of(record->parts, is_known))
     HEADRACE_CHECK(add_stored_points(*record, run.points, call));
-  if (!is_of_mlflow(facts) && record->end) {
-    const std::int64_t ended = milliseconds_of(record->end->ended).value_or(0);
-    for (const auto& [key, value] : record->end->metrics)
-      run.points.try_emplace(key, LastPoint{0, ended, value});
-  }
+  add_end_metrics(facts, *record, run.points);
   if (part == nullptr) return run;
   for (const auto& [key, point] : part->last_points()) keep_later(run.points, key, point);
   return run;
@@ -315,7 +315,7 @@ Result<PartPointer> Runs::start_part(const std::string& run, const CallOptions& 
     HEADRACE_TRY(earlier, records_.metrics(*record, call));
   }
   std::map<std::string, std::string> parameters = run_params(*state, *record);
-  parameters.emplace("name", run_name({.record = record, .state = state}));
+  parameters.emplace("name", run_name(*state, *record));
   return OpenPart::start(surroundings_, run, std::move(parameters), std::move(earlier), call);
 }
 

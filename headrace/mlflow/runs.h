@@ -14,16 +14,28 @@
 #include "headrace/mlflow/logged_models.h"
 #include "headrace/mlflow/open_parts.h"
 #include "headrace/mlflow/run_view.h"
+#include "headrace/run_index/open_index.h"
 
 namespace headrace::mlflow {
+
+/// The words of a search.
+struct RunSearch {
+  SearchFilter filter{};
+  std::vector<SearchOrder> orders{};  // the last by `run_id`
+  std::string page_token{};
+  std::size_t limit = 0;
+  std::vector<std::string> experiments{};
+  bool wants_active = true;
+  bool wants_deleted = false;
+};
 
 /// Calls: fields in, JSON out. Thread-safe; other processes may change the same runs. Promises of
 /// an answer: docs/decisions/mlflow-server.md.
 class Runs {
  public:
-  /// Borrows everything.
+  /// Borrows everything. `cache`: see TrackingServiceOptions.
   Runs(Location root, const PartSurroundings& parts, Experiments& experiments, LoggedModels& models,
-       ClockMs now_ms, std::function<void(const std::string&)> warn);
+       ClockMs now_ms, std::function<void(const std::string&)> warn, std::optional<std::string> cache);
 
   Result<Json> create(const RequestFields& fields, const CallOptions& call);
   Result<Json> get(const RequestFields& fields, const CallOptions& call);
@@ -59,6 +71,7 @@ class Runs {
   Result<std::shared_ptr<StateLog>> log_of(const std::string& run, const CallOptions& call);
   Result<State> change(const std::string& run, const StateLog::Edit& edit, bool must_be_active,
                        const CallOptions& call);
+  RunView bare_view(const RecordPointer& record, State state, const ExperimentList& experiments);
   Result<RunView> view(const RecordPointer& record, State state, const ExperimentList& experiments,
                        const CallOptions& call);
   Result<RunView> view_of(const std::string& run, const CallOptions& call);
@@ -76,7 +89,16 @@ class Runs {
   void end_surplus(const CallOptions& call);
   Status set_status(const std::string& run, const std::string& status, std::optional<std::int64_t> ended,
                     const std::string& name, const CallOptions& call);
-  Result<std::vector<RunView>> wanted_runs(const RequestFields& fields, const CallOptions& call);
+  Result<std::vector<RunView>> wanted_runs(const RunSearch& search, const CallOptions& call);
+  Result<std::optional<Json>> search_index(const RunSearch& search, const CallOptions& call);
+  struct IndexedViews;
+  Result<Json> search_in(RunIndex& index, const MlflowQuery& query, const RunSearch& search,
+                         const ExperimentList& experiments, const CallOptions& call);
+  Status refresh(RunIndex& index, const CallOptions& call);
+  Result<IndexedViews> views_of(RunIndex& index, std::vector<FoundMlflowRun> found,
+                                const ExperimentList& experiments, const CallOptions& call);
+  Result<RunView> indexed_view(const MlflowRun& run, const ExperimentList& experiments,
+                               const CallOptions& call);
 
   const Location root_;
   const PartSurroundings& surroundings_;
@@ -84,6 +106,7 @@ class Runs {
   LoggedModels& models_;
   const ClockMs now_ms_;
   const std::function<void(const std::string&)> warn_;
+  const IndexFolder indexes_;
   Records records_;
   OpenParts open_;
   std::mutex mutex_;

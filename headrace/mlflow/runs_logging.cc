@@ -203,7 +203,9 @@ Result<Json> Runs::log_model(const RequestFields& fields, const CallOptions& cal
     Json& tag = state["tags"][kLoggedModelsTag];
     auto known = tag.is_string() ? parse_json(tag.text()) : Result<Json>(Json::array());
     Json models = known && known->is_array() ? *std::move(known) : Json::array();
-    models.push_back(*model);
+    // A client repeats a request whose answer was lost: its model has an id and a time.
+    const Json::Array& earlier = models.values();
+    if (std::ranges::find(earlier, *model) == earlier.end()) models.push_back(*model);
     tag = models.dump();
     return {};
   };

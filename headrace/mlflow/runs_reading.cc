@@ -27,37 +27,23 @@ Result<std::size_t> page_size(const RequestFields& fields, std::int64_t otherwis
                concat("max_results is ", limit, "; it is an integer from 1 to ", most)};
 }
 
-struct SortedRun {
-  const RunView* run = nullptr;
-  std::vector<ColumnValue> keys;
-};
-
-ColumnValue first_value(const RunView& run, const SearchColumn& column) {
-  std::vector<ColumnValue> values = run_values(run, column);
-  return values.empty() ? ColumnValue() : std::move(values.front());
-}
-
-// By the orders that are given, then by the start, latest first, then by id.
-std::vector<const RunView*> sorted_runs(const std::vector<RunView>& runs,
-                                        const std::vector<SearchOrder>& given) {
-  std::vector<SearchOrder> orders = given;
-  orders.push_back({{Entity::kAttribute, "start_time"}, false});
-  orders.push_back({{Entity::kAttribute, "run_id"}, true});
-  std::vector<SortedRun> sorted;
-  for (const RunView& run : runs) {
-    SortedRun& each = sorted.emplace_back(SortedRun{&run, {}});
-    for (const SearchOrder& order : orders) each.keys.push_back(first_value(run, order.column));
+Result<RunSearch> read_search(const RequestFields& fields) {
+  HEADRACE_TRY(const std::string text, fields.text("filter"));
+  HEADRACE_TRY(const std::vector<std::string> order_texts, fields.texts("order_by"));
+  HEADRACE_TRY(const std::string stage, fields.text("run_view_type"));
+  RunSearch search;
+  HEADRACE_TRY(search.filter, SearchFilter::parse(text, run_target()));
+  HEADRACE_TRY(search.page_token, fields.text("page_token"));
+  HEADRACE_TRY(search.limit, page_size(fields, kDefaultRuns, kRunsPerPage));
+  HEADRACE_TRY(search.experiments, fields.texts("experiment_ids"));
+  for (const std::string& each : order_texts) {
+    HEADRACE_TRY(search.orders.emplace_back(), parse_order(each, run_target()));
   }
-  std::ranges::stable_sort(sorted, [&](const SortedRun& one, const SortedRun& other) {
-    for (std::size_t i = 0; i < orders.size(); ++i) {
-      if (value_comes_before(one.keys[i], other.keys[i], orders[i].is_ascending)) return true;
-      if (value_comes_before(other.keys[i], one.keys[i], orders[i].is_ascending)) return false;
-    }
-    return false;
-  });
-  std::vector<const RunView*> out;
-  for (const SortedRun& each : sorted) out.push_back(each.run);
-  return out;
+  search.orders.push_back({{Entity::kAttribute, "start_time"}, false});
+  search.orders.push_back({{Entity::kAttribute, "run_id"}, true});
+  search.wants_deleted = stage == "ALL" || stage == "3" || stage == "DELETED_ONLY" || stage == "2";
+  search.wants_active = stage != "DELETED_ONLY" && stage != "2";
+  return search;
 }
 
 // The metric of that name of the lowest rank that has it; NAME/rank-N: of that rank.
@@ -93,10 +79,8 @@ std::string history_text(const std::string& run, const std::string& key, const M
 
 }  // namespace
 
-Result<std::vector<RunView>> Runs::wanted_runs(const RequestFields& fields, const CallOptions& call) {
-  HEADRACE_TRY(const std::vector<std::string> ids, fields.texts("experiment_ids"));
-  HEADRACE_TRY(const std::string stage, fields.text("run_view_type"));
-  const std::set<std::string> wanted(ids.begin(), ids.end());
+Result<std::vector<RunView>> Runs::wanted_runs(const RunSearch& search, const CallOptions& call) {
+  const std::set<std::string> wanted(search.experiments.begin(), search.experiments.end());
   HEADRACE_TRY(const auto records, records_.all(call));
   const auto log_of_name = [&](const std::string& run) {
     return check_run_id(run) ? log_named(run) : nullptr;
@@ -108,8 +92,7 @@ Result<std::vector<RunView>> Runs::wanted_runs(const RequestFields& fields, cons
     if (!check_run_id(run)) continue;
     State state = log_named(run)->known();
     if (!wanted.contains(experiment_of(*state))) continue;
-    const bool is_deleted = is_run_deleted(*state, experiments);
-    if (stage == "ALL" || stage == "3" || is_deleted == (stage == "DELETED_ONLY" || stage == "2"))
+    if (is_run_deleted(*state, experiments) ? search.wants_deleted : search.wants_active)
       chosen.emplace_back(record, std::move(state));
   }
   std::vector<RunView> runs(chosen.size());
@@ -121,23 +104,19 @@ Result<std::vector<RunView>> Runs::wanted_runs(const RequestFields& fields, cons
 }
 
 Result<Json> Runs::search(const RequestFields& fields, const CallOptions& call) {
-  HEADRACE_TRY(const std::string text, fields.text("filter"));
-  HEADRACE_TRY(const SearchFilter filter, SearchFilter::parse(text, run_target()));
-  HEADRACE_TRY(const std::vector<std::string> order_texts, fields.texts("order_by"));
-  HEADRACE_TRY(const std::string token, fields.text("page_token"));
-  HEADRACE_TRY(const std::size_t limit, page_size(fields, kDefaultRuns, kRunsPerPage));
-  std::vector<SearchOrder> orders;
-  for (const std::string& each : order_texts) {
-    HEADRACE_TRY(orders.emplace_back(), parse_order(each, run_target()));
+  HEADRACE_TRY(const RunSearch search, read_search(fields));
+  HEADRACE_TRY(std::optional<Json> indexed, search_index(search, call));
+  if (indexed) return *std::move(indexed);
+  HEADRACE_TRY(std::vector<RunView> runs, wanted_runs(search, call));
+  std::vector<SortedRun> sorted;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto values_of = [&](const SearchColumn& column) { return run_values(runs[i], column); };
+    if (search.filter.matches(values_of)) sorted.push_back({i, order_keys(runs[i], search.orders)});
   }
-  HEADRACE_TRY(std::vector<RunView> runs, wanted_runs(fields, call));
-  std::erase_if(runs, [&](const RunView& run) {
-    return !filter.matches([&](const SearchColumn& column) { return run_values(run, column); });
-  });
-  const std::vector<const RunView*> sorted = sorted_runs(runs, orders);
-  HEADRACE_TRY(const ListPage page, find_page(sorted.size(), token, limit));
+  sort_runs(sorted, search.orders);
+  HEADRACE_TRY(const ListPage page, find_page(sorted.size(), search.page_token, search.limit));
   Json::Array out;
-  for (std::size_t i = page.begin; i < page.end; ++i) out.push_back(run_to_json(*sorted[i]));
+  for (std::size_t i = page.begin; i < page.end; ++i) out.push_back(run_to_json(runs[sorted[i].place]));
   Json answer = {{"runs", std::move(out)}};
   if (!page.next_token.empty()) answer["next_page_token"] = page.next_token;
   return answer;

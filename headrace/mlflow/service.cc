@@ -151,7 +151,7 @@ struct TrackingService::State {
               .background = background},
         experiments(options.root, clock()),
         models(options.root, experiments, clock(), options.remark),
-        runs(options.root, parts, experiments, models, clock(), options.remark),
+        runs(options.root, parts, experiments, models, clock(), options.remark, options.cache),
         artifacts(options.root.at(concat(kStatesFolder, "/artifacts"))) {
     add_calls();
     add_logging_calls();

@@ -28,6 +28,9 @@ struct TrackingServiceOptions {
   Location root;                    // the tracking root
   std::string root_url;             // the same, with its query
   StoreRegistry* stores = nullptr;  // borrowed
+  /// The folder of the user's caches (base/environment.h): searches of runs are answered from the index there
+  /// (docs/decisions/run-index.md). None: they read all records, and keep them in memory.
+  std::optional<std::string> cache{};
   /// Folder of this machine for the journals of metrics.
   std::string journals{};
   std::vector<std::string> command_line{};

@@ -210,6 +210,20 @@ TEST_F(TrackingServiceTest, ABatchThatIsRepeatedAfterARestartIsThereOnce) {
   EXPECT_EQ(history(run), (std::vector<double>{0.5}));
 }
 
+TEST_F(TrackingServiceTest, AModelThatIsLoggedAgainWithTheSameRequestIsThereOnce) {
+  const std::string run = new_run();
+  for (const char* const model : {"a", "a", "b"}) {
+    const Json body = {{"run_id", run}, {"model_json", Json({{"model_uuid", model}}).dump()}};
+    good("POST", "mlflow/runs/log-model", body.dump());
+  }
+  const Json got = good("GET", concat("mlflow/runs/get?run_id=", run));
+  std::string history;
+  for (const Json& tag : got["run"]["data"]["tags"].values()) {
+    if (tag["key"] == Json("mlflow.log-model.history")) history = tag["value"].text();
+  }
+  EXPECT_EQ(*parse_json(history), Json(Json::Array{{{"model_uuid", "a"}}, {{"model_uuid", "b"}}})) << history;
+}
+
 TEST_F(TrackingServiceTest, AMalformedStateIsAnError) {
   const std::string run = new_run();
   StateLog log(root().at(concat("_headrace/mlflow/runs/", run)), "headrace.mlflow.run");

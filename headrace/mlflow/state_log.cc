@@ -49,23 +49,23 @@ void StateLog::take(std::uint64_t number, Json state) {
   state_ = std::make_shared<const Json>(std::move(state));
 }
 
-Status StateLog::accept(std::uint64_t number, std::optional<std::string_view> content,
-                        const CallOptions& call) {
+Status StateLog::accept(std::uint64_t number, const CallOptions& call) {
   if (!is_behind(number)) return {};
-  const std::string key = numbered_key(prefix_of(folder_), number);
-  ReadObject object;
-  if (!content) {
-    HEADRACE_TRY(object, read_object(*folder_.store, key, kStateBytesMax, call));
-    content = as_text(object.data);
-  }
-  HEADRACE_TRY(Json state, parse_state(*content, kind_, folder_.store->describe(key)));
-  take(number, std::move(state));
+  HEADRACE_TRY(const State state, read(number, call));
+  take(number, *state);
   return {};
+}
+
+Result<State> StateLog::read(std::uint64_t number, const CallOptions& call) const {
+  const std::string key = numbered_key(prefix_of(folder_), number);
+  HEADRACE_TRY(const ReadObject object, read_object(*folder_.store, key, kStateBytesMax, call));
+  HEADRACE_TRY(Json state, parse_state(as_text(object.data), kind_, folder_.store->describe(key)));
+  return std::make_shared<const Json>(std::move(state));
 }
 
 Status StateLog::load_latest(const CallOptions& call) {
   HEADRACE_TRY(const auto latest, latest_number(*folder_.store, prefix_of(folder_), call));
-  return latest ? accept(*latest, std::nullopt, call) : Status{};
+  return latest ? accept(*latest, call) : Status{};
 }
 
 Result<State> StateLog::load(const CallOptions& call) {
@@ -192,37 +192,19 @@ Result<StateLog::Appended> StateLog::append(std::uint64_t number, Json state, co
     return Appended::kYes;
   }
   HEADRACE_CHECK(load_latest(call));
-  const bool is_ours = (*known())[kChange] == Json(change);  // the answer to an attempt was lost
+  const Numbered latest = known_numbered();
+  State taken = latest.state;
+  if (latest.number != number) {  // others have gone on from there
+    HEADRACE_TRY(taken, read(number, call));
+  }
+  const bool is_ours = (*taken)[kChange] == Json(change);  // the answer to an attempt was lost
   return is_ours ? Appended::kYes : Appended::kNumberIsTaken;
 }
-
-namespace {
-
-struct LatestState {
-  std::uint64_t number = 0;
-  std::uint64_t size_bytes = 0;
-};
-
-Result<std::map<std::string, LatestState>> list_latest(const Location& folder, const CallOptions& call) {
-  std::map<std::string, LatestState> latest;
-  const std::string prefix = prefix_of(folder);
-  HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
-    const std::string_view rest = std::string_view(object.key).substr(prefix.size());
-    const std::size_t slash = rest.find('/');
-    if (slash == rest.npos) return true;
-    if (const auto number = number_of_digits(rest.substr(slash + 1)))
-      latest[std::string(rest.substr(0, slash))] = {*number, object.size_bytes};  // ascending
-    return true;
-  }));
-  return latest;
-}
-
-}  // namespace
 
 Result<std::vector<std::string>> load_latest_states(
     const Location& folder, const std::function<std::shared_ptr<StateLog>(const std::string&)>& log_of,
     const std::function<void(const std::string&)>& warn, const CallOptions& call) {
-  HEADRACE_TRY(const auto latest, list_latest(folder, call));
+  HEADRACE_TRY(const auto latest, latest_numbers(*folder.store, prefix_of(folder), call));
   std::vector<std::string> names;
   std::vector<std::pair<std::shared_ptr<StateLog>, std::uint64_t>> behind;
   for (const auto& [name, state] : latest) {
@@ -233,7 +215,7 @@ Result<std::vector<std::string>> load_latest_states(
   }
   std::vector<Status> accepted(behind.size());
   HEADRACE_CHECK(parallel_for(kStateReaders, behind.size(), [&](std::size_t i) -> Status {
-    accepted[i] = behind[i].first->accept(behind[i].second, std::nullopt, call);
+    accepted[i] = behind[i].first->accept(behind[i].second, call);
     if (accepted[i] || accepted[i].error().code == Code::kDataLoss ||
         accepted[i].error().code == Code::kUnimplemented)
       return {};

@@ -43,14 +43,16 @@ class StateLog {
   State known() const;
   /// The latest one: one listing, and one read if it is new.
   Result<State> load(const CallOptions& call);
-  /// Takes the state of that number, unless a later one is known. `content`: its bytes, if they were read.
-  Status accept(std::uint64_t number, std::optional<std::string_view> content, const CallOptions& call);
+  /// Reads the state of that number, unless that or a later one is known.
+  Status accept(std::uint64_t number, const CallOptions& call);
   bool is_behind(std::uint64_t number) const;
   /// Appends the state that `edit` makes of the latest one, unless it changes nothing; returns it. Changes
   /// that come while another one is being written wait for it, and are then written as one state, in their
   /// order and with the options of one of them. So a change waits for two writes, however many come; only if
   /// that one state would be too large, its changes are written one after another. `edit` may be called in
-  /// the thread of another change. If it throws anything but JsonError, so does the call that writes.
+  /// the thread of another change. The change is made once, even if the driver has repeated a write whose
+  /// answer was lost, and others have gone on from there. If `edit` throws anything but JsonError, so does
+  /// the call that writes.
   /// \error what `edit` returns for the latest state; it changes nothing then
   /// \error kResourceExhausted  the state would be larger than kStateBytesMax; kMostWaiting changes wait
   /// \error kAborted            others have changed it again and again
@@ -79,6 +81,7 @@ class StateLog {
   Json edit(const Changes& changes, const Json& before) const;
   Result<Appended> append(std::uint64_t number, Json state, const CallOptions& call);
   Status load_latest(const CallOptions& call);
+  Result<State> read(std::uint64_t number, const CallOptions& call) const;
   void take(std::uint64_t number, Json state);
   Numbered known_numbered() const;
 

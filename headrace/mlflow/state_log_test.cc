@@ -87,6 +87,45 @@ TEST(StateLog, ThreadsAndLogsThatRaceLoseNoChange) {
   EXPECT_EQ((**logs[0].load({}))["count"], Json(80));
 }
 
+// The first write is made, and its answer is lost. `meanwhile` runs before the driver repeats the write,
+// which finds its key taken.
+class LostAnswerStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    auto written = ForwardingStore::write(key, data, options);
+    if (!written || !meanwhile) return written;
+    std::exchange(meanwhile, nullptr)();
+    return ForwardingStore::write(key, data, options);
+  }
+  std::function<void()> meanwhile;
+};
+
+TEST(StateLog, AChangeWhoseAnswerWasLostIsMadeOnceWhoeverWritesMeanwhile) {
+  for (const int others : {0, 1, 3}) {
+    const Location folder = memory_folder("states");
+    const auto store = std::make_shared<LostAnswerStore>(folder.store);
+    StateLog log({store, folder.key, folder.url}, "kind"), other(folder, "kind");
+    store->meanwhile = [&] {
+      for (int i = 0; i < others; ++i) EXPECT_TRUE(other.change(adding(concat("other-", i)), {}));
+    };
+    const auto changed = log.change(adding("own"), {});
+    ASSERT_TRUE(changed);
+    EXPECT_EQ((**changed)["count"], Json(others + 1));
+    EXPECT_EQ((**changed)["own"], Json(0));
+    EXPECT_EQ(list_all(*folder.store, "states/")->size(), static_cast<std::size_t>(others) + 1);
+  }
+}
+
+TEST(StateLog, AChangeWhoseNumberOthersHaveTakenIsMadeAfterThem) {
+  const Location folder = memory_folder("states");
+  StateLog log(folder, "kind"), other(folder, "kind");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(other.change(adding(concat("other-", i)), {}));
+  const auto changed = log.change(adding("own"), {});
+  ASSERT_TRUE(changed);
+  EXPECT_EQ((**changed)["own"], Json(3));
+}
+
 // Holds the first write until it is told to go on.
 class HeldWriteStore : public ForwardingStore {
  public:

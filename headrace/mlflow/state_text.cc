@@ -132,12 +132,4 @@ Result<Json> parse_state(std::string_view text, std::string_view kind, std::stri
   });
 }
 
-std::optional<double> read_number(const Json& value) {
-  if (value.is_number()) return value.as<double>();
-  if (!value.is_string()) return std::nullopt;
-  const double number = number_from_json(value);
-  if (std::isnan(number) && value.text() != "NaN") return std::nullopt;
-  return number;
-}
-
 }  // namespace headrace::mlflow

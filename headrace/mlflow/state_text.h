@@ -26,7 +26,4 @@ std::string serialize_state(const Json& state, std::string_view kind);
 /// \error kUnimplemented  a newer version
 Result<Json> parse_state(std::string_view text, std::string_view kind, std::string_view place);
 
-/// A number as `number_to_json` writes it; none for anything else.
-std::optional<double> read_number(const Json& value);
-
 }  // namespace headrace::mlflow

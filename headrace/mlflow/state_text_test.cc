@@ -8,6 +8,7 @@
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
 #include "headrace/track/json_number.h"
+#include "headrace/track/mlflow_run.h"
 
 namespace headrace::mlflow {
 namespace {

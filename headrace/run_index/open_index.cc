@@ -72,6 +72,14 @@ Status make_file(const std::string& path) {
   return {};
 }
 
+// SQLite writes whole pages, and reads the rest of one that was cut as zeros, so that rows would be missing.
+bool is_cut(const std::string& path) {
+  constexpr std::uintmax_t kPageBytes = 4096;
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return !error && size % kPageBytes != 0;
+}
+
 struct Attempt {
   Status status;
   DatabaseFailure failure = DatabaseFailure::kNone;
@@ -112,13 +120,24 @@ Attempt attempt_file(const std::string& path, const std::string& root_url,
             DatabaseFailure::kUnusable};
   }
   if (const Status made = make_file(path); !made) return {made, DatabaseFailure::kUnusable};
+  if (is_cut(path))
+    return {Error{Code::kFailedPrecondition, path + " was cut within a page"}, DatabaseFailure::kDamaged};
   return attempt(path, root_url, use);
+}
+
+// A damaged file is made anew.
+Attempt attempt_kept(const std::string& path, const std::string& root_url,
+                     const std::function<Status(RunIndex&)>& use) {
+  Attempt made = attempt_file(path, root_url, use);
+  const bool is_new = made.failure == DatabaseFailure::kDamaged && remove_index(path);
+  return is_new ? attempt_file(path, root_url, use) : made;
 }
 
 }  // namespace
 
-IndexFolder::IndexFolder(std::optional<std::string> cache, std::function<void(const std::string&)> warn)
-    : warn_(std::move(warn)) {
+IndexFolder::IndexFolder(std::optional<std::string> cache, std::string server,
+                         std::function<void(const std::string&)> warn)
+    : server_(std::move(server)), warn_(std::move(warn)) {
   if (!cache) return;
   std::string folder = *cache + "/runs";
   std::error_code error;
@@ -138,16 +157,15 @@ IndexFolder::IndexFolder(std::optional<std::string> cache, std::function<void(co
 }
 
 std::string IndexFolder::path_of(const std::string& root_url) const {
-  return concat(*folder_, "/", sha256_hex(as_bytes(root_url)).substr(0, kNameDigits), kVersionMark,
+  const std::string place = concat(server_, " ", root_url);
+  return concat(*folder_, "/", sha256_hex(as_bytes(place)).substr(0, kNameDigits), kVersionMark,
                 RunIndex::layout_version(), kIndexSuffix);
 }
 
 Status IndexFolder::use(const std::string& root_url, const std::function<Status(RunIndex&)>& use) const {
   if (folder_) {
     const std::string path = path_of(root_url);
-    Attempt made = attempt_file(path, root_url, use);
-    if (made.failure == DatabaseFailure::kDamaged && remove_index(path))
-      made = attempt_file(path, root_url, use);
+    Attempt made = attempt_kept(path, root_url, use);
     if (made.status || made.failure == DatabaseFailure::kNone) return made.status;
     if (made.failure == DatabaseFailure::kBusy) {
       warn_(concat("another process keeps the index of runs ", path,
@@ -161,6 +179,16 @@ Status IndexFolder::use(const std::string& root_url, const std::function<Status(
   return attempt("", root_url, use).status;
 }
 
+Result<bool> IndexFolder::use_kept(const std::string& root_url,
+                                   const std::function<Status(RunIndex&)>& use) const {
+  if (!folder_) return false;
+  const Attempt made = attempt_kept(path_of(root_url), root_url, use);
+  if (made.status) return true;
+  if (made.failure == DatabaseFailure::kNone) return made.status.error();
+  warn_(concat("the index of runs ", path_of(root_url), " cannot be used: ", made.status.error().message));
+  return false;
+}
+
 std::vector<std::string> IndexFolder::roots() const {
   std::vector<std::string> roots;
   if (!folder_) return roots;
@@ -170,7 +198,7 @@ std::vector<std::string> IndexFolder::roots() const {
     if (!entry->path().string().ends_with(suffix)) continue;
     const FileDescriptor lock = share_lock(entry->path());
     auto root = lock.is_open() ? RunIndex::root_of(entry->path()) : std::nullopt;
-    if (root) roots.push_back(*std::move(root));
+    if (root && path_of(*root) == entry->path()) roots.push_back(*std::move(root));
   }
   std::ranges::sort(roots);
   return roots;

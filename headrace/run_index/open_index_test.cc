@@ -66,8 +66,8 @@ class OpenIndexTest : public testing::Test {
     ASSERT_TRUE(write_text(*store_, part_key(run, part, "end"), serialize_run_end(run, end)));
   }
 
-  IndexFolder folder() {
-    return {cache_, [this](const std::string& message) { warnings_.push_back(message); }};
+  IndexFolder folder(std::string server = "") {
+    return {cache_, std::move(server), [this](const std::string& message) { warnings_.push_back(message); }};
   }
 
   // The table, and how many records were read for it.
@@ -106,6 +106,19 @@ class OpenIndexTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
+TEST_F(OpenIndexTest, StoresOfOneUrlAndTwoServersHaveIndexesOfTheirOwn) {
+  const IndexFolder one = folder("http://one:9000"), other = folder("http://other:9000");
+  table(one);
+  std::size_t read = 0;
+  table(other, &read);
+  EXPECT_EQ(read, static_cast<std::size_t>(kRuns));
+  table(one, &read);
+  EXPECT_EQ(read, 0U);
+  EXPECT_THAT(one.roots(), testing::ElementsAre("memory://b"));
+  EXPECT_THAT(other.roots(), testing::ElementsAre("memory://b"));
+  EXPECT_THAT(folder("http://third:9000").roots(), testing::IsEmpty());
+}
+
 TEST_F(OpenIndexTest, AnIndexThatWasDeletedIsMadeAgain) {
   const IndexFolder indexes = folder();
   const auto expected = table(indexes);
@@ -141,7 +154,7 @@ TEST_F(OpenIndexTest, DamageOfEveryKindHeals) {
        [&] {
          DatabaseFailure failure = DatabaseFailure::kNone;
          fs::remove(path);
-         ASSERT_TRUE(Database::open(path, "CREATE TABLE runs (x)", 2, failure));
+         ASSERT_TRUE(Database::open(path, "CREATE TABLE runs (x)", RunIndex::layout_version(), failure));
        }},
   };
   for (const auto& [kind, damage] : kinds) {
@@ -234,7 +247,7 @@ TEST_F(OpenIndexTest, AKillWithinATransactionUndoesIt) {
     });
     put_run("run-killed");
     DatabaseFailure failure = DatabaseFailure::kNone;
-    auto database = Database::open(file(), "", 2, failure);
+    auto database = Database::open(file(), "", RunIndex::layout_version(), failure);
     if (database && database->begin() && database->run({"DELETE FROM runs"})) raise(SIGKILL);
     _exit(1);
   }
@@ -269,7 +282,7 @@ TEST_F(OpenIndexTest, AStalledProcessDoesNotKeepOthersFromTheirTables) {
   const IndexFolder indexes = folder();
   const auto expected = table(indexes);
   DatabaseFailure failure = DatabaseFailure::kNone;
-  auto stalled = Database::open(file(), "", 2, failure);
+  auto stalled = Database::open(file(), "", RunIndex::layout_version(), failure);
   ASSERT_TRUE(stalled && stalled->begin());
   put_run("run-new");
   std::size_t read = 0;
@@ -299,12 +312,12 @@ TEST_F(OpenIndexTest, ADamagedFileThatAnotherHasOpenIsLeftAlone) {
 
 TEST_F(OpenIndexTest, ATableIsMadeWithoutACache) {
   const auto expected = table(folder());
-  const IndexFolder none(std::nullopt, [](const std::string&) {});
+  const IndexFolder none(std::nullopt, "", [](const std::string&) {});
   EXPECT_EQ(table(none), expected);
   const std::string blocked = cache_scratch->new_root();
   std::ofstream{blocked} << "a file";
   std::vector<std::string> warnings;
-  const IndexFolder in_a_file(blocked, [&](const std::string& message) { warnings.push_back(message); });
+  const IndexFolder in_a_file(blocked, "", [&](const std::string& message) { warnings.push_back(message); });
   EXPECT_EQ(table(in_a_file), expected);
   EXPECT_EQ(warnings.size(), 1U);
 }

@@ -10,13 +10,16 @@ namespace headrace {
 namespace {
 
 // Counts up whenever the tables, or what is put into them, change.
-constexpr std::int64_t kLayoutVersion = 2;
+constexpr std::int64_t kLayoutVersion = 3;
 
 constexpr std::string_view kSchema = R"(
 CREATE TABLE place (root TEXT NOT NULL);
 CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, is_version_1 INTEGER NOT NULL,
   state TEXT NOT NULL, metrics_state TEXT, is_ended INTEGER NOT NULL, status TEXT NOT NULL,
   command TEXT NOT NULL, output TEXT NOT NULL, started TEXT NOT NULL, seconds REAL,
+  experiment TEXT NOT NULL DEFAULT '', is_deleted INTEGER NOT NULL DEFAULT 0, name TEXT NOT NULL DEFAULT '',
+  user TEXT NOT NULL DEFAULT '', mlflow_status TEXT NOT NULL DEFAULT '', start_ms INTEGER NOT NULL DEFAULT 0,
+  end_ms INTEGER, points_kind INTEGER NOT NULL DEFAULT 0, state_number INTEGER NOT NULL DEFAULT 0,
   UNIQUE (id, is_version_1));
 CREATE INDEX runs_by_start ON runs (started, id);
 CREATE INDEX runs_to_look_at ON runs (number) WHERE metrics_state IS NULL OR NOT is_ended;
@@ -26,16 +29,21 @@ CREATE TABLE metrics (run INTEGER, name TEXT, value REAL, is_final INTEGER NOT N
   PRIMARY KEY (run, name)) WITHOUT ROWID;
 CREATE INDEX metrics_by_value ON metrics (name, value);
 CREATE TABLE parameters (run INTEGER, name TEXT, value TEXT NOT NULL, number REAL,
-  PRIMARY KEY (run, name)) WITHOUT ROWID;
+  is_of_mlflow INTEGER NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID;
 CREATE INDEX parameters_by_value ON parameters (name, number, value);
 CREATE TABLE folders (url TEXT, run INTEGER, PRIMARY KEY (url, run)) WITHOUT ROWID;
-CREATE INDEX folders_by_run ON folders (run))";
+CREATE INDEX folders_by_run ON folders (run);
+CREATE TABLE states (id TEXT PRIMARY KEY, number INTEGER NOT NULL, content TEXT NOT NULL);
+CREATE TABLE tags (run INTEGER, name TEXT, value TEXT NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID;
+CREATE INDEX tags_by_value ON tags (name, value);
+CREATE TABLE points (run INTEGER, name TEXT, step INTEGER NOT NULL, time_ms INTEGER NOT NULL, value REAL,
+  PRIMARY KEY (run, name)) WITHOUT ROWID;
+CREATE VIEW mlflow_metrics AS SELECT run, name, value FROM points UNION ALL
+  SELECT m.run, m.name, m.value FROM metrics m JOIN runs r ON r.number = m.run
+  WHERE m.is_final AND r.points_kind = 2;
+CREATE VIEW mlflow_parameters AS SELECT run, name, value, number FROM parameters WHERE is_of_mlflow)";
 
 enum ObjectKind : std::int64_t { kStart, kEnd, kInput, kOutput, kSeries };
-
-SqlValue number_or_null(const std::optional<double>& number) {
-  return number ? SqlValue(*number) : SqlValue();
-}
 
 // Adds an object of a record to its part, which is the last one or a new one.
 Status add_object(const std::vector<SqlValue>& row, std::vector<RunPart>& parts) {
@@ -105,11 +113,12 @@ Result<RunIndex> RunIndex::open_database(Result<Database> database, bool is_in_m
 Status RunIndex::check_tables(DatabaseFailure& failure) {
   const auto rows =
       database_.rows({"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
-                      "('place', 'runs', 'objects', 'metrics', 'parameters', 'folders')"});
+                      "('place', 'runs', 'objects', 'metrics', 'parameters', 'folders', 'states', 'tags', "
+                      "'points')"});
   Status status;
   if (!rows) {
     status = rows.error();
-  } else if (integer_value(rows->at(0)[0]) != 6) {
+  } else if (integer_value(rows->at(0)[0]) != 9) {
     status = database_.damaged("it has other tables");
   }
   failure = database_.failure();
@@ -132,7 +141,8 @@ Result<std::string> RunIndex::root_url() {
 Status RunIndex::forget(std::int64_t number) {
   for (const char* const sql : {"DELETE FROM runs WHERE number = ?", "DELETE FROM objects WHERE run = ?",
                                 "DELETE FROM metrics WHERE run = ?", "DELETE FROM parameters WHERE run = ?",
-                                "DELETE FROM folders WHERE run = ?"}) {
+                                "DELETE FROM folders WHERE run = ?", "DELETE FROM tags WHERE run = ?",
+                                "DELETE FROM points WHERE run = ?"}) {
     HEADRACE_CHECK(database_.run({sql, {number}}));
   }
   return {};
@@ -156,10 +166,7 @@ Status RunIndex::insert(const RunRecord& run, bool is_version_1, const std::stri
     HEADRACE_CHECK(database_.run(
         {"INSERT INTO metrics (run, name, value, is_final) VALUES (?, ?, ?, 1)", {number, name, value}}));
   }
-  for (const auto& [name, value] : run.parameters()) {
-    HEADRACE_CHECK(database_.run({"INSERT INTO parameters (run, name, value, number) VALUES (?, ?, ?, ?)",
-                                  {number, name, value, number_or_null(finite_number(value))}}));
-  }
+  HEADRACE_CHECK(write_view(number, run, is_version_1));
   for (const RunEventFolder& folder : folders) {
     HEADRACE_CHECK(database_.run(
         {"INSERT OR IGNORE INTO folders (url, run) VALUES (?, ?)", {folder.series.url, number}}));
@@ -230,6 +237,7 @@ Result<std::vector<IndexedMetric>> RunIndex::metrics(const IndexedRun& run) {
         const double value = row.is_null(1) ? std::numeric_limits<double>::quiet_NaN() : row.number(1);
         metrics.push_back({std::string(row.text(0)), value, row.integer(2) != 0});
       }));
+  metrics.shrink_to_fit();  // tables keep those of many runs
   return metrics;
 }
 

@@ -12,9 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "headrace/base/json.h"
 #include "headrace/history/history.h"
 #include "headrace/run_index/database.h"
 #include "headrace/store/location.h"
+#include "headrace/track/mlflow_run.h"
 #include "headrace/track/run_record.h"
 #include "headrace/track/runs.h"
 #include "headrace/track/search_filter.h"
@@ -22,7 +24,7 @@
 namespace headrace {
 
 /// Filters and orders of runs can name `run_id`, `command`, `status`, `output`, `started`, `seconds`,
-/// `metrics.NAME` and `params.NAME`.
+/// `metrics.NAME`, `params.NAME` and `tags.NAME`.
 const SearchTarget& indexed_run_target();
 
 /// The first runs in an order.
@@ -61,6 +63,36 @@ struct IndexedRun {
 bool run_comes_before(const IndexedRun& one, const IndexedRun& other,
                       const std::optional<SearchOrder>& order);
 
+/// A search of MLflow's (mlflow_find.cc). Columns are those that MLflow has, but for `artifact_uri` and
+/// datasets, of which the index knows nothing.
+struct MlflowQuery {
+  SearchFilter filter{};
+  std::vector<SearchOrder> orders{};  // the last by `run_id`, so that no two are equal
+  std::vector<std::string> experiments{};
+  std::vector<std::string> deleted_experiments{};  // among these
+  bool wants_active = true;
+  bool wants_deleted = false;
+  std::vector<std::string> changing_runs{};  // ids: their points are not in the store
+  std::size_t most = 0;
+
+  /// Whether the filter or an order names a metric.
+  bool names_metrics() const;
+};
+
+struct FoundMlflowRun {
+  std::int64_t number = 0;
+  std::string id;
+  std::vector<ColumnValue> keys{};  // of the orders of the query
+};
+
+/// All that a search shows of a run.
+struct MlflowRun {
+  RunRecord record;
+  std::uint64_t state_number = 0;  // 0: it has no state
+  Json state{};
+  std::optional<mlflow::LastPoints> points{};  // none: they are to be read, and may be kept by `keep_points`
+};
+
 struct RefreshReport {
   /// Why a record or its metrics could not be read, one message each.
   std::vector<std::string> damaged{};
@@ -97,6 +129,10 @@ class RunIndex {
   /// event files. Call it after `refresh_records`.
   Result<RefreshReport> refresh_metrics(const HistorySource& source);
 
+  /// The same for the states of MLflow's clients (docs/formats/mlflow-state.md): one listing, and a read of
+  /// each that is new. Call it after `refresh_records`.
+  Result<RefreshReport> refresh_states(const Location& root, const CallOptions& call = {});
+
   /// Prepares what `find` does, so that a query that is impossible costs no refresh. \error of the database
   Status check(const RunQuery& query);
 
@@ -112,6 +148,17 @@ class RunIndex {
   /// REQUIRES: within the snapshot in which the run was found
   Result<RunRecord> record(const IndexedRun& run);
 
+  /// The first runs of a search that the index can judge: not those that `unsettled_mlflow_runs` returns.
+  Result<std::vector<FoundMlflowRun>> find_mlflow_runs(const MlflowQuery& query);
+  /// Runs of the query's experiments and stages that its filter may keep or not: the changing ones and, if it
+  /// names metrics, those whose points the index does not know. Without keys.
+  Result<std::vector<FoundMlflowRun>> unsettled_mlflow_runs(const MlflowQuery& query);
+  /// REQUIRES: within the snapshot in which the run was found
+  Result<MlflowRun> mlflow_run(const FoundMlflowRun& run);
+  /// Keeps points that were read from the store, unless record or state have changed since.
+  /// REQUIRES: the run has ended; not in a snapshot
+  Status keep_points(const FoundMlflowRun& found, const MlflowRun& run, const mlflow::LastPoints& points);
+
  private:
   struct Pending;
   explicit RunIndex(Database database) : database_(std::move(database)) {}
@@ -122,6 +169,9 @@ class RunIndex {
   Result<std::string> root_url();
   Status forget(std::int64_t number);
   Status insert(const RunRecord& run, bool is_version_1, const std::string& state);
+  Status write_view(std::int64_t number, const RunRecord& run, bool is_version_1);
+  Status write_points(std::int64_t number, const mlflow::LastPoints& points);
+  Status keep_state(const std::string& id, std::uint64_t number, const std::string& content);
   Status insert_objects(std::int64_t number, const RunRecord& run);
   Status forget_metrics_of_sharers(std::int64_t number);
   Result<std::optional<RunRecord>> record_if_there(std::int64_t number, const std::string& id);

@@ -14,6 +14,8 @@
 #include <thread>
 #include <tuple>
 
+#include "headrace/base/digest.h"
+#include "headrace/base/json.h"
 #include "headrace/base/text.h"
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/segment.h"
@@ -199,6 +201,74 @@ TEST_F(RunIndexTest, ASlowRefreshDoesNotReplaceWhatALaterOneWrote) {
   refresh(*slow);
   EXPECT_THAT(ids(*slow), testing::UnorderedElementsAre("r", "run-2", "run-3"));
   EXPECT_EQ(refresh(*slow).read, 0U);  // the states are those of the later listing
+}
+
+// Puts a state of MLflow's client, as its writers do.
+void put_state(Store& store, const std::string& run, int number, Json state) {
+  state["format"] = "headrace.mlflow.run";
+  state["version"] = 1;
+  std::string text = state.dump();
+  const std::string digest = sha256_hex(as_bytes(text));
+  text.pop_back();
+  const std::string key =
+      concat("_headrace/mlflow/runs/", run, "/", zero_padded(static_cast<std::uint64_t>(number), 8));
+  ASSERT_TRUE(write_text(store, key, concat(text, ",\"zz_sha256\":\"", digest, "\"}\n")));
+}
+
+TEST_F(RunIndexTest, TagsAndStatesOfMlflowsClientsAreFoundAndFollowed) {
+  put_run(1, end_with({}), {{"lr", "1"}});
+  put_run(2, end_with({}));
+  put_state(*store_, "run-1", 1, {{"tags", Json({{"team", "a"}})}, {"status", "FAILED"}});
+  put_state(*store_, "no-run", 1, {{"tags", Json({{"team", "a"}})}});
+  RunIndex index = open();
+  const auto found = [&](const std::string& filter) {
+    refresh(index);
+    const auto report = index.refresh_states(root_);
+    EXPECT_TRUE(report && report->damaged.empty());
+    return ids(index, {.filter = *SearchFilter::parse(filter, indexed_run_target()), .most = 9});
+  };
+  EXPECT_THAT(found("tags.team = 'a' AND params.lr = 1"), testing::ElementsAre("run-1"));
+  EXPECT_THAT(found("attributes.status = 'failed'"), testing::ElementsAre("run-1"));
+  EXPECT_THAT(found("tags.headrace.command = 'train' AND tags.team IS NULL"), testing::ElementsAre("run-2"));
+  store_->reads = 0;
+  found("");
+  EXPECT_EQ(store_->reads, 0);
+  put_state(*store_, "run-1", 2, {{"tags", Json({{"team", "b"}})}, {"params", Json({{"late", "7"}})}});
+  EXPECT_THAT(found("tags.team = 'a'"), testing::IsEmpty());
+  EXPECT_THAT(found("tags.team = 'b' AND params.late > 6 AND status = 'finished'"),
+              testing::ElementsAre("run-1"));
+  EXPECT_EQ(store_->reads, 1);
+  RunEnd changed = end_with({});  // a record that is read again keeps its state
+  changed.seconds = 7;
+  put_run(1, changed);
+  EXPECT_THAT(found("tags.team = 'b' AND seconds = 7"), testing::ElementsAre("run-1"));
+  for (const int number : {1, 2})
+    ASSERT_TRUE(remove_object(
+        *store_, concat("_headrace/mlflow/runs/run-1/", zero_padded(static_cast<std::uint64_t>(number), 8))));
+  EXPECT_THAT(found("tags.team = 'b'"), testing::IsEmpty());
+}
+
+TEST_F(RunIndexTest, ADamagedStateIsToldAndLeavesTheEarlierOne) {
+  put_run(1, end_with({}));
+  put_state(*store_, "run-1", 1, {{"tags", Json({{"team", "a"}})}});
+  RunIndex index = open();
+  refresh(index);
+  ASSERT_TRUE(index.refresh_states(root_));
+  ASSERT_TRUE(write_text(*store_, "_headrace/mlflow/runs/run-1/00000002", "{}\n"));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(index.refresh_states(root_)->damaged.size(), 1U);
+  const RunQuery of_team{.filter = *SearchFilter::parse("tags.team = 'a'", indexed_run_target()), .most = 9};
+  EXPECT_THAT(ids(index, of_team), testing::ElementsAre("run-1"));
+}
+
+TEST_F(RunIndexTest, AnOrderByATagPutsRunsWithoutItLast) {
+  for (int i = 0; i < 4; ++i) put_run(i, end_with({}));
+  put_state(*store_, "run-1", 1, {{"tags", Json({{"team", "b"}})}});
+  put_state(*store_, "run-2", 1, {{"tags", Json({{"team", "a"}})}});
+  RunIndex index = open();
+  refresh(index);
+  ASSERT_TRUE(index.refresh_states(root_));
+  const RunQuery by_team{.order = *parse_order("tags.team", indexed_run_target()), .most = 9};
+  EXPECT_THAT(ids(index, by_team), testing::ElementsAre("run-2", "run-1", "run-3", "run-0"));
 }
 
 TEST_F(RunIndexTest, ATableIsOfOneMomentWhileOthersRefresh) {

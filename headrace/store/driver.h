@@ -25,6 +25,9 @@ namespace headrace {
 struct OpenedStore {
   std::unique_ptr<Store> store;
   std::string warning{};  // why the store is unsafe, in a sentence for people; empty: it is safe
+  /// The server that answers, if the URL does not tell it: stores of one URL and different servers hold
+  /// different objects. No secret.
+  std::string server{};
 };
 
 /// Environment variables that a driver reads, in addition to those of its options.

@@ -47,6 +47,23 @@ TEST(Drivers, AreListedWhereASchemeIsUnknown) {
   EXPECT_THAT(unknown.error().message, HasSubstr("file, memory, s3"));
 }
 
+TEST(Drivers, TellTheServerOfAStoreThatIsOpen) {
+  Environment environment;
+  environment.variables = {{"AWS_ACCESS_KEY_ID", "id"},
+                           {"AWS_SECRET_ACCESS_KEY", "canary"},
+                           {"AWS_ENDPOINT_URL", "http://minio:9000"}};
+  StoreRegistry stores(environment);
+  const Url url = StoreRegistry::parse("s3://bucket/key").value_or(Url());
+  EXPECT_EQ(stores.server_of(url), "");
+  ASSERT_TRUE(stores.open("s3://bucket"));
+  EXPECT_EQ(stores.server_of(url), "http://minio:9000");
+  const auto file = stores.open("file:///tmp");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(stores.server_of(file->url), "");
+  stores.put(url, file->store);  // another store, of which nothing is known
+  EXPECT_EQ(stores.server_of(url), "");
+}
+
 TEST(Drivers, AreDescribedInLinesOfTheirOptionsAndVariables) {
   static constexpr Option kOptions[] = {{.name = "most-parts",
                                          .type = OptionType::kInteger,

@@ -40,6 +40,22 @@ Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_vie
   return numbers.empty() ? std::nullopt : std::optional(numbers.back());
 }
 
+Result<std::map<std::string, LatestNumber>> latest_numbers(Store& store, std::string_view prefix,
+                                                           const CallOptions& call) {
+  std::map<std::string, LatestNumber> latest;
+  HEADRACE_CHECK(store.list(prefix, {.call = call}, [&](const ObjectInfo& object) {
+    const std::string_view rest = std::string_view(object.key).substr(prefix.size());
+    const std::size_t slash = rest.find('/');
+    if (slash == rest.npos) return true;
+    const auto number = number_of_digits(rest.substr(slash + 1));
+    if (!number) return true;
+    LatestNumber& known = latest[std::string(rest.substr(0, slash))];
+    if (*number > known.number) known = {*number, object.size_bytes};
+    return true;
+  }));
+  return latest;
+}
+
 Result<bool> has_number_after(Store& store, std::string_view prefix, std::uint64_t number,
                               const CallOptions& call) {
   ListOptions options{.call = call};

@@ -5,6 +5,7 @@
 /// exactly one wins.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,14 @@ Result<std::vector<std::uint64_t>> present_numbers(Store& store, std::string_vie
 /// The highest number present below `prefix`; none if there is none.
 Result<std::optional<std::uint64_t>> latest_number(Store& store, std::string_view prefix,
                                                    const CallOptions& call = {});
+
+struct LatestNumber {
+  std::uint64_t number = 0;
+  std::uint64_t size_bytes = 0;
+};
+/// The highest number present in each folder directly below `prefix`, by the folder's name. One listing.
+Result<std::map<std::string, LatestNumber>> latest_numbers(Store& store, std::string_view prefix,
+                                                           const CallOptions& call = {});
 
 /// Whether a number above `number` is present. Cost: a list of what comes after it, which is little in a long
 /// history.

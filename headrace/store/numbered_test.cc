@@ -35,6 +35,21 @@ TEST(Numbered, TheNumbersThatArePresentAscend) {
   EXPECT_EQ(*numbers, (std::vector<std::uint64_t>{2, 10, 99'999'999, 100'000'000, 123'456'789}));
 }
 
+TEST(Numbered, TheLatestOfEachFolderIsFound) {
+  const auto store = make_memory_store("test");
+  for (const std::uint64_t number : {2, 99'999'999, 100'000'000})
+    ASSERT_TRUE(create_numbered(*store, "runs/a/", number, as_bytes("entry")));
+  ASSERT_TRUE(create_numbered(*store, "runs/b/", 7, as_bytes("a longer entry")));
+  for (const char* const other : {"runs/c/notes", "runs/b/d/00000009", "runs/00000003"})
+    ASSERT_TRUE(write_text(*store, other, "no number of a folder"));
+  const auto latest = latest_numbers(*store, "runs/");
+  ASSERT_TRUE(latest);
+  ASSERT_EQ(latest->size(), 2U);
+  EXPECT_EQ(latest->at("a").number, 100'000'000U);
+  EXPECT_EQ(latest->at("b").number, 7U);
+  EXPECT_EQ(latest->at("b").size_bytes, 14U);
+}
+
 TEST(Numbered, WhetherOneFollowsIsKnownForNumbersOfAnyLength) {
   for (const std::uint64_t last : {std::uint64_t{2}, std::uint64_t{12'345'678}, std::uint64_t{100'000'000}}) {
     const auto store = make_memory_store("test");

@@ -34,6 +34,7 @@ struct StoreRegistry::Open {
   Warn warn;
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<Store>> stores;  // by URL without path
+  std::map<std::string, std::string> servers;            // likewise
 };
 
 StoreRegistry::StoreRegistry(Environment environment, Warn warn) : open_(std::make_unique<Open>()) {
@@ -96,9 +97,16 @@ std::vector<StoreCounter> StoreRegistry::counters() const {
   return sums;
 }
 
+std::string StoreRegistry::server_of(const Url& url) const {
+  const std::lock_guard lock(open_->mutex);
+  const auto found = open_->servers.find(name_of(url));
+  return found == open_->servers.end() ? "" : found->second;
+}
+
 void StoreRegistry::put(const Url& place, std::shared_ptr<Store> store) {
   const std::lock_guard lock(open_->mutex);
   open_->stores[name_of(place)] = std::move(store);
+  open_->servers.erase(name_of(place));
 }
 
 Result<Location> StoreRegistry::open(std::string_view text) {
@@ -109,6 +117,7 @@ Result<Location> StoreRegistry::open(std::string_view text) {
   HEADRACE_TRY(const StoreDriver* const of_scheme, driver(url.scheme));
   HEADRACE_TRY(OpenedStore opened, of_scheme->open(url, open_->environment));
   store = std::move(opened.store);
+  open_->servers[name_of(url)] = std::move(opened.server);
   const Location location{store, url.path, url};
   lock.unlock();  // who is warned may open another
   if (!opened.warning.empty() && open_->warn) open_->warn(opened.warning);

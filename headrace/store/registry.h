@@ -29,6 +29,9 @@ class StoreRegistry {
   /// \error kInvalidArgument  no URL, a misspelt one, or an unknown scheme (the message lists the known ones)
   Result<Location> open(std::string_view url);
 
+  /// `OpenedStore::server` of the store that the URL lies in; empty if it was not opened.
+  std::string server_of(const Url& url) const;
+
   /// From now on, URLs of this scheme, authority and query lie in `store`: a test shares one among
   /// registries.
   void put(const Url& place, std::shared_ptr<Store> store);

@@ -18,9 +18,9 @@ namespace {
 
 using TimePoint = std::chrono::system_clock::time_point;
 
-constexpr std::size_t kResumeLookback = 256;      // runs of version 1
-constexpr std::size_t kRecordsBeforeSkip = 1000;  // a page of a listing
-constexpr std::size_t kMostEntries = 16;  // that may point to no record, of processes that were killed
+constexpr std::size_t kResumeLookback = 256;     // runs of version 1
+constexpr std::size_t kListedBeforeSkip = 1000;  // a page of a listing
+constexpr std::size_t kMostEntries = 16;         // that may point to no record, of processes that were killed
 
 Result<bool> has_runs(const Location& folder, const CallOptions& call) {
   bool found = false;
@@ -31,6 +31,14 @@ Result<bool> has_runs(const Location& folder, const CallOptions& call) {
       });
   if (!listed && listed.error().code != Code::kPermissionDenied) return listed.error();
   return found;
+}
+
+// Where the first "_headrace/" of a key begins, from `begin` on, where a folder begins; npos: there is none.
+std::size_t find_own_folder(std::string_view key, std::size_t begin) {
+  constexpr std::string_view kMark = "/_headrace/";
+  if (key.substr(begin).starts_with(kMark.substr(1))) return begin;
+  const std::size_t mark = key.find(kMark, begin);
+  return mark == key.npos ? mark : mark + 1;
 }
 
 Location with_key(const Location& location, std::string key) {
@@ -153,22 +161,26 @@ Result<Location> tracking_root(const Location& output, const CallOptions& call) 
 Result<std::vector<Location>> tracking_roots_below(const Location& folder, const CallOptions& call) {
   std::vector<Location> roots;
   const std::string prefix = folder_prefix(folder.key);
-  const std::string mark = concat("/", kRunsPrefix);
-  std::string after;  // where the listing goes on
-  std::size_t records = 0;
+  std::string after;       // where the listing goes on
+  std::string part;        // of a folder's _headrace/: what is before the records, or the rest
+  std::size_t listed = 0;  // of that part
   do {
     const ListOptions options{.after = std::exchange(after, ""), .call = call};
     HEADRACE_CHECK(folder.store->list(prefix, options, [&](const ObjectInfo& object) {
-      const std::string path = concat("/", std::string_view(object.key).substr(prefix.size()));
-      const std::size_t end = path.find(mark);
-      if (end == std::string::npos) return true;
-      Location root = folder.at(end == 0 ? "" : path.substr(1, end - 1));
-      if (roots.empty() || roots.back().key != root.key) {
-        roots.push_back(std::move(root));
-        records = 0;
+      const std::size_t own = find_own_folder(object.key, prefix.size());
+      if (own == std::string::npos) return true;
+      const std::string_view key = object.key;
+      if (key.substr(own).starts_with(kRunsPrefix)) {
+        Location root =
+            folder.at(own == prefix.size() ? "" : key.substr(prefix.size(), own - prefix.size() - 1));
+        if (roots.empty() || roots.back().key != root.key) roots.push_back(std::move(root));
       }
-      // Another request costs less than the rest of many records: '0' follows '/'.
-      if (++records == kRecordsBeforeSkip) after = concat(prefix, path.substr(1, end + mark.size() - 2), "0");
+      const bool is_before = key.substr(own) < kRunsPrefix;
+      // Another request costs less than the rest of many objects. '0' follows '/'.
+      std::string end = concat(key.substr(0, own), is_before ? "_headrace/runs" : "_headrace0");
+      if (end != part) listed = 0;
+      part = std::move(end);
+      if (++listed == kListedBeforeSkip) after = part;
       return after.empty();
     }));
   } while (!after.empty());

@@ -39,7 +39,8 @@ Result<Artifact> describe_artifact(const Location& location, const ManifestChoic
 Result<Location> tracking_root(const Location& output, const CallOptions& call = {});
 
 /// The folders at and below `folder` that hold _headrace/runs/, in the order of their records. One listing of
-/// all objects below `folder`, but of no more than a page of each folder's records.
+/// the objects below `folder`, in which each _headrace/ takes four requests at most, whatever it holds:
+/// records, catalog, metrics, media. Folders within a _headrace/ are nobody's roots.
 Result<std::vector<Location>> tracking_roots_below(const Location& folder, const CallOptions& call = {});
 
 struct RecorderOptions {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headrace/record/manifest.h"
+#include "headrace/store/layers/forwarding.h"
 #include "headrace/store/numbered.h"
 #include "headrace/store/registry.h"
 #include "headrace/track/run_keys.h"
@@ -173,6 +174,53 @@ TEST_F(Recorder, TrackingRootsBehindManyRecordsAreFound) {
   std::vector<std::string> urls;
   for (const Location& root : *roots) urls.push_back(root.url.text());
   EXPECT_THAT(urls, testing::ElementsAre("memory://b", "memory://b/a", "memory://b/b"));
+}
+
+// Counts listings and what they show.
+class ListedStore : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  Status list(std::string_view prefix, const ListOptions& options,
+              const std::function<bool(const ObjectInfo&)>& visit) override {
+    ++listings;
+    return inner().list(prefix, options, [&](const ObjectInfo& object) {
+      ++shown;
+      return visit(object);
+    });
+  }
+  std::size_t listings = 0;
+  std::size_t shown = 0;
+};
+
+TEST_F(Recorder, FindingTrackingRootsDoesNotDependOnWhatTheirRunsHold) {
+  std::vector<std::size_t> listings, shown;
+  for (const int objects : {1100, 2200}) {
+    const std::string bucket = concat("memory://held-", objects);
+    for (const char* const root : {"", "/projects/a"}) {
+      for (const char* const kind :
+           {"console", "metrics", "media", "mlflow/runs", "runs/catalog/output", "runs/v2", "work"}) {
+        for (int i = 0; i < objects; ++i)
+          write(concat(bucket, root, "/_headrace/", kind, "/run-", i, "/x"), "");
+      }
+    }
+    write(concat(bucket, "/_headrace/mlflow/artifacts/0/x/_headrace/runs/v2/y"), "");
+    write(concat(bucket, "/data/_headrace/manifest-00000001"), "");
+    write(concat(bucket, "/projects/z/_headrace/runs/v2/r/part/start"), "");
+    Location place = at(bucket);
+    const auto counted = std::make_shared<ListedStore>(place.store);
+    place.store = counted;
+    const auto roots = tracking_roots_below(place);
+    ASSERT_TRUE(roots);
+    std::vector<std::string> keys;
+    for (const Location& root : *roots) keys.push_back(root.key);
+    EXPECT_THAT(keys, testing::ElementsAre("", "projects/a", "projects/z"));
+    listings.push_back(counted->listings);
+    shown.push_back(counted->shown);
+  }
+  EXPECT_EQ(listings[0], 5U);  // two skips in each of two roots
+  EXPECT_EQ(listings[1], listings[0]);
+  EXPECT_EQ(shown[1], shown[0]);
+  EXPECT_LE(shown[0], 4U * 1000 + 10);
 }
 
 TEST_F(Recorder, TheTrackingRootOfAFileIsItsParentFolderAndNeverTheMachinesRoot) {

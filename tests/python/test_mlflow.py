@@ -248,6 +248,24 @@ def test_deleted_runs_come_back(client, headrace, file_url):
     assert client.get_run(run).data.metrics == {"loss": 0.125}
 
 
+def test_tables_of_runs_know_tags_params_and_states(client, headrace, file_url):
+    first, second = (client.create_run("0").info.run_id for _ in range(2))
+    client.set_tag(first, "team", "it's two \0 \U0001f40e")
+    client.log_param(first, "lr", "0.1")
+    client.set_tag(second, "team", "b")
+    client.set_terminated(second, "FAILED")
+
+    def found(where: str) -> list[str]:
+        told = headrace("runs", "ls", file_url, "--where", where, "--json", check=False)
+        return [run["id"] for run in json.loads(told.stdout)["runs"]] if told.returncode == 0 else []
+
+    assert found("tags.team LIKE 'it%' AND params.lr >= 0.1") == [first]
+    assert found("tags.team = 'b' AND attributes.status = 'failed'") == [second]
+    assert found("status = 'running or killed'") == [first]
+    client.set_tag(first, "team", "b")
+    assert set(found("tags.team = 'b'")) == {first, second}
+
+
 def test_experiments(client):
     key = client.create_experiment("one", tags={"a": "b"})
     other = client.create_experiment("other", artifact_location="file:///elsewhere")
@@ -436,6 +454,39 @@ def test_states_are_appended_once_each(file_url):
     store.write("states/00000004", b"[]")
     with pytest.raises(errors.DataLossError, match="no state"):
         first.load()
+
+
+class _LostAnswer:
+    """A store whose first write is made, and meets its own object when the driver repeats it."""
+
+    def __init__(self, store, meanwhile):
+        self._store = store
+        self._meanwhile = meanwhile
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def write(self, key, content, **options):
+        self._store.write(key, content, **options)
+        if self._meanwhile:
+            meanwhile, self._meanwhile = self._meanwhile, None
+            meanwhile()
+            self._store.write(key, content, **options)
+
+
+@pytest.mark.parametrize("others", [0, 2])
+def test_a_change_whose_answer_was_lost_is_made_once(file_url, others):
+    def add(state):
+        state["count"] = state.get("count", 0) + 1
+
+    def add_others():
+        log = StateLog(hr.store(file_url), "states", "kind")
+        for _ in range(others):
+            log.change(add)
+
+    log = StateLog(_LostAnswer(hr.store(file_url), add_others), "states", "kind")
+    assert log.change(add)["count"] == others + 1
+    assert len(list(hr.store(file_url).list("states/"))) == others + 1
 
 
 def test_artifacts(client, tmp_path, file_url):

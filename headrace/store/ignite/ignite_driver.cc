@@ -79,6 +79,9 @@ Result<OpenedStore> open_store(const Url& url, const Environment& environment) {
         concat(root_of(url),
                ": the nodes' certificates are not checked (HEADRACE_IGNITE_VERIFY_TLS); anyone on "
                "the network path can read and change everything");
+  for (const ignite::Address& node : place.options.cluster.addresses)
+    opened.server += concat(opened.server.empty() ? "" : ",", node.text());
+  opened.server += concat("/", place.name);  // igfs:///key has neither
   opened.store = open_ignite_store(root_of(url), place.name, place.options);
   return opened;
 }

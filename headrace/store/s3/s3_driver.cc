@@ -107,6 +107,7 @@ Status check_keys(const OptionValues& given, Environment& environment) {
 Result<OpenedStore> open_bucket(const Url& url, const Environment& environment) {
   HEADRACE_TRY(const S3Options options, s3_options_from(environment));
   OpenedStore opened{open_s3_store(url.authority, options)};
+  if (options.endpoint) opened.server = options.endpoint->text();  // else AWS, where a name is one bucket
   if (!options.tls.verify && (!options.endpoint || options.endpoint->tls)) {
     opened.warning = concat("s3://", url.authority,
                             ": the server's certificate is not checked (S3_VERIFY_SSL); anyone on the "

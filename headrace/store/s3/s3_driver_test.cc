@@ -44,6 +44,17 @@ TEST(S3Driver, OpensTheBucketOfTheUrl) {
   EXPECT_EQ(refused.error().code, Code::kUnauthenticated);
 }
 
+TEST(S3Driver, TellsTheServerWithoutTheKeys) {
+  const auto server = [](const std::string& endpoint) {
+    Environment environment = with_keys();
+    if (!endpoint.empty()) environment.variables["AWS_ENDPOINT_URL"] = endpoint;
+    return kS3Driver.open(kUrl, environment)->server;
+  };
+  EXPECT_EQ(server(""), "");
+  EXPECT_EQ(server("http://minio:9000"), "http://minio:9000");
+  EXPECT_EQ(server("https://minio:9001/base"), "https://minio:9001/base");
+}
+
 TEST(S3Driver, WarnsOfAServerWhoseCertificateIsNotChecked) {
   const auto warning = [](const std::string& endpoint, const std::string& verify) {
     Environment environment = with_keys({{"S3_VERIFY_SSL", verify}});

@@ -48,6 +48,7 @@ class MlflowServer {
         mlflow::TrackingServiceOptions{.root = std::move(root),
                                        .root_url = url,
                                        .stores = &context_.stores,
+                                       .cache = cache_folder(environment),
                                        .journals = concat(*state, "/metrics"),
                                        .command_line = context_.command_line,
                                        .version = HEADRACE_VERSION,

@@ -64,11 +64,14 @@ class StateLog:
         with self._lock:
             if number <= self._number:
                 return
-            key = _key(self._folder, number)
-            if content is None:
-                content = self._store.read(key, 0, _MOST_BYTES + 1)
-            self._state = _parsed(content, self._kind, self._store.describe(key))
+            self._state = self._read(number, content)
             self._number = number
+
+    def _read(self, number: int, content: bytes | None = None) -> State:
+        key = _key(self._folder, number)
+        if content is None:
+            content = self._store.read(key, 0, _MOST_BYTES + 1)
+        return _parsed(content, self._kind, self._store.describe(key))
 
     def is_behind(self, number: int) -> bool:
         return number > self._number
@@ -103,6 +106,7 @@ class StateLog:
 
     def _append(self, state: State) -> bool:
         state[_CHANGE] = uuid.uuid4().hex
+        number = self._number + 1
         content = _serialized(state, self._kind)
         if len(content) > _MOST_BYTES:
             raise ResourceExhaustedError(
@@ -110,11 +114,13 @@ class StateLog:
                 f"{_MOST_BYTES}. Log large texts as artifacts"
             )
         try:
-            self._store.write(_key(self._folder, self._number + 1), content, if_absent=True)
+            self._store.write(_key(self._folder, number), content, if_absent=True)
         except AlreadyExistsError:
             self.load()
-            return self._state.get(_CHANGE) == state[_CHANGE]  # ours, if the answer to an attempt was lost
-        self._number += 1
+            # Others may have gone on from the state of that number.
+            taken = self._state if self._number == number else self._read(number)
+            return taken.get(_CHANGE) == state[_CHANGE]  # ours, if the answer to an attempt was lost
+        self._number = number
         self._state = state
         return True
 
