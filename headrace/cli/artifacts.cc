@@ -38,7 +38,7 @@ constexpr Positional kGetArtifactPositionals[] = {
 constexpr Positional kAliasArtifactPositionals[] = {
     kArtifactRoot,
     {.name = "NAME", .sentence = "NAME:v3, or NAME:ALIAS to let another alias name the same version."},
-    {.name = "ALIAS", .sentence = "Its name, such as stable."}};
+    {.name = "ALIAS", .sentence = "Name of the alias, such as stable."}};
 constexpr Positional kVerifyArtifactPositionals[] = {
     kArtifactRoot,
     {.name = "NAME",
@@ -328,7 +328,7 @@ const Command kArtifactsLsCommand = {
 extern const Command kArtifactsShowCommand;
 const Command kArtifactsShowCommand = {
     .name = "artifacts show",
-    .summary = "Show the versions of an artifact, or the entries of one",
+    .summary = "Show the versions of an artifact, or the entries of one version",
     .details =
         "  headrace artifacts show s3://datasets cats-and-dogs             its versions\n"
         "  headrace artifacts show s3://datasets cats-and-dogs:latest      the entries of one",
@@ -342,9 +342,7 @@ const Command kArtifactsGetCommand = {
     .summary = "Copy the entries of an artifact to a folder",
     .details =
         "Compares each entry with its size and checksum. A reference that has changed since it was logged\n"
-        "is an error. Objects that are there already stay if they are the same, and are an error if they "
-        "are\n"
-        "not.\n"
+        "is an error. Objects that exist in TO are kept if they are the same, and are an error otherwise.\n"
         "\n"
         "  headrace artifacts get s3://datasets cats-and-dogs:stable ./cats-and-dogs",
     .positionals = kGetArtifactPositionals,
@@ -354,10 +352,11 @@ const Command kArtifactsGetCommand = {
 extern const Command kArtifactsAliasCommand;
 const Command kArtifactsAliasCommand = {
     .name = "artifacts alias",
-    .summary = "Let an alias of an artifact name a version",
+    .summary = "Point an alias of an artifact at a version",
     .details =
-        "The alias is made if it is not there. A command that was stalled while somebody else set the alias\n"
-        "changes nothing, and says so. latest is no such alias: it names the newest version by itself.\n"
+        "The alias is created if it does not exist. If somebody else sets the alias while the command is "
+        "stalled, the command changes nothing and says so. latest cannot be set: it always names the newest "
+        "version.\n"
         "\n"
         "  headrace artifacts alias s3://datasets cats-and-dogs:v3 stable",
     .positionals = kAliasArtifactPositionals,
@@ -369,7 +368,8 @@ const Command kArtifactsVerifyCommand = {
     .name = "artifacts verify",
     .summary = "Compare artifacts with what is there now",
     .details =
-        "Tells which references have changed since they were logged, or are gone; they are not read. Reads\n"
+        "Tells which references have changed since they were logged, or are gone; references are not read. "
+        "Reads\n"
         "the bytes that are kept with artifacts, and compares them with their SHA-256. The exit code is 1 "
         "if\n"
         "anything is not as it was logged.\n"

@@ -22,7 +22,7 @@ constexpr Option kCatOptions[] = {
     {.name = "bytes",
      .type = OptionType::kSize,
      .unit = "bytes",
-     .sentence = "Number of bytes to write of each object. Default: up to its end."},
+     .sentence = "Number of bytes of each object to write. Default: all up to its end."},
 };
 
 Status write_object(CommandContext& context, const Location& location, const OptionValues& options) {

@@ -25,9 +25,9 @@ constexpr Option kCpOptions[] = {
      .letter = 'r'},
     {.name = "resume",
      .type = OptionType::kFlag,
-     .sentence = "Continue an earlier run: skip objects that are already the same at TO, and the parts that "
-                 "an S3 store has of an unfinished object. If this run is interrupted, the parts that it has "
-                 "sent stay there, for the next run or for headrace gc."},
+     .sentence = "Continue an earlier run: skip objects that are already the same at TO, and parts of an "
+                 "unfinished object that an S3 store already has. If this run is interrupted, the parts "
+                 "that it has sent stay there, for the next run or for headrace gc."},
     {.name = "no-replace",
      .type = OptionType::kFlag,
      .sentence = "Fail if an object of that name exists, instead of replacing it."},

@@ -42,12 +42,12 @@ constexpr Option kEvaluateOptions[] = {
     {.name = "html",
      .unit = "URL",
      .sentence =
-         "Write the page about the evaluation to this URL instead, in place of what is there. Default: "
+         "Write the page about the evaluation to this URL, and replace an object that is there. Default: "
          "RUN/evaluations/<run id>.html."},
     {.name = "no-records",
      .type = OptionType::kFlag,
-     .sentence = "Leave the content of records out of the page, which else shows the ten that are farthest "
-                 "from the truth: texts, thumbnails, numbers."},
+     .sentence = "Leave the content of records out of the page, which otherwise shows the ten records that "
+                 "are farthest from the truth: texts, thumbnails, numbers."},
     kTrackOption,
     kRunIdOption,
 };
@@ -287,12 +287,11 @@ const Command kEvaluateCommand = {
     .summary = "Evaluate a trained model on a split of a dataset",
     .details =
         "Prints loss and metrics. For classes: precision, recall and F1 of each, and the confusion matrix; "
-        "for a yes or no also the area under the ROC curve and the calibration; for numbers the mean errors "
+        "for yes or no also the area under the ROC curve and the calibration; for numbers the mean errors "
         "and R². Writes them to RUN/evaluations/, with a page for people: charts, and the records that are "
         "farthest from the truth. --no-records leaves the content of records out.\n"
-        "A SavedModel that Headrace did not write has no loss; its outputs are compared with --labels, by "
-        "the "
-        "kind that label and output have.\n"
+        "A SavedModel that Headrace did not write has no loss; its outputs are compared with --labels, in "
+        "the way that fits the kinds of label and output.\n"
         "\n"
         "  headrace evaluate s3://datasets/runs/imdb-1 --data s3://datasets/reviews --split test\n"
         "  headrace evaluate s3://datasets/models/imdb/3 --data s3://datasets/reviews --json\n"

@@ -13,8 +13,8 @@ inline constexpr Option kJobsOption = {
     .default_value = "16",
     .unit = "objects",
     .sentence =
-        "Objects of up to 8 MiB to copy at a time. Of larger ones, which each take 64 MiB of memory plus the "
-        "store's buffers, at most four are copied at a time.",
+        "Objects of up to 8 MiB to copy at a time. At most four larger objects are copied at a time; each "
+        "takes 64 MiB of memory plus the store's buffers.",
     .minimum = 1,
     .maximum = 256};
 inline constexpr Option kVerifyOption = {

@@ -61,8 +61,8 @@ constexpr Option kInspectOptions[] = {
      .default_value = "1000000",
      .unit = "records",
      .sentence =
-         "Read at most this many records of each split for --html and --statistics; for --against, of "
-         "the dataset, and as many rows of the log, the newest files first.",
+         "Read at most this many records of each split for --html and --statistics; with --against, at most "
+         "this many records of the dataset and rows of the log, the newest files first.",
      .minimum = 1,
      .maximum = 10'000'000},
     {.name = "against",

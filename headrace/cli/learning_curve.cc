@@ -34,14 +34,17 @@ constexpr Option kLearningCurveOwnOptions[] = {
      .sentence =
          "In place of DATASET and --model: a CSV file with the columns size and score, and, if known, "
          "seed and seconds."},
-    {.name = "compare", .unit = "URL", .sentence = "A second file: which curve is better, and at what size."},
+    {.name = "compare",
+     .unit = "URL",
+     .sentence = "Second file: say which curve is better, and at what size."},
     kCurveMetricOption,
     kCurveTargetOption,
     kPricePerRecordOption,
     {.name = "price-per-hour",
      .type = OptionType::kNumber,
      .sentence =
-         "Price of an hour of training, in the same currency; of a file, it needs the column seconds.",
+         "Price of one hour of training, in the same currency. With --from, the file needs the column "
+         "seconds.",
      .minimum = 0},
     kMoreRecordsOption,
     kBootstrapSeedOption,
@@ -49,9 +52,9 @@ constexpr Option kLearningCurveOwnOptions[] = {
     {.name = "to",
      .unit = "URL",
      .sentence =
-         "Folder to create report.html and learning-curve.json in. With DATASET, it also gets the scores, "
-         "which later calls with this folder take from there; default: only scores, in the user's "
-         "cache. Nothing that is there is replaced."},
+         "Folder to create report.html and learning-curve.json in. With DATASET, the scores are kept there, "
+         "too, and later calls with this folder use them; default: only scores are kept, in the user's "
+         "cache. Nothing in the folder is replaced."},
     kSizesOption,
     kSeedsOption,
     kStratifyOption,
@@ -180,10 +183,9 @@ const Command kLearningCurveCommand = {
     .summary = "Say what more data would buy, from scores at several sizes",
     .details =
         "Trains the model on all records, half of them, a quarter and so on, several times each, and "
-        "evaluates it "
-        "on the test split; or takes such scores from a file. Scores are kept: a second call only trains "
-        "what is "
-        "new, a killed call goes on, and several calls share the work.\n"
+        "evaluates it on the test split; or takes such scores from a file. Scores are kept: a second call "
+        "trains only new sizes and seeds, the same call continues after a kill, and several calls share the "
+        "work.\n"
         "Fits a power law, with floor and plateau, or an exponential to the scores. It says what error 2, 5 "
         "and 10 times the data would bring, how many records a target needs, what they cost, and which size "
         "to measure next. Every figure has a 90 % interval. docs/how-to/learning-curves.md explains it.\n"

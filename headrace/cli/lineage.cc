@@ -26,7 +26,7 @@ constexpr Option kLineageOptions[] = {
     {.name = "format",
      .default_value = "tree",
      .sentence =
-         "tree, or openlineage: the runs of the tree as events of OpenLineage, one JSON object a line.",
+         "tree, or openlineage: the runs of the tree as OpenLineage events, one JSON object in each line.",
      .choices = "tree|openlineage"},
 };
 

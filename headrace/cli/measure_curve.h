@@ -35,9 +35,8 @@ inline constexpr Option kStratifyOption = {
     .name = "stratify",
     .unit = "LABEL",
     .sentence =
-        "Give each class of this label the share in each size that it has in all records, rounded, and at "
-        "least one record; many rare classes make sizes larger. Default: records are taken whatever their "
-        "class."};
+        "In each size, give each class of this label the share that it has in all records, rounded, and at "
+        "least one record; many rare classes make sizes larger. Default: the class does not matter."};
 inline constexpr Option kAtOnceOption = {
     .name = "at-once",
     .type = OptionType::kInteger,

@@ -21,7 +21,7 @@ constexpr Positional kModelPositionals[] = {kModelPositional};
 
 constexpr Positional kModelsAliasPositionals[] = {
     kModelPositional,
-    {.name = "ALIAS", .sentence = "Its name, such as stable."},
+    {.name = "ALIAS", .sentence = "Name of the alias, such as stable."},
     {.name = "VERSION", .sentence = "The number of a published version."}};
 constexpr Option kModelsAliasOptions[] = {kTrackOption, kRunIdOption};
 
@@ -253,10 +253,11 @@ const Command kModelsShowCommand = {
 extern const Command kModelsAliasCommand;
 const Command kModelsAliasCommand = {
     .name = "models alias",
-    .summary = "Let an alias of a named model name a version",
+    .summary = "Point an alias of a named model at a version",
     .details =
-        "The alias is made if it is not there. A command that was stalled while somebody else set the alias\n"
-        "changes nothing, and says so. The log of aliases keeps each change, with the run that made it.\n"
+        "The alias is created if it does not exist. If somebody else sets the alias while the command is "
+        "stalled, the command changes nothing and says so. The log of aliases keeps each change, with the "
+        "run that made it.\n"
         "\n"
         "  headrace models alias s3://datasets/models/imdb stable 3\n"
         "  headrace models alias s3://datasets/models/imdb stable 2        back to the version before",
@@ -270,10 +271,8 @@ const Command kModelsExportCommand = {
     .summary = "Copy a version of a named model to where other servers load it",
     .details =
         "TensorFlow Serving, KServe and Vertex AI load NAME/VERSION/saved_model.pb. That file is written "
-        "last. A\n"
-        "copy that is there already is kept if it is the same, and is an error if it is not; a command that "
-        "was\n"
-        "stopped is completed by the same command.\n"
+        "last. An existing copy is kept if it is the same, and is an error otherwise. After a stop, the "
+        "same command completes the copy.\n"
         "\n"
         "  headrace models export s3://datasets/models/imdb s3://served --alias stable\n"
         "  tensorflow_model_server --model_name=imdb --model_base_path=/served/imdb",

@@ -19,20 +19,20 @@ inline constexpr Option kInputFeaturesOption = {
     .name = "features",
     .unit = "LIST",
     .sentence =
-        "Features that such a SavedModel takes, as INPUT=FEATURE where neither names nor types say "
-        "which goes where."};
+        "Features that a SavedModel of another program takes, as INPUT=FEATURE where names and types do not "
+        "decide."};
 inline constexpr Option kOutputLabelsOption = {
     .name = "labels",
     .unit = "LIST",
     .sentence =
-        "Labels that the outputs of such a SavedModel are compared with and named by, as "
-        "OUTPUT=LABEL where it is not clear."};
+        "Labels by which the outputs of such a SavedModel are compared and named, as OUTPUT=LABEL where the "
+        "output is not clear."};
 inline constexpr Option kLikeOption = {
     .name = "like",
     .unit = "URL",
     .sentence =
-        "Dataset whose schema, vocabularies and encoders say how the inputs of such a SavedModel are "
-        "made. Default: the dataset that --data names."};
+        "Dataset whose schema, vocabularies and encoders say how to make the inputs of such a SavedModel. "
+        "Default: the dataset that --data names."};
 inline constexpr Option kRowSchemaOption = {
     .name = "schema",
     .unit = "FILE",

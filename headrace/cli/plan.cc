@@ -242,7 +242,7 @@ const Command kExecuteCommand = {
     .name = "execute",
     .summary = "Execute tasks of a plan, with other processes or alone",
     .details =
-        "Without --task and --rank, processes share the tasks by leases, objects below TO that they renew. "
+        "Without --task and --rank, processes share the tasks by leases: objects below TO that they renew. "
         "If a process is killed, its leases expire after a minute, and the others take over. Ends when all "
         "tasks are done.\n"
         "\n"
@@ -259,7 +259,7 @@ const Command kPublishCommand = {.name = "publish",
                                  .summary = "Publish the dataset that the tasks of a plan have written",
                                  .details =
                                      "Compares the counts of rows read and written, and publishes the "
-                                     "dataset. If a task is missing, names it.\n"
+                                     "dataset. If a task is missing, the command names it.\n"
                                      "\n"
                                      "  headrace publish s3://datasets/images",
                                  .positionals = kSharedPositionals,

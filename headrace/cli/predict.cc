@@ -47,23 +47,23 @@ constexpr Option kPredictOptions[] = {
      .unit = "URL",
      .sentence =
          "Answer the records of this dataset, or the rows of this table, folder or archive, instead of "
-         "texts. Rows need no labels: the model knows how its inputs are made of them. With -, reads rows "
-         "from standard input, and prints the answers as they come."},
+         "texts. Rows need no labels: the run says how inputs are made from them. With -, reads rows from "
+         "standard input, and prints the answers as they come."},
     {.name = "layout",
      .unit = "FORMAT",
      .sentence =
-         "With --data: format of raw rows, as headrace prepare names it. Default: by the names of "
-         "files, and for TFRecords and WebDatasets by their first record; from standard input jsonl."},
+         "With --data: format of raw rows, as headrace prepare names it. Default: recognised by file names, "
+         "for TFRecords and WebDatasets by their first record; jsonl from standard input."},
     kDelimiterOption,
     {.name = "to",
      .unit = "URL",
      .sentence = "With --data: folder for the predictions; or a table or cache of Apache Ignite, as "
                  "ignite-table://HOST:10800/TABLE or ignite-cache://HOST:10800/CACHE, which gets a row or "
-                 "entry for each."},
+                 "entry for each prediction."},
     {.name = "format",
      .default_value = "jsonl",
      .sentence =
-         "With --data: format of the predictions; all but parquet are gzipped in a folder. Parquet needs "
+         "With --data: format of the predictions; in a folder, all but parquet are gzipped. Parquet needs "
          "pyarrow in the interpreter.",
      .choices = "jsonl|csv|tfrecord|parquet"},
     kDataVersionOption,
@@ -367,16 +367,15 @@ Status run_predict(CommandContext& context, const std::vector<std::string>& argu
 extern const Command kPredictCommand;
 const Command kPredictCommand = {
     .name = "predict",
-    .summary = "Answer texts, rows or the records of a dataset with a trained model",
+    .summary = "Make predictions for texts, rows or a dataset with a trained model",
     .details =
         "Texts are encoded by the encoder of the model's training data, which the run names. Answers to "
         "texts are printed and not recorded. Predictions for --data go to gzipped objects, in the order of "
         "its records or rows. --data takes a dataset, which is read as for training, or what headrace "
         "prepare takes: a table, JSON Lines, texts or images in folders or archives, rows of Apache Ignite. "
-        "Rows become the model's "
-        "inputs as the rows of its training data did: by the same schema, vocabularies and encoders. A "
-        "SavedModel that Headrace did not write takes the features of its inputs' names, or those that "
-        "--features names; for raw rows give --schema or --like.\n"
+        "Rows become the model's inputs as the rows of its training data did: by the same schema, "
+        "vocabularies and encoders. A SavedModel that Headrace did not write takes the features that have "
+        "the names of its inputs, or those that --features names; for raw rows give --schema or --like.\n"
         "\n"
         "  headrace predict s3://datasets/runs/imdb-1 --text \"great acting\" --text \"terrible acting\"\n"
         "  headrace predict s3://datasets/runs/imdb-1 --text - --json < reviews.txt\n"

@@ -52,8 +52,7 @@ inline constexpr Option kPrepareOptions[] = {
      .sentence =
          "Format of FROM: aclimdb, text-folder, image-folder, text-files, image-files, csv, tsv, jsonl, "
          "webdataset, tfrecord or request-log (of headrace serve); auto: recognised by file names. Folders "
-         "are <split>/<label>/ or "
-         "<label>/, but for text-files and image-files, which have no labels."},
+         "are <split>/<label>/ or <label>/; text-files and image-files have no labels."},
     kDelimiterOption,
     {.name = "encoding",
      .default_value = "utf-8",
@@ -97,7 +96,7 @@ inline constexpr Option kPrepareOptions[] = {
      .type = OptionType::kFlag,
      .sentence =
          "Do not decode images that are stored as they are: faster, but damage in their pixels shows only "
-         "when they are read. Of a schema of your own, the key verify decides."},
+         "when they are read. In a schema of your own, the key verify decides."},
     {.name = "compat",
      .default_value = "none",
      .sentence = "Lay out records as another program does. tfrecorder: images as raw pixels in base64, with "

@@ -66,8 +66,8 @@ const Command kPresignCommand = {
     .name = "presign",
     .summary = "Make a URL that lets others read or write one object for a while",
     .details =
-        "The URL is signed with your keys. No request is sent, so it is not checked whether the object "
-        "exists. Treat the URL as a password until it expires.\n"
+        "The URL is signed with your keys. No request is sent, so the command does not check whether the "
+        "object exists. Treat the URL as a password until it expires.\n"
         "  headrace presign s3://datasets/reviews.tar.gz\n"
         "  curl -T local.bin \"$(headrace presign -q --method PUT --expires 15m s3://inbox/local.bin)\"",
     .positionals = kPresignPositionals,

@@ -32,8 +32,8 @@ constexpr Option kRmOptions[] = {
     {.name = "forget",
      .type = OptionType::kFlag,
      .sentence =
-         "Leave no tombstones where something was published. Only if no process can still work there: "
-         "without a tombstone, one that was stalled publishes again."},
+         "Leave no tombstones where something was published. Use it only if no process can still work "
+         "there: without a tombstone, a stalled process may publish again."},
 };
 
 // Removes what the command line asks for. Its text alone says what that is, and never what the store holds:
@@ -337,17 +337,14 @@ const Command kRmCommand = {
         "objects need several runs.\n"
         "\n"
         "Where something was published, a small object stays below _headrace/: a tombstone. It keeps "
-        "processes "
-        "that worked there, and were stalled, from publishing what was removed. --forget removes it, too.\n"
+        "processes that worked there, and were stalled, from publishing what was removed. --forget removes "
+        "it, too.\n"
         "\n"
         "A URL with * or ? is a pattern, whatever the store holds; [a-c] is a set of characters in a "
-        "pattern, "
-        "and part of the name in any other URL: rm 'exp[1]' removes exp[1], never exp1. A backslash makes * "
-        "or "
-        "? part of the name. * stays within a folder; ** reaches into folders. If something has exactly the "
-        "name that a pattern is written with, nothing is removed. A URL that ends in '/' names a folder, "
-        "never "
-        "an object.\n"
+        "pattern, and part of the name in any other URL: rm 'exp[1]' removes exp[1], never exp1. A "
+        "backslash makes * or ? part of the name. * stays within a folder; ** reaches into folders. If "
+        "something has the pattern itself as its name, nothing is removed. A URL that ends in '/' names a "
+        "folder, never an object.\n"
         "\n"
         "  headrace rm s3://datasets/notes.txt\n"
         "  headrace rm 's3://datasets/reviews/*.tmp'\n"

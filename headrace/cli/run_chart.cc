@@ -38,7 +38,9 @@ constexpr Option kChartOptions[] = {
      .sentence = "Show values by step, by time, or by the time since the first point of their run, in the "
                  "metrics that are shown.",
      .choices = "step|time|relative"},
-    {.name = "steps", .unit = "FIRST:LAST", .sentence = "Show these steps alone; either may be left out."},
+    {.name = "steps",
+     .unit = "FIRST:LAST",
+     .sentence = "Show only these steps; FIRST or LAST may be left out."},
     {.name = "columns",
      .type = OptionType::kInteger,
      .default_value = "860",
@@ -51,8 +53,8 @@ constexpr Option kChartOptions[] = {
      .default_value = "0",
      .unit = "weight",
      .sentence =
-         "Smooth the lines: the weight of what came before, as TensorBoard smooths points, but by the "
-         "last values of columns. Bands stay.",
+         "Smooth the lines: the weight of earlier values, as TensorBoard smooths points, but by the last "
+         "values of columns. Bands stay.",
      .minimum = 0,
      .maximum = 0.999},
     {.name = "log", .type = OptionType::kFlag, .sentence = "Scale values logarithmically."},
@@ -223,11 +225,10 @@ const Command kRunsChartCommand = {
     .name = "runs chart",
     .summary = "Draw metrics of runs",
     .details =
-        "Shows how metrics went, of one run or several: in the terminal, as a page that needs nothing else, "
-        "or\n"
-        "as an SVG file. Each column shows the least and the greatest of its values, so that a spike\n"
-        "survives any zoom; lines go through the last ones. Columns of long runs are read from pyramids of\n"
-        "extremes. --json prints the columns: places without values are left out.\n"
+        "Shows the course of metrics, of one run or several: in the terminal, as a page that needs nothing "
+        "else, or as an SVG file. Each column shows its least and its greatest value, so that a spike "
+        "survives any zoom; lines go through the last values of columns. Columns of long runs are read from "
+        "pyramids of extremes. --json prints the columns; columns without values are left out.\n"
         "Each metric has its own range of x; in an SVG file all share one.\n"
         "\n"
         "  headrace runs chart s3://datasets/runs --metric loss\n"

@@ -39,7 +39,7 @@ constexpr Option kImportOptions[] = {
      .unit = "URL",
      .sentence = "Copy files of runs from this folder, too. Default: only what lies in SOURCE."},
     {.name = "from",
-     .sentence = "Format of SOURCE. Default: found out by the names in it.",
+     .sentence = "Format of SOURCE. Default: recognised by the names in it.",
      .choices = "mlflow-files|mlflow-database|tensorboard|wandb|neptune"},
     {.name = "unfinished",
      .type = OptionType::kFlag,
@@ -370,9 +370,10 @@ const Command kRunsImportCommand = {
     .summary = "Record runs of MLflow, TensorBoard, Weights & Biases or Neptune",
     .details =
         "Each run of SOURCE becomes a record in FOLDER, with its name, params, tags, metrics, status and\n"
-        "files. A run that was imported before is left as it is, and an import that was cut short goes on.\n"
+        "files. A run that was imported before is left as it is, and an import that was cut short goes "
+        "on.\n"
         "MLflow, Weights & Biases and Neptune are read by the Python of HEADRACE_PYTHON.\n"
-        "docs/how-to/import-runs.md says what is read of each.\n"
+        "docs/how-to/import-runs.md says what is read from each.\n"
         "\n"
         "  headrace runs import mlruns/ s3://datasets/runs\n"
         "  headrace runs import s3://old/logs s3://datasets/runs",

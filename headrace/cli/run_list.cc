@@ -39,14 +39,14 @@ constexpr Option kRunsLsOptions[] = {
      .type = OptionType::kInteger,
      .default_value = "1000",
      .unit = "runs",
-     .sentence = "Show only this many: the newest, or the first in the order of --sort.",
+     .sentence = "Show at most this many runs: the newest, or the first in the order of --sort.",
      .minimum = 1,
      .maximum = static_cast<double>(kMaximumRuns)},
     {.name = "offset",
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "runs",
-     .sentence = "Pass over this many runs before.",
+     .sentence = "Skip this many runs first.",
      .minimum = 0,
      .maximum = static_cast<double>(kMaximumRuns)},
     {.name = "metric",
@@ -59,10 +59,9 @@ constexpr Option kRunsLsOptions[] = {
      .sentence = "A column with this parameter; '*': with all parameters."},
     {.name = "where",
      .unit = "FILTER",
-     .sentence =
-         "Show only runs that the filter keeps: \"metrics.loss < 0.3 AND params.lr >= 1e-3 AND "
-         "status = 'finished'\". Names besides: tags.NAME (those of MLflow), run_id, command, output, "
-         "started, seconds."},
+     .sentence = "Show only runs that the filter keeps: \"metrics.loss < 0.3 AND params.lr >= 1e-3 AND "
+                 "status = 'finished'\". Further names: tags.NAME (those of MLflow), run_id, command, "
+                 "output, started, seconds."},
     {.name = "sort",
      .unit = "COLUMN",
      .sentence = "The order: \"metrics.loss\", \"params.lr DESC\", \"seconds\". Runs without the value come "
@@ -282,9 +281,8 @@ const Command kRunsLsCommand = {
     .details =
         "Shows id, command, status, duration, final metrics and output of each run, oldest first; or a "
         "table\n"
-        "with the columns that --metric and --param name. Records are read once: an index of them is kept "
-        "in\n"
-        "the cache of this machine, and made again if it is missing.\n"
+        "with the columns that --metric and --param name. Each record is read once: an index is kept in the "
+        "cache of this machine, and rebuilt if it is missing.\n"
         "\n"
         "  headrace runs ls s3://datasets\n"
         "  headrace runs ls s3://datasets/runs/imdb-1\n"

@@ -37,7 +37,7 @@ constexpr Option kTailOptions[] = {
      .type = OptionType::kInteger,
      .default_value = "10",
      .unit = "lines",
-     .sentence = "Begin with so many of the steps that are there.",
+     .sentence = "Begin with this many of the newest steps.",
      .minimum = 0,
      .maximum = 1'000'000,
      .letter = 'n'},
@@ -290,18 +290,13 @@ const Command kRunsTailCommand = {
     .name = "runs tail",
     .summary = "Follow a run: its points as they come, until it ends",
     .details =
-        "Prints a line for each step: step, time and metrics. Ends with the run, and says how that ended: "
-        "exit\n"
-        "code 0 if it has finished, 1 if it has failed or was stopped or killed. (A killed process is seen "
-        "on\n"
-        "its own machine; elsewhere the command waits until it is stopped.) A store that is away is told of, "
-        "and\n"
-        "asked again.\n"
-        "It makes one listing each 2 seconds, and fewer while nothing comes, down to one each 15 seconds: "
-        "in\n"
-        "turns of the record, of the run's segments, and of each folder of event files. Further, it reads "
-        "each\n"
-        "new segment once. With --json, each line is an object.\n"
+        "Prints a line for each step: step, time and metrics. Ends with the run, and says how the run "
+        "ended: exit code 0 if it has finished, 1 if it has failed or was stopped or killed. (A killed "
+        "process is seen on its own machine; elsewhere the command waits until you stop it.) If the store "
+        "does not answer, the command says so and tries again.\n"
+        "It makes one listing every 2 seconds, and fewer while nothing new comes, down to one every 15 "
+        "seconds: in turn of the record, of the run's segments, and of each folder of event files. It also "
+        "reads each new segment once. With --json, each line is an object.\n"
         "\n"
         "  headrace runs tail s3://datasets/runs\n"
         "  headrace runs tail s3://datasets/runs cnn-1 --metric loss --metric accuracy -n 100",

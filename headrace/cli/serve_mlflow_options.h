@@ -26,8 +26,9 @@ inline constexpr Option kServeMlflowOptions[] = {
      .maximum = 65535},
     {.name = "allow-host",
      .unit = "NAME",
-     .sentence = "Name of this server that clients may use, besides addresses and localhost; several with "
-                 "commas between them. Others are refused, so that no page of the web can ask."},
+     .sentence = "Name of this server that clients may use, besides addresses and localhost; several are "
+                 "separated by commas. Requests for other names are refused, so that no web page can make "
+                 "them."},
     {.name = "tokens",
      .unit = "FILE",
      .sentence = "File with the bearer tokens of clients, one in a line. It is read again when it changes. "
@@ -53,7 +54,8 @@ inline constexpr Option kServeMlflowOptions[] = {
      .type = OptionType::kSize,
      .default_value = "1GiB",
      .unit = "bytes",
-     .sentence = "Bodies and answers of all requests together; more are refused with status 429.",
+     .sentence = "Memory for the bodies and answers of all requests; further requests are refused with "
+                 "status 429.",
      .minimum = 1'000'000},
     kDrainOption,
     {.name = "port-file",

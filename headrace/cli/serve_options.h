@@ -23,7 +23,8 @@ inline constexpr Positional kServePositionals[] = {
 inline Status check_served(const std::vector<std::string>& models, const OptionValues& options) {
   if (models.empty() == options.given("config")) return {};
   return Error{Code::kInvalidArgument,
-               models.empty() ? "there is no model to serve: name one, or give --config with a file that does"
+               models.empty() ? "there is no model to serve: name one, or give --config with a file that "
+                                "names one"
                               : "models on the command line and --config exclude each other: put them all "
                                 "into the file"};
 }
@@ -66,23 +67,23 @@ inline constexpr Option kServeOptions[] = {
      .unit = "URL",
      .sentence =
          "File in TOML with the models, in place of MODEL; it is read again when it changes. Options of "
-         "models, such as --batch-rows, hold for those that say nothing themselves."},
+         "models, such as --batch-rows, apply to models that do not set them in the file."},
     {.name = "versions",
      .default_value = "default",
      .unit = "WHICH",
      .sentence =
-         "Versions that are served: default (those that aliases name, else the highest), latest:N, all, or "
-         "numbers with commas between them."},
+         "Versions to serve: default (those that aliases name, else the highest), latest:N, all, or numbers "
+         "separated by commas."},
     {.name = "batch-rows",
      .type = OptionType::kInteger,
      .default_value = "64",
      .unit = "rows",
-     .sentence = "The largest batch; 1: requests are never put together.",
+     .sentence = "Largest number of rows in a batch; 1: requests are never combined.",
      .minimum = 1,
      .maximum = 65536},
     {.name = "batch-sizes",
      .unit = "LIST",
-     .sentence = "Sizes that batches are filled up to, as in 1,8,64; default: any size."},
+     .sentence = "Sizes to which batches are padded, such as 1,8,64; default: any size."},
     {.name = "lanes",
      .type = OptionType::kInteger,
      .default_value = "1",
@@ -101,7 +102,7 @@ inline constexpr Option kServeOptions[] = {
      .type = OptionType::kInteger,
      .default_value = "0",
      .unit = "threads",
-     .sentence = "Threads that read and write HTTP, and as many for gRPC; 0: half of the cores.",
+     .sentence = "Threads that read and write HTTP, and as many again for gRPC; 0: half of the cores.",
      .minimum = 0,
      .maximum = 256},
     {.name = "queue-rows",
@@ -114,23 +115,25 @@ inline constexpr Option kServeOptions[] = {
     {.name = "deadline",
      .default_value = "30s",
      .unit = "DURATION",
-     .sentence = "Time that a request has which does not say so itself by X-Request-Timeout-Ms."},
+     .sentence = "Time limit of a request that sets none itself by X-Request-Timeout-Ms."},
     {.name = "body-size",
      .type = OptionType::kSize,
      .default_value = "64MiB",
      .unit = "bytes",
-     .sentence = "The largest body of a request.",
+     .sentence = "Largest size of a request's body.",
      .minimum = 1},
     {.name = "memory",
      .type = OptionType::kSize,
      .default_value = "512MiB",
      .unit = "bytes",
-     .sentence = "Bodies and answers of all requests together; more are refused with status 429.",
+     .sentence = "Memory for the bodies and answers of all requests; further requests are refused with "
+                 "status 429.",
      .minimum = 1'000'000},
     {.name = "poll-each",
      .default_value = "12s",
      .unit = "DURATION",
-     .sentence = "Time between two looks at the store for other versions: one request for a named model."},
+     .sentence = "How often to look for other versions in the store; for a named model, that is one "
+                 "request."},
     kDrainOption,
     {.name = "cache",
      .unit = "FOLDER",
@@ -139,7 +142,7 @@ inline constexpr Option kServeOptions[] = {
      .type = OptionType::kSize,
      .default_value = "64GiB",
      .unit = "bytes",
-     .sentence = "Bound for that folder: what no server uses goes first.",
+     .sentence = "Largest size of that folder; files that no server uses are removed first.",
      .minimum = 1},
     kTlsCertificateOption,
     kTlsKeyOption,
@@ -147,8 +150,8 @@ inline constexpr Option kServeOptions[] = {
     {.name = "tokens",
      .unit = "FILE",
      .sentence =
-         "File with the bearer tokens of clients: one in a line, and behind it the models that it is for. It "
-         "is read again when it changes."},
+         "File with the bearer tokens of clients: in each line a token, and after it the models that it is "
+         "for. The file is read again when it changes."},
     {.name = "log-requests",
      .unit = "URL",
      .sentence = "Folder of a store that gets a sample of the requests with their answers: TFRecord files of "
@@ -162,15 +165,15 @@ inline constexpr Option kServeOptions[] = {
     {.name = "warm-up",
      .unit = "URL",
      .sentence =
-         "Log of requests, or a file of one, whose newest requests a version runs before it is ready. "
-         "A model that has assets.extra/tf_serving_warmup_requests runs those instead."},
+         "Log of requests, or one of its files: a version runs the newest of these requests before it is "
+         "ready. A model that has assets.extra/tf_serving_warmup_requests runs those instead."},
     {.name = "trace",
      .unit = "URL",
-     .sentence = "Collector of OpenTelemetry that gets the spans of requests, as http://localhost:4318."},
+     .sentence = "OpenTelemetry collector that gets the spans of requests, such as http://localhost:4318."},
     {.name = "trace-share",
      .type = OptionType::kNumber,
      .default_value = "0.01",
-     .sentence = "Share of the requests that are traced, of those that come without a traceparent.",
+     .sentence = "Share of the requests without a traceparent that are traced.",
      .minimum = 0,
      .maximum = 1},
     {.name = "encoder-weights",
@@ -178,9 +181,9 @@ inline constexpr Option kServeOptions[] = {
      .sentence = "Folder with the encoder's weights. Default: the folder with the encoder's name in "
                  "HEADRACE_ENCODERS, else in ~/.cache/headrace/encoders."},
     {.name = "print-manifest",
-     .sentence = "Print what runs this server elsewhere, and serve nothing: Kubernetes (a Deployment with "
-                 "probes, its "
-                 "Service, disruption budget and autoscaler), Compose, or a Dockerfile.",
+     .sentence = "Print a manifest that runs this server elsewhere, and serve nothing: Kubernetes (a "
+                 "Deployment with probes, its Service, disruption budget and autoscaler), Compose, or a "
+                 "Dockerfile.",
      .choices = "kubernetes|compose|dockerfile"},
     {.name = "image",
      .default_value = "headrace",
@@ -190,14 +193,14 @@ inline constexpr Option kServeOptions[] = {
      .type = OptionType::kInteger,
      .default_value = "2",
      .unit = "servers",
-     .sentence = "With --print-manifest kubernetes: servers beside each other. They need no coordination.",
+     .sentence = "With --print-manifest kubernetes: number of servers. They need no coordination.",
      .minimum = 1,
      .maximum = 10'000},
     {.name = "port-file",
      .unit = "FILE",
      .sentence =
-         "File that gets the ports, in decimal, on a line each, when the server listens on them: that of "
-         "--port, of --admin-port, and of --grpc-port if there is gRPC."},
+         "File that gets the ports, one decimal number in each line, when the server listens on them: those "
+         "of --port, --admin-port and, with gRPC, --grpc-port."},
 };
 
 inline constexpr std::string_view kServeSummary = "Serve models to clients of TensorFlow Serving and KServe";

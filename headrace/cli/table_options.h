@@ -12,7 +12,7 @@ namespace headrace {
 inline constexpr Option kDelimiterOption = {
     .name = "delimiter",
     .unit = "CHARACTER",
-    .sentence = "Separator of a table's columns, such as ';' or tab. Default: ',' of CSV, tab of TSV."};
+    .sentence = "Separator of a table's columns, such as ';' or tab. Default: ',' for CSV, tab for TSV."};
 
 /// The character that --delimiter names; 0 without it.
 /// \error kInvalidArgument  it is not one character that may separate columns

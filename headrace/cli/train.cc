@@ -60,8 +60,8 @@ constexpr Option kTrainOwnOptions[] = {
     {.name = "curve",
      .type = OptionType::kFlag,
      .sentence =
-         "Score some batches of the first epoch before they are learnt from: headrace runs curve then "
-         "says what more data would buy."},
+         "Score some batches of the first epoch before training on them: headrace runs curve then says what "
+         "more data would buy."},
     {.name = "cache",
      .unit = "URL[?max=200GiB]",
      .sentence = "Folder on a local disk that caches DATA; processes may share it."},

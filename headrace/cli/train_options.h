@@ -49,9 +49,9 @@ inline constexpr Option kSharedTrainOptions[] = {
     {.name = "features",
      .unit = "[INPUT=]NAME,…",
      .sentence =
-         "Features that the model takes: names alone leave out all others, INPUT=NAME says where one goes, "
-         "INPUT=NAME:mask where the input is 1 for values that a record has and 0 for others. "
-         "Default: each input takes the feature of its name, or the only one that fits."},
+         "Features that the model takes: names alone leave out all others, INPUT=NAME gives a feature to an "
+         "input, INPUT=NAME:mask gives an input 1 for values that a record has and 0 for others. Default: "
+         "each input takes the feature of its name, or the only one that fits."},
     {.name = "labels",
      .unit = "[OUTPUT=]NAME,…",
      .sentence = "Features that the model learns. Default: label, or the only feature with a vocabulary."},
@@ -71,7 +71,7 @@ inline constexpr Option kSharedTrainOptions[] = {
     {.name = "class-weights",
      .unit = "CLASS=WEIGHT,…",
      .sentence = "Numbers that multiply the losses of a class's records in training; classes that are not "
-                 "named have 1. balanced: such numbers that each class counts alike."},
+                 "named have 1. balanced: numbers with which all classes count the same."},
     {.name = "augment",
      .unit = "NAME[=VALUE],…",
      .sentence = "Random changes of images while training: flip, crop=HEIGHTxWIDTH, brightness=DELTA, "

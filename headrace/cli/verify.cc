@@ -25,8 +25,8 @@ constexpr Option kVerifyOptions[] = {
      .maximum = 64},
     {.name = "latest",
      .type = OptionType::kFlag,
-     .sentence = "Look only at the manifest that readers take, not at earlier ones: former versions of a "
-                 "dataset, and earlier checkpoints."},
+     .sentence = "Check only the newest manifest, which readers use, not former versions of a dataset or "
+                 "earlier checkpoints."},
 };
 
 void show_json(Console& console, const PublishedVersions& verdict, const VerifiedObjects& record) {
@@ -66,8 +66,7 @@ void show_verdict(Console& console, const PublishedVersions& verdict, const Veri
     console.result(
         concat("all ", verdict.parts, " parts (", format_size(verdict.bytes), ") are as published"));
   if (record.bad.empty() && record.objects > 0)
-    console.result(
-        concat("all ", record.objects, " recorded objects are as written"));
+    console.result(concat("all ", record.objects, " recorded objects are as written"));
 }
 
 Error bad_parts(const PublishedVersions& verdict, const Location& location, const std::string& url) {

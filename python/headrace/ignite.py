@@ -41,23 +41,22 @@ def dataset(
     tls: bool | Mapping[str, str] = False,
     discover: bool = True,
 ) -> Cache:
-    """A cache, to be read. `for row in …` gives every row once, as `{"key": …, "val": …}`; an object is a
-    dict by the names of its fields. `.loader(batch_size=…)` gives batches for training, `.snapshot()` a
+    """A cache to read. `for row in …` gives every row once, as `{"key": …, "val": …}`; an object is a dict
+    with the names of its fields. `.loader(batch_size=…)` gives batches for training, and `.snapshot()` a
     Dataset.
 
     `addresses` are some of the cluster's nodes ("host:port"); each partition is read from the node that owns
     it. `partitions` restricts reading to those numbers, or to "local": those that the node at the first
-    address owns; partitions come in no fixed order. If a node is lost, its backups go on. The variables
-    IGNITE_DATASET_HOST and IGNITE_DATASET_PORT take the place of `addresses`, and IGNITE_DATASET_PART
-    ("local", "7", "0-255,300") leaves those of the partitions: so one script reads on each worker what lies
-    on its node. `tls` encrypts connections: True, or a dict with the paths of
-    PEM files: "cafile" (of the authority), "certfile" and "keyfile" (this client's), and the "password" of
-    the key. `discover=False` uses the given addresses alone, for nodes behind a proxy, in containers or the
-    like.
+    address owns; partitions come in no fixed order. If a node is lost, reading continues at its backups. The
+    variables IGNITE_DATASET_HOST and IGNITE_DATASET_PORT replace `addresses`, and IGNITE_DATASET_PART
+    ("local", "7", "0-255,300") selects among the partitions, so that one script reads on each worker the
+    partitions of its node. `tls` encrypts connections: True, or a dict with the paths of PEM files: "cafile"
+    (of the authority), "certfile" and "keyfile" (this client's), and the "password" of the key.
+    `discover=False` uses only the given addresses, for nodes behind a proxy, in containers or the like.
 
     Raises an error of `headrace.errors`: `NotFoundError` if there is no such cache, `UnavailableError` if no
-    node answers, `UnauthenticatedError` if the user is refused. Iterating takes some 20 MB of pages that are
-    read ahead, and the rows at hand.
+    node answers, `UnauthenticatedError` if the user is refused. Iterating takes some 20 MB for pages that are
+    read ahead, and memory for the current rows.
     """
     cluster = _connect(_addresses_of_worker(addresses), username, password, tls, discover)
     return Cache(cluster, cache, _chosen(cluster, cache, partitions))
@@ -74,15 +73,15 @@ def examples(
     tls: bool | Mapping[str, str] = False,
     discover: bool = True,
 ) -> Iterator[bytes]:
-    """Every row of a cache once, as a serialized tf.Example, for `tf.io.parse_example` and `tf.data`.
+    """Yields every row of a cache once, as a serialized tf.Example, for `tf.io.parse_example` and `tf.data`.
 
     A feature is named by the path to it: "key", "val", "val.NAME", "val.metadata.label". Integers, bools,
     chars, enums (ordinals) and dates (milliseconds) are int64; float and double are float; strings, byte[],
-    UUIDs and decimals are bytes; arrays and collections of these are lists; null is no feature. `columns`
-    selects features: "val.metadata" and all below it; none: all.
+    UUIDs and decimals are bytes; arrays and collections of these are lists; a null is left out. `columns`
+    selects features: "val.metadata" means all below it. Without `columns`, all are taken.
 
-    Raises what `dataset` raises; and `InvalidArgumentError`, which names the field, if one that is selected
-    has no such form: a map, a list of objects.
+    Raises what `dataset` raises; and `InvalidArgumentError`, which names the field, if a selected field
+    cannot become a feature, such as a map or a list of objects.
     """
     cluster = _connect(_addresses_of_worker(addresses), username, password, tls, discover)
     rows = cluster.scan(cache, _chosen(cluster, cache, partitions))
@@ -104,10 +103,10 @@ def query(
 ) -> Iterator[dict[str, Any]]:
     """Runs a statement, and yields its rows as dicts by column; other options are those of `dataset`.
 
-    `arguments` stand for the "?" of the statement: None, bool, int, float, str, bytes or `uuid.UUID`. Names
-    without a schema are looked for in `schema` ("PUBLIC" if empty). The statement runs when this is called.
-    INSERT, UPDATE and the like yield one row that says how many rows changed. `page_rows` rows come at once,
-    in a message of at most 512 MiB.
+    `arguments` replace the "?" of the statement: None, bool, int, float, str, bytes or `uuid.UUID`. Names
+    without a schema are looked up in `schema` ("PUBLIC" if empty). The statement runs when this is called.
+    INSERT, UPDATE and the like yield one row that says how many rows changed. `page_rows` rows are fetched at
+    once, in a message of at most 512 MiB.
 
     Raises an error of `headrace.errors`, with the server's words if it refuses the statement;
     `InvalidArgumentError` if two columns have the same name.
@@ -129,15 +128,15 @@ def put_all(
     discover: bool = True,
 ) -> int:
     """Puts entries, pairs of key and value, into a cache, and returns how many; other options are those of
-    `dataset`. An entry replaces the one with its key, so the same call again changes nothing.
+    `dataset`. An entry replaces the one with its key, so repeating the call changes nothing.
 
-    A key is a bool, int, float, str, bytes or `uuid.UUID`; Ignite tells 1 (a long) from 1.0. A value may also
-    be an array of numpy's with one dimension, a list, or a dict: an object of the type `value_type` with
-    those fields. A dict in its field `f` is an object of the type "`value_type`.f". `create` creates a
-    partitioned cache without backups, if it is not there.
+    A key is a bool, int, float, str, bytes or `uuid.UUID`; Ignite distinguishes 1 (a long) from 1.0. A value
+    may also be an array of numpy's with one dimension, a list, or a dict: an object of the type `value_type`
+    with those fields. A dict in its field `f` is an object of the type "`value_type`.f". `create` creates a
+    partitioned cache without backups, if the cache does not exist.
 
-    Entries go in batches of about 1 MiB. An error leaves those that were put. Raises an error of
-    `headrace.errors`, as `dataset`; `InvalidArgumentError` for a value of another type.
+    Entries go in batches of about 1 MiB. After an error, entries that were already put stay. Raises an error
+    of `headrace.errors`, as `dataset`; `InvalidArgumentError` for a value of another type.
     """
     cluster = _connect(addresses, username, password, tls, discover)
     pairs = entries.items() if isinstance(entries, Mapping) else entries
@@ -157,12 +156,12 @@ def write_rows(
     discover: bool = True,
 ) -> int:
     """Writes rows, mappings of column to value, into an SQL table, and returns how many; other options are
-    those of `query`. A row replaces the one with its primary key (MERGE), so the same call again changes
+    those of `query`. A row replaces the one with its primary key (MERGE), so repeating the call changes
     nothing.
 
-    All rows have the columns of the first. Names of columns and the table are taken in capitals, as SQL does,
-    unless they stand in double quotes. `batch_rows` rows are sent at once. An error leaves those that were
-    written.
+    All rows have the columns of the first. Names of columns and of the table count as upper case, as in SQL,
+    unless they are in double quotes. `batch_rows` rows are sent at once. After an error, rows that were
+    already written stay.
 
     Raises an error of `headrace.errors`, as `query`; `InvalidArgumentError` if a row has other columns.
     """

@@ -61,8 +61,8 @@ def load_weights(model: keras.Model | keras.Layer, run: str | os.PathLike[str]) 
             headrace.keras.load_weights(body, "s3://runs/pretrained")
             body.trainable = False
 
-    A weight is taken if the run has one of the same path, as `variable.path` shows it. So layers that are to
-    be found must have the same names in both models; others keep their initial weights.
+    A weight is taken if the run has one of the same path, as `variable.path` shows it. So layers must have
+    the same names in both models; other layers keep their initial weights.
 
     Args:
         run: URL of the run, or of a version of a named model.
@@ -71,7 +71,7 @@ def load_weights(model: keras.Model | keras.Layer, run: str | os.PathLike[str]) 
         The paths of the weights that were taken.
 
     Raises:
-        InvalidArgumentError: none has the path of a weight of the run; or one has, but another shape.
+        InvalidArgumentError: no weight has the path of a weight of the run; or one has, but another shape.
         NotFoundError: there is no finished run. The store's errors.
     """
     return exported_weights.load(model, os.fspath(run))

@@ -1,4 +1,4 @@
-"""MLflow on Headrace's stores and records: no server.
+"""MLflow on Headrace's stores and records, without a server.
 
     mlflow.set_tracking_uri("headrace+s3://datasets/runs")
 

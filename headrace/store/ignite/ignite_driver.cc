@@ -14,7 +14,7 @@ constexpr Option kIgniteOptionTable[] = {
      .variable = "HEADRACE_IGNITE_USER"},
     {.name = "password", .sentence = "Belongs to username.", .variable = "HEADRACE_IGNITE_PASSWORD"},
     {.name = "tls",
-     .sentence = "true: the nodes speak TLS; so it is, too, if a file for TLS is given.",
+     .sentence = "true: the nodes use TLS, as they also do if a file for TLS is given.",
      .choices = "true|false",
      .variable = "HEADRACE_IGNITE_TLS"},
     {.name = "verify-tls",
@@ -31,7 +31,7 @@ constexpr Option kIgniteOptionTable[] = {
      .variable = "HEADRACE_IGNITE_CERTIFICATE_FILE"},
     {.name = "client-key",
      .unit = "FILE",
-     .sentence = "PEM file of its key; else the key is in client_certificate, too.",
+     .sentence = "PEM file of its key, unless client_certificate also contains the key.",
      .variable = "HEADRACE_IGNITE_KEY_FILE"},
     {.name = "client-key-password",
      .sentence = "The password of that key, if the key is encrypted.",
@@ -54,9 +54,8 @@ constexpr DriverVariable kIgfsVariables[] = {
 
 constexpr std::string_view kDetails =
     "Objects lie in the memory of the nodes: two caches, NAME.heads and NAME.chunks, which the first write "
-    "creates. What must survive a power failure belongs in another store, too, unless the cluster has "
-    "Ignite's "
-    "persistence. Ignite 3 speaks another protocol and is not supported.\n"
+    "creates. Copy everything that must survive a power failure to another store, unless the cluster has "
+    "Ignite's persistence. Ignite 3 speaks another protocol and is not supported.\n"
     "\n"
     "docs/how-to/ignite.md shows how to use it, docs/formats/ignite-store.md what lies in the caches.";
 

@@ -40,7 +40,7 @@ constexpr Option kS3OptionTable[] = {
      .variable = "HEADRACE_S3_CLIENT_CERTIFICATE"},
     {.name = "client-key",
      .unit = "FILE",
-     .sentence = "PEM file of its key; else the key is in client_certificate, too.",
+     .sentence = "PEM file of its key, unless client_certificate also contains the key.",
      .variable = "HEADRACE_S3_CLIENT_KEY"},
     {.name = "client-key-password",
      .sentence = "The password of that key, if the key is encrypted.",
@@ -51,7 +51,7 @@ constexpr DriverVariable kS3Variables[] = {
     {"AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE, AWS_CONFIG_FILE", "The profile with keys and settings."},
     {"AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME", "A role, and how to assume it."},
     {"AWS_ENDPOINT_URL_STS, AWS_ENDPOINT_URL",
-     "The STS endpoint for that; AWS_ENDPOINT_URL is the server's, too."},
+     "The STS endpoint for assuming the role; AWS_ENDPOINT_URL also names the server."},
     {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, AWS_CONTAINER_CREDENTIALS_FULL_URI",
      "Where a container gets its keys."},
     {"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, AWS_CONTAINER_AUTHORIZATION_TOKEN",
@@ -68,7 +68,8 @@ constexpr DriverVariable kS3Variables[] = {
     {"HEADRACE_S3_PROBE_CONDITIONS", "0: do not find out whether the server honours conditional writes."},
     {"HEADRACE_S3_SIGN_PAYLOAD", "1, 0: whether signatures cover bodies."},
     {"HEADRACE_S3_SSE, HEADRACE_S3_SSE_KMS_KEY_ID", "Encryption by the server, and its key in KMS."},
-    {"HEADRACE_S3_SSE_CUSTOMER_KEY_FILE, HEADRACE_S3_SSE_CUSTOMER_KEY", "Your own key for that."},
+    {"HEADRACE_S3_SSE_CUSTOMER_KEY_FILE, HEADRACE_S3_SSE_CUSTOMER_KEY",
+     "Your own key for encryption by the server."},
     {"AWS_REQUEST_PAYER", "requester: the sender pays for the requests."},
 };
 

@@ -23,8 +23,8 @@ class Artifact:
         images.add_file("labels.csv")               # is kept
         run.log_artifact(images, aliases=["reviewed"])
 
-    Paths within the artifact are keys, as in a store: "labels.csv", "raw/cat.jpg". Where an `add_…` fails,
-    nothing of it is added.
+    Paths within the artifact are keys, as in a store: "labels.csv", "raw/cat.jpg". If an `add_…` fails, it
+    adds nothing.
     """
 
     def __init__(
@@ -39,12 +39,13 @@ class Artifact:
         Args:
             name: 1 to 64 letters, digits, '.', '_' and '-'.
             type: "dataset", "model" or another word; all versions have the same.
-            metadata: anything that JSON can hold; values of other types are kept as texts. It comes back as
-                it is, so a member whose name or text looks like a secret is refused ("pad_token" with a text,
-                for example; numbers are not).
+            metadata: anything that JSON can hold; values of other types are kept as texts. It comes back
+                unchanged, so a member whose name or text looks like a secret is refused ("pad_token" with a
+                text, for example; numbers are not).
 
         Raises:
-            InvalidArgumentError: the name or the type is none; a member of `metadata` seems to hold a secret.
+            InvalidArgumentError: the name or the type is not valid; a member of `metadata` seems to hold a
+                secret.
         """
         self.name = name
         self.type = type
@@ -57,7 +58,7 @@ class Artifact:
     def add_reference(self, url: str | os.PathLike[str], name: str | None = None) -> None:
         """Adds an object, or all objects of a folder, which stay where they are. The artifact keeps URL, size
         and version of each, and its checksum if the store has it; nothing is read. A published dataset or
-        model is added as its manifest and the parts that this names.
+        model is added as its manifest and the parts that the manifest names.
 
         Args:
             name: path of the object within the artifact, by default the last part of the URL; or of the
@@ -125,9 +126,9 @@ class ArtifactVersion:
         name, number, type, description, metadata: as they were logged.
         version: "v3".
         run: id of the run that logged it.
-        created: when that was: "2026-11-21T03:26:00.125Z".
-        digest: of the version, 64 hexadecimal digits.
-        size_bytes: of all entries.
+        created: when it was logged: "2026-11-21T03:26:00.125Z".
+        digest: digest of the version, 64 hexadecimal digits.
+        size_bytes: size of all entries.
     """
 
     def __init__(self, native: _headrace.ArtifactVersion):
@@ -167,12 +168,12 @@ class ArtifactVersion:
         return {entry.path: entry for entry in self.entries}
 
     def path(self, name: str) -> str:
-        """Returns the URL where an entry can be read now: of a reference its own, which may have changed
-        since; of a file the place where its bytes are kept.
+        """Returns the URL where an entry can be read now. For a reference this is its own URL, where the
+        object may have changed since; for a file it is the place where its bytes are kept.
 
         Raises:
             NotFoundError: the artifact has no entry of that path, or its bytes are gone.
-            DataLossError: the bytes that are kept have another size.
+            DataLossError: the kept bytes have another size.
         """
         entry = self._by_path.get(name)
         if entry is None:

@@ -59,8 +59,8 @@ def open(
             "file:///mnt/nvme/cache?max=200GiB". Processes may share it.
 
     Raises:
-        NotFoundError: nothing lies there, or there is no such split or version; the message lists those that
-            there are.
+        NotFoundError: nothing lies there, or there is no such split or version; the message lists the
+            existing ones.
         FailedPreconditionError: a shard is missing, or was changed after it was published.
         InvalidArgumentError: an argument is out of its range, `split` is given without a manifest, or
             `version` is the number of an entry of ownership (docs/formats/ownership.md).
@@ -164,7 +164,7 @@ class Dataset:
 
     @property
     def url(self) -> str:
-        """The URL that the dataset was opened at; of several, the first."""
+        """The URL at which the dataset was opened; if there were several, the first."""
         return self._native.url
 
     @property
@@ -218,8 +218,8 @@ class Dataset:
         return end - begin
 
     def part(self, begin: int = 0, end: int | None = None) -> Dataset:
-        """Returns records `begin` to `end`, as docs/formats/order.md counts them, as a dataset. Opens nothing
-        again.
+        """Returns records `begin` to `end`, as docs/formats/order.md counts them, as a dataset. Nothing is
+        opened again.
 
         Datasets that `headrace prepare` publishes are shuffled, so a part is a random sample, even after
         `--append`. For training and validation, see `hold_out`.
@@ -304,24 +304,26 @@ class Dataset:
             shuffle: True shuffles blocks of 8 MiB, then the records within a window of blocks; False keeps
                 the stored order; "exact" shuffles all records, if single records can be read.
             balance: name of a label, a class number or one-hot. Each class of a window comes equally often:
-                records of rare ones several times, of frequent ones as many as fit, others in each epoch.
+                records of rare classes come several times; from frequent classes as many records as fit are
+                taken, and others in each epoch.
             bucket: name of a ragged feature. Batches have records with similar numbers of values in it, so
-                that padding costs little. Not with `balance`; neither goes with `shuffle=False`.
+                that padding costs little. It excludes `balance`, and both exclude `shuffle=False`.
             window: bytes ("64MiB") of blocks whose records are mixed. A larger window mixes better, and takes
                 twice its size in memory. It is part of the order: a state of another window is refused.
             epochs: number of passes over the data; None: no end.
             drop_remainder: says what happens to records that do not fill the last batch of an epoch. False:
                 that batch is short. True: they are dropped. "pad": rows of weight 0 fill the batch, so that
                 all batches have one shape.
-            rank, world_size: number of this process, and of processes, that share the global batches.
+            rank, world_size: number of this process, and number of the processes that share the global
+                batches.
             micro_shards: number of equal parts of a batch, M. Rank r gets the parts r·M/W to (r+1)·M/W, so a
                 sum over a part is the same at any world size. None: each row is a part.
             memory_budget: bytes ("1GiB") for reading ahead and for batches. It is checked at once.
             on_corrupt: "fail"; "skip-record": a damaged record is left out of its batch, which is short then;
-                "skip-shard": the rest of its block is, too; None: as the dataset was opened. With one
-                rank, a batch that has lost all its records is passed over.
+                "skip-shard": the rest of its block is also left out; None: as the dataset was opened. With
+                one rank, a batch that has lost all its records is skipped.
             weights: key of the rows' weights, float32 [rows], 1 or 0. Batches have them with
-                `drop_remainder="pad"`, where rows of weight 0 stand for lost records, too.
+                `drop_remainder="pad"`, where rows of weight 0 also replace lost records.
             threads: number of threads that read and decode; 0: as many as are useful.
             headspace: return the first batch again and again, to measure training as if reading were free.
             trace: record what `Loader.trace` returns.

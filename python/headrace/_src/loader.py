@@ -352,9 +352,9 @@ class Loader:
         """Returns the places of the records in this rank's rows of a batch, in the order of the rows.
 
         Args:
-            step: number of the batch, any one. The places are computed: nothing is read, unless the loader
-                has `balance` or `bucket`. Those go by the data, so that the windows that the batch comes from
-                are read once more; asking for the batches in their order reads each window once.
+            step: number of any batch. The places are computed: nothing is read, unless the loader has
+                `balance` or `bucket`. These depend on the data, so the windows of the batch are read once
+                more; if you ask for batches in their order, each window is read once.
             look_up: whether to read each of these records, for its offset and its id.
         """
         epoch, batch = self._place_of(step)
@@ -448,15 +448,14 @@ class Loader:
 
     @property
     def left_out_rows(self) -> int:
-        """Number of rows in the last whole pass of `pass_batches` or `as_tf_dataset` that were no record:
-        lost ones, and those that would have filled up the last batch. With `drop_remainder="pad"` they have
-        weight 0, else they are left out."""
+        """Number of rows in the last whole pass of `pass_batches` or `as_tf_dataset` that were not records:
+        lost records, and padding of the last batch. With `drop_remainder="pad"` they have weight 0; otherwise
+        they are left out."""
         return self._left_out_rows
 
     @property
     def failure(self) -> Error | None:
-        """The error that ended a pass of `as_tf_dataset`, in place of which TensorFlow raises one of its
-        own."""
+        """The error that ended a pass of `as_tf_dataset`. TensorFlow raises an error of its own instead."""
         return self._failure
 
     @property

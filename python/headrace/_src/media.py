@@ -1,4 +1,4 @@
-"""Values of `Run.log` that are no numbers. They go into event files, which TensorBoard shows."""
+"""Values of `Run.log` that are not numbers. They go into event files, which TensorBoard shows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Histogram:
 
     Attributes:
         values: an array of any shape and numeric dtype. Values that are not finite are dropped.
-        buckets: how many there are of equal width.
+        buckets: number of buckets, which have equal widths.
     """
 
     values: Any
@@ -70,12 +70,13 @@ class Audio:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table, for `headrace runs show --table` and `headrace runs export --table`; TensorBoard shows none.
+    """A table, for `headrace runs show --table` and `headrace runs export --table`; TensorBoard does not show
+    it.
 
     Attributes:
         columns: names, each once; 1,000 at most.
         rows: sequences with a cell for each column: numbers, texts, bools and None. 8 MiB at most as JSON:
-            larger ones are artifacts. Rows of a data frame: `frame.itertuples(index=False)`.
+            log a larger table as an artifact. Rows of a data frame: `frame.itertuples(index=False)`.
     """
 
     columns: Sequence[str]

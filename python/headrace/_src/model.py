@@ -1,4 +1,4 @@
-"""A trained model that answers rows of Python. The native program asks it, as a child: this process loads no
+"""A trained model that answers rows of Python. A native child process runs it, so this process loads no
 TensorFlow."""
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Answers(Sequence[Mapping[str, Any]]):
 
     @property
     def labels(self) -> list[Any]:
-        """The class of each row; of an output for several labels, a list of those that apply.
+        """The class of each row; for an output with several labels, a list of the labels that apply.
 
         Raises:
             InvalidArgumentError: no output has classes, or several have: their answers are in the dicts.
@@ -74,7 +74,7 @@ class Answers(Sequence[Mapping[str, Any]]):
         return [answer.get("label", answer.get("labels")) for answer in self._of(names[0])]
 
     def array(self, output: str | None = None) -> np.ndarray:
-        """The numbers of an output, float32 of [rows, *shape]: scores of classes or labels, or predicted
+        """The numbers of an output, float32 [rows, *shape]: scores of classes or labels, or predicted
         numbers. `output` may be left out if the model has one.
 
         Raises:
@@ -130,7 +130,7 @@ class Model:
 
     @property
     def url(self) -> str:
-        """The export's, whether the model was loaded by it or by its run."""
+        """URL of the export, even if the model was loaded by its run."""
         return self._about["model"]
 
     @property
@@ -152,7 +152,7 @@ class Model:
         return {target["output"]: list(target["classes"]) for target in self._about["targets"]}
 
     def predict(self, rows: Any) -> Answers:
-        """Answers to raw rows, which become the model's inputs as those of its training data did.
+        """Answers raw rows. They become the model's inputs in the same way as the rows of its training data.
 
         Args:
             rows: what `headrace.prepare` takes as rows: a frame of pandas or polars, a table of Arrow,
@@ -160,8 +160,9 @@ class Model:
                 a list of its values: texts, or images as paths, URLs or bytes.
 
         Raises:
-            InvalidArgumentError: a row makes no input of the model; it is named. FailedPreconditionError: the
-                model was closed, or loaded before a fork. The store's errors, where rows name objects.
+            InvalidArgumentError: a row cannot become an input of the model; the error names it.
+                FailedPreconditionError: the model was closed, or loaded before a fork. The store's errors,
+                where rows name objects.
         """
         batches = batches_of(self._mappings(rows))
         if os.getpid() != self._process:
@@ -175,7 +176,7 @@ class Model:
         return Answers(answers, self._described_outputs)
 
     def close(self) -> None:
-        """Ends the child. The model answers no more."""
+        """Ends the child process. The model cannot be used any more."""
         with self._lock:
             self._is_closed = True
             self._child.close()
@@ -371,7 +372,7 @@ def load(
     A child process keeps the model in memory until it is closed, or nothing refers to it any more.
 
     Args:
-        url: of the run, the version, or the folder that has the saved_model.pb.
+        url: URL of the run, of the version, or of the folder with the saved_model.pb.
         encoder_weights: folder with the weights of a text encoder; default as in `headrace prepare`.
 
     For a SavedModel that Headrace did not write, which needs `like` or `schema`:
@@ -384,9 +385,10 @@ def load(
         schema: instead, a file as `headrace prepare` takes it.
 
     Raises:
-        TypeError: features or labels is no dict of names.
-        InvalidArgumentError: a SavedModel and the data do not fit each other: lists both sides.
-        FailedPreconditionError: the run has exported no model yet, or how its inputs were made is not known.
+        TypeError: features or labels is not a dict of names.
+        InvalidArgumentError: a SavedModel and the data do not fit each other; the error lists both sides.
+        FailedPreconditionError: the run has exported no model yet, or it is not known how its inputs are
+            made.
         NotFoundError: there is no run, or no TensorFlow. The store's errors.
     """
     given = {

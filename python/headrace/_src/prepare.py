@@ -1,4 +1,4 @@
-"""Data prepared from Python: what the command prepares, and rows of Python."""
+"""Prepares data from Python: inputs of the command, and rows of Python."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
         schema: URL or path of a TOML file, its text, or a dict of the same structure; else it is inferred.
         layout: format of the source, if its names do not show it.
         delimiter: separator of a table's columns, such as ";" or "tab".
-        encoding: of texts: "utf-8", "latin-1" or "windows-1252".
+        encoding: encoding of the texts: "utf-8", "latin-1" or "windows-1252".
         missing: texts that count as missing, such as ["NA", "-"].
         decimal: character before the fraction of a number in a text: "." or ",".
         map: a function of a module, or "module:function". It takes a row and returns a dict of features, or
@@ -107,8 +107,9 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
 
     Raises:
         InvalidArgumentError: the source, the schema or an option cannot be used, or too many rows are
-            rejected: names the first. FailedPreconditionError: another dataset was started or published
-            there. NotFoundError: there is no source. CancelledError: it was stopped. The store's errors.
+            rejected; the error names the first. FailedPreconditionError: another dataset was started or
+            published there. NotFoundError: there is no source. CancelledError: it was stopped. The store's
+            errors.
     """
     if not isinstance(to, str | os.PathLike):
         raise InvalidArgumentError(

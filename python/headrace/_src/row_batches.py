@@ -21,7 +21,7 @@ _NUMBER_BYTES = 8
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Rows that a database is asked for. Get one from `headrace.query`."""
+    """The rows that a query selects from a database. Get one from `headrace.query`."""
 
     connection: Any = field(repr=False)
     sql: str
@@ -29,12 +29,12 @@ class Query:
 
 
 def query(connection: Any, sql: str, parameters: Any = ()) -> Query:
-    """Rows of a SELECT, as a source of `headrace.prepare`; reads some thousand rows at a time.
+    """Rows of a SELECT, as a source of `headrace.prepare`; reads a few thousand rows at a time.
 
     Args:
-        connection: of any driver of Python's DB-API (sqlite3, psycopg, …). It stays open.
-        sql: one statement; ORDER BY makes the rows the same, and so the dataset, each time.
-        parameters: for the statement's places, in the driver's style.
+        connection: a connection of any driver of Python's DB-API (sqlite3, psycopg, …). It stays open.
+        sql: one statement. With ORDER BY, the rows and so the dataset are the same each time.
+        parameters: values for the statement's placeholders, in the driver's style.
     """
     if not hasattr(connection, "cursor"):
         raise InvalidArgumentError(f"connection is {type(connection).__name__}; sqlite3.connect gives one")

@@ -78,9 +78,9 @@ def store(url: str | os.PathLike[str], **options: Unpack[StoreOptions]) -> Store
         anonymous: S3 only: True sends no keys, for public buckets, and reads no profile.
         client_certificate, client_key: S3, Ignite: PEM files of the certificate that is shown to a server
             that asks for one, and of its key, if that is another file.
-        client_key_password: S3, Ignite: if that key is encrypted.
+        client_key_password: S3, Ignite: password of that key, if it is encrypted.
         username, password: Ignite only: the user, if the cluster asks for one.
-        tls: Ignite only: True, if the nodes speak TLS; not needed beside a file for TLS.
+        tls: Ignite only: True if the nodes use TLS; not needed with a file for TLS.
         ca_file: Ignite only: PEM file of certificate authorities to trust instead of the system's.
         backups: Ignite only: copies of each chunk besides the first one, if the first write creates the
             store.
@@ -150,7 +150,7 @@ class Store:
 
     def read_many(self, ranges: Sequence[Range]) -> builtins.list[bytes]:
         """Reads many ranges of one or many objects at once, with as many requests in flight as the server
-        bears.
+        handles well.
 
         Args:
             ranges: a tuple for each range: key, offset and size in bytes, and version, as in `read`. Values
@@ -172,7 +172,7 @@ class Store:
 
         Args:
             data: bytes, or another contiguous buffer.
-            if_absent: whether to create the object only, and never replace one.
+            if_absent: whether to only create the object, and never replace one.
             if_version: version that the object must have to be replaced; None: any.
 
         Returns:

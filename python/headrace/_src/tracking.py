@@ -1,4 +1,4 @@
-"""The record of a run of one's own program: what ran, with which settings, and the numbers that it logged."""
+"""The record of a run of your own program: what ran, with which settings, and the numbers that it logged."""
 
 from __future__ import annotations
 
@@ -59,11 +59,12 @@ def init(
 
     Args:
         root: a URL or path; records lie below it in `_headrace/runs/`, metrics in `_headrace/metrics/`.
-        name: what people call the run; it need not be the only one of that name.
+        name: what people call the run; several runs may have one name.
         config: settings, nested as you like; each is kept as a parameter of the run.
-        run_id: the id of the run, the same for all ranks, and again if the job is started again. 1 to 64
+        run_id: the id of the run, the same for all ranks, and the same again if the job is restarted. 1 to 64
             letters, digits, '.', '_' and '-'. None: a new id.
-        rank, world_size: which process of the run this is, of how many. Several need a `run_id`.
+        rank, world_size: number of this process, and number of processes in the run. Several processes need a
+            `run_id`.
         from_step: this process continues a run that was interrupted, and logs again from this step on: points
             that an earlier attempt of this rank has logged there do not count any more.
         system_metrics_each: seconds between samples of how busy this process and the machine are: processors,
@@ -76,7 +77,7 @@ def init(
         The run. Use it with `with`, or call `finish`; else it ends with the program.
 
     Raises:
-        InvalidArgumentError: the id is none, or several ranks have none.
+        InvalidArgumentError: the id is not valid, or several ranks have no id.
         PermissionDeniedError, UnavailableError, …: the store does not take the record.
     """
     return Run(
@@ -97,15 +98,15 @@ class Run:
 
     Numbers and media survive a kill of this process half a second after they were logged, and once `flush`
     has returned. They are in files of this machine ($XDG_STATE_HOME/headrace) until they go to the store,
-    every ten seconds. The next run on this machine, or `headrace runs recover`, writes what a killed one has
-    left. No call waits for the store, but `finish`.
+    every ten seconds. The next run on this machine, or `headrace runs recover`, writes what a killed run has
+    left. Only `finish` waits for the store.
 
     Attributes:
-        id: of the run.
+        id: id of the run.
         root: URL of the folder that holds the record.
         name: what people call it, or None.
         config: the settings. Those that are added or changed until `finish` are recorded with the end.
-        summary: values that stand for the run; what is not set here is the last value of each metric.
+        summary: final values of the run; a metric that is not set here has its last value.
     """
 
     def __init__(
@@ -152,15 +153,15 @@ class Run:
     def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
         """Logs numbers: floats, ints, bools and all that `float` takes, such as arrays of one element; and
         `Image`, `Histogram`, `Text`, `Audio` and `Table`. Names are texts; those of nested mappings are
-        joined with '/'. Numbers are kept as float64, also NaN and infinities. The others, media, go into
-        event files, which TensorBoard shows, but for tables.
+        joined with '/'. Numbers are kept as float64, also NaN and infinities. The other values, media, go
+        into event files. TensorBoard shows them, except tables.
 
         Args:
             step: None: one more than the step before, from 0 on. Steps may repeat and go back.
 
         Raises:
-            InvalidArgumentError: a value is no number and no medium, a name no text of 1 to 1,024 bytes, the
-                step no integer of 64 bits, or the run is finished.
+            InvalidArgumentError: a value is neither a number nor a medium, a name is not a text of 1 to 1,024
+                bytes, the step is no integer of 64 bits, or the run is finished.
             ResourceExhaustedError, PermissionDeniedError: the store or this machine's disk takes no media;
                 those of this call are kept, or dropped if 1 GiB is waiting or the disk is full.
         """
@@ -229,7 +230,7 @@ class Run:
             name: begins the names of the metrics: 1 to 64 letters, digits, '.', '_' and '-'.
 
         Raises:
-            InvalidArgumentError: the name is none, or the run is finished.
+            InvalidArgumentError: the name is not valid, or the run is finished.
         """
         self._require_open("event_files")
         if name == _MEDIA:
@@ -259,10 +260,10 @@ class Run:
     def log_artifact(self, artifact: Artifact, aliases: Iterable[str] = ()) -> ArtifactVersion:
         """Keeps the artifact in the run's folder, and records it as an output; and the URLs that it refers to
         as inputs. "latest" always names the newest version. If the latest version has the same entries, type,
-        description and metadata, it is taken, and there is no new one.
+        description and metadata, that version is used, and no new one is made.
 
         Args:
-            aliases: names that from now on stand for this version: ["stable"].
+            aliases: names that point to this version from now on: ["stable"].
 
         Returns:
             The version.
@@ -270,7 +271,7 @@ class Run:
         Raises:
             FailedPreconditionError: a file has changed since it was added, the artifact has no entries, or
                 earlier versions have another type.
-            InvalidArgumentError: an alias is none, or the run is finished.
+            InvalidArgumentError: an alias is not valid, or the run is finished.
             AbortedError: somebody else has set one of the aliases meanwhile.
         """
         self._require_open("log_artifact")
@@ -279,10 +280,10 @@ class Run:
         return ArtifactVersion(self._native.log_artifact(artifact._native, list(aliases)))
 
     def flush(self) -> None:
-        """Everything logged so far survives a kill of this process. Does not wait for the store.
+        """Makes everything logged so far survive a kill of this process. Does not wait for the store.
 
         Raises:
-            ResourceExhaustedError: the disk or the journal is full, and points were dropped; told once.
+            ResourceExhaustedError: the disk or the journal is full, and points were dropped; raised once.
         """
         self._native.flush()
         if self._media is not None:
@@ -298,8 +299,8 @@ class Run:
 
         Args:
             error: why the run has failed. None: it has finished.
-            timeout: most seconds to wait for the store with the numbers. Those that it does not take stay on
-                this machine, and so do media, which wait for five minutes at most.
+            timeout: longest time in seconds to wait for the store to take the numbers. Numbers that it does
+                not take stay on this machine, and so do media, which wait for five minutes at most.
 
         Raises:
             DeadlineExceededError: the store did not take all numbers in time.
