@@ -76,19 +76,17 @@ Result<Journal> Journal::create(std::string folder, Bytes head, std::uint64_t fi
 std::string Journal::path(std::uint64_t number) const { return journal_path(folder_, number); }
 
 Status Journal::write_frame(BytesView payload) {
-  Bytes frame;
-  frame.reserve(kFrameHeadBytes + payload.size());
-  append_little_endian(frame, static_cast<std::uint32_t>(payload.size()));
-  append_little_endian(frame, crc32c(payload));
-  headrace::append(frame, payload);
-  if (!write_all(file_, frame)) {
+  Bytes head;
+  append_little_endian(head, static_cast<std::uint32_t>(payload.size()));
+  append_little_endian(head, crc32c(payload));
+  if (!write_all(file_, head) || !write_all(file_, payload)) {
     Error failure = cannot("writing", path(number_), errno);
     static_cast<void>(
         ftruncate(file_.get(), static_cast<off_t>(file_bytes_)));  // or what follows is not found
     return failure;
   }
-  file_bytes_ += frame.size();
-  held_bytes_ += frame.size();
+  file_bytes_ += head.size() + payload.size();
+  held_bytes_ += head.size() + payload.size();
   return {};
 }
 
