@@ -118,8 +118,8 @@ class SweepTest : public testing::Test {
   std::atomic<int> traces = 0;
   std::size_t leaked_records = 0;  // so many records of the test split have the id of one for training
 
-  // `damaged`: a record of the test split that is not an example. `of_both`: a record for training that has both
-  // classes. `damaged_too`: a record for training that is not an example.
+  // `damaged`: a record of the test split that is not an example. `of_both`: a record for training that has
+  // both classes. `damaged_too`: a record for training that is not an example.
   void publish_data(std::optional<std::size_t> damaged = {}, std::optional<std::size_t> of_both = {},
                     std::optional<std::size_t> damaged_too = {}) {
     Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
