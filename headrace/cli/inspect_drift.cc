@@ -38,8 +38,8 @@ Result<LearntFrom> read_dataset(CommandContext& context, const Location& locatio
   HEADRACE_TRY(const auto published,
                open_version(location, {.number = data_version(values), .call = context.call()}));
   if (!published || published->manifest.kind != "dataset") {
-    return Error{Code::kInvalidArgument,
-                 concat("--against is ", location.describe(), ", which is no dataset of headrace prepare")};
+    return Error{Code::kInvalidArgument, concat("--against is ", location.describe(),
+                                                ", which is not a dataset of headrace prepare")};
   }
   HEADRACE_TRY(const DatasetAttributes attributes,
                parse_dataset_attributes(published->manifest.attributes_json));

@@ -123,7 +123,7 @@ Result<std::unique_ptr<PredictInput>> open_rows(CommandContext& context, const E
                                                 const InputPlace& data, std::optional<InputFormat> format,
                                                 const Location& output, const OptionValues& values) {
   HEADRACE_CHECK(check_uses(values, {"data-version", "split", "memory"},
-                            concat(data.describe(), " is no dataset; all of its rows are answered")));
+                            concat(data.describe(), " is not a dataset; all of its rows are answered")));
   HEADRACE_TRY(Input input, find_input(data, {.format = format, .stop = context.stop}));
   HEADRACE_TRY(input.delimiter, delimiter_from(values));
   HEADRACE_CHECK(check_staged_rows(input, output));

@@ -241,7 +241,7 @@ Status warn_of_foreign_shards(CommandContext& context, const Location& output) {
   HEADRACE_TRY(const std::vector<std::string> names, find_foreign_shards(output, context.call()));
   if (names.empty()) return {};
   context.console.warn(concat(output.describe(), " holds ", names.size(),
-                              " objects that are named like shards and are no part of the dataset, first ",
+                              " objects that are named like shards and are not part of the dataset, first ",
                               printable_line(names.front(), 100),
                               ". Headrace passes over them, but a pattern such as *.tfrecord* does not: move "
                               "them elsewhere, or give another TO"));

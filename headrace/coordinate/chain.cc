@@ -127,7 +127,7 @@ Result<std::optional<NumberedObject>> read_current_manifest(const Location& fold
     if (attempt == kReadAttempts) {
       return Error{Code::kDataLoss,
                    concat(folder.store->describe(key_of(folder, number)),
-                          object ? " is no manifest" : " is gone", ", although the chain names it")};
+                          object ? " is not a manifest" : " is gone", ", although the chain names it")};
     }
   }
 }

@@ -206,7 +206,7 @@ TEST_F(Chain, ThoseWhoShareAnOwnershipAndMakeTheSameBothSucceed) {
   EXPECT_EQ(again->number, made->number);
   EXPECT_EQ(again->digest, made->digest);
   Ownership late(folder, first->entry(), first->generation(), first->entry());
-  EXPECT_FALSE(late.publish(manifest("p2"))) << "another plan is no duplicate";
+  EXPECT_FALSE(late.publish(manifest("p2"))) << "another plan is not a duplicate";
   Manifest other_parts = manifest("p1");
   other_parts.parts[0].crc32c = 1;
   EXPECT_FALSE(late.publish(other_parts));
@@ -402,7 +402,8 @@ TEST_F(Chain, AnEntryThatNamesAnEntryAsPublishedSaysSo) {
   OwnershipEntry forged = entry(OwnershipAction::kContinue, "b");
   forged.generation = forged.published = 1;
   put(2, serialize_entry(forged));
-  EXPECT_THAT(read_current_manifest(folder).error().message, HasSubstr("manifest-00000001 is no manifest"));
+  EXPECT_THAT(read_current_manifest(folder).error().message,
+              HasSubstr("manifest-00000001 is not a manifest"));
 }
 
 TEST_F(Chain, AManifestWhoseEntryIsGoneIsDamage) {

@@ -64,7 +64,7 @@ TEST_F(Versions, ADigestIsFoundAmongAllThatAreThere) {
   for (const std::uint64_t number : {2, 4, 6})
     EXPECT_EQ(*version_of_digest(folder, sha256_hex(read_version(folder, number)->data)), number);
   const auto entry = read_number(folder, 3);
-  EXPECT_EQ(*version_of_digest(folder, sha256_hex((*entry)->data)), std::nullopt) << "it is no manifest";
+  EXPECT_EQ(*version_of_digest(folder, sha256_hex((*entry)->data)), std::nullopt) << "it is not a manifest";
 }
 
 TEST_F(Versions, ADamagedManifestIsAVersionToo) {

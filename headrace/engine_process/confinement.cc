@@ -175,7 +175,7 @@ bool allow_reading(const FileDescriptor& rules, const std::string& path) {
   rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
   rule.parent_fd = folder.get();
   if (syscall(__NR_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0) return true;
-  rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;  // it is no folder
+  rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;  // it is not a folder
   return syscall(__NR_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
 

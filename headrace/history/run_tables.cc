@@ -65,7 +65,7 @@ Result<TableContent> read_table(const RunTable& table, const CallOptions& call) 
 }
 
 Result<TableContent> parse_table(std::string_view json) {
-  return read_json(json, "it is no table as docs/formats/event-file.md has it",
+  return read_json(json, "it is not a table as docs/formats/event-file.md has it",
                    [](const Json& from) -> Result<TableContent> {
                      TableContent content;
                      from.get_to("columns", content.columns);

@@ -75,7 +75,7 @@ TEST(RunTables, OtherJsonIsRefused) {
     const auto refused = parse_table(json);
     ASSERT_FALSE(refused) << json;
     EXPECT_EQ(refused.error().code, Code::kDataLoss);
-    EXPECT_THAT(refused.error().message, HasSubstr("no table"));
+    EXPECT_THAT(refused.error().message, HasSubstr("not a table"));
   }
 }
 

@@ -95,7 +95,7 @@ TEST(Poller, AWakeEndsOneWait) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_TRUE(ready_of(*poller, milliseconds(5)).empty());
   EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(5)) << "and not the next one";
-  EXPECT_TRUE(ready_of(*poller, milliseconds(-1)).empty()) << "a time that has passed is no wait";
+  EXPECT_TRUE(ready_of(*poller, milliseconds(-1)).empty()) << "a time that has passed is not a wait";
   const Pair pair;
   ASSERT_TRUE(poller->watch(pair.here.get(), {.read = true}, 1));
   pair.say();

@@ -66,7 +66,7 @@ TEST(Poller, TellsWhichSocketIsReadyForWhat) {
   ASSERT_TRUE(poller->watch(quiet.here.get(), {.read = true}, 7));
   ASSERT_TRUE(poller->watch(busy.here.get(), {.read = true}, 8));
   EXPECT_TRUE(ready_of(*poller, std::chrono::milliseconds(-1)).empty())
-      << "a time that has passed is no wait";
+      << "a time that has passed is not a wait";
   busy.say();
   const auto readable = ready_of(*poller);
   ASSERT_EQ(readable.size(), 1U);

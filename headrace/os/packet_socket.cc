@@ -98,7 +98,7 @@ Result<Packet> PacketSocket::receive(Clock::time_point deadline, const std::stop
     if (size > 0) {
       auto [descriptor, count] = take_descriptors(message);
       if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || count > 1)
-        return Error{Code::kDataLoss, "the process at the other end sent what is no message"};
+        return Error{Code::kDataLoss, "the process at the other end sent what is not a message"};
       return Packet{BytesView(packet_).first(static_cast<std::size_t>(size)), std::move(descriptor)};
     }
     if (size == 0 || (errno != EAGAIN && errno != EINTR)) return peer_has_gone();

@@ -48,7 +48,7 @@ TEST_F(PythonProgram, AProgramIsAFileThatSomebodyMayExecute) {
 }
 
 TEST_F(PythonProgram, ANameIsSoughtInTheFoldersOfPathInTheirOrder) {
-  make_file("a/tool");  // which is no program
+  make_file("a/tool");  // which is not a program
   const std::string in_b = make_program("b/tool"), only_in_c = make_program("c/other");
   make_program("c/tool");
   const Environment environment{

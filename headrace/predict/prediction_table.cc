@@ -50,7 +50,7 @@ PredictionTable::PredictionTable(const AnswerFormat& answers, std::string model_
 Result<ignite::Value> PredictionTable::value_of(const TableColumn& column, const std::string& text) {
   if (!column.is_number) return ignite::Value(std::string_view(text));
   const auto number = parse_number<float>(text);
-  if (!number) return Error{Code::kInternal, concat("the answer ", text, " is no number")};
+  if (!number) return Error{Code::kInternal, concat("the answer ", text, " is not a number")};
   return ignite::Value(*number);
 }
 

@@ -21,7 +21,7 @@ constexpr std::uint32_t kName = 1, kTensor = 2;
 }  // namespace logged_field
 
 Error unusable_tensor(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
-Error malformed_log() { return {Code::kInvalidArgument, "the record is no well-formed PredictionLog"}; }
+Error malformed_log() { return {Code::kInvalidArgument, "the record is not a well-formed PredictionLog"}; }
 
 // The last field of this number in a message.
 Result<std::optional<BytesView>> last_message(BytesView message, std::uint32_t number) {

@@ -199,7 +199,7 @@ TEST(Glob, ListsWithTheCallersOptions) {
   EXPECT_EQ(find_objects(*store, "d/acb/x/f", noted_call())->size(), 1U);
   EXPECT_EQ(find_objects(*store, "d/**b/g", noted_call())->size(), 1U);
   EXPECT_THAT(store->calls(), ElementsAre("list d/acb/x/f", "list d/"));
-  EXPECT_EQ(find_objects(*store, "d/a*", noted_call())->size(), 0U) << "folders are no objects";
+  EXPECT_EQ(find_objects(*store, "d/a*", noted_call())->size(), 0U) << "folders are not objects";
 }
 
 TEST(Glob, AFolderThatCannotBeListedEndsTheSearch) {

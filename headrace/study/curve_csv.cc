@@ -67,7 +67,7 @@ Result<std::vector<MeasuredError>> parse_curve_csv(std::string_view text, CurveM
   std::vector<MeasuredError> out;
   while (const std::optional<CsvRow> row = reader.next()) {
     if (row->problem != CsvProblem::kNone)
-      return Error{Code::kDataLoss, concat("line ", row->line, " is no row of a CSV file")};
+      return Error{Code::kDataLoss, concat("line ", row->line, " is not a row of a CSV file")};
     if (is_comment(row->cells)) continue;
     if (!columns) {
       HEADRACE_TRY(columns, columns_of(row->cells));

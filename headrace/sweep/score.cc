@@ -15,7 +15,7 @@ constexpr std::size_t kNameDigits = 32;
 
 Result<Score> score_in(const Json& json) {
   if (json.get<std::string>("format") != kScoreFormat || json.get<int>("version") > kScoreVersion)
-    return Error{Code::kDataLoss, "it is no score that this version of Headrace can read"};
+    return Error{Code::kDataLoss, "it is not a score that this version of Headrace can read"};
   Score out{.records = json.get<std::uint64_t>("records"),
             .seed = json.get<std::uint64_t>("seed"),
             .seconds = json.get<double>("seconds"),
@@ -60,7 +60,7 @@ std::string score_to_json(const Score& score) {
 
 Result<Score> parse_score(std::string_view json) {
   if (!is_sealed_json(json)) return Error{Code::kDataLoss, "its checksum is wrong"};
-  return read_json(json, "it is no score", score_in);
+  return read_json(json, "it is not a score", score_in);
 }
 
 Result<std::optional<Score>> read_score(const Location& folder, const Configuration& configuration,

@@ -118,8 +118,8 @@ class SweepTest : public testing::Test {
   std::atomic<int> traces = 0;
   std::size_t leaked_records = 0;  // so many records of the test split have the id of one for training
 
-  // `damaged`: a record of the test split that is no example. `of_both`: a record for training that has both
-  // classes. `damaged_too`: a record for training that is no example.
+  // `damaged`: a record of the test split that is not an example. `of_both`: a record for training that has
+  // both classes. `damaged_too`: a record for training that is not an example.
   void publish_data(std::optional<std::size_t> damaged = {}, std::optional<std::size_t> of_both = {},
                     std::optional<std::size_t> damaged_too = {}) {
     Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
@@ -479,13 +479,13 @@ TEST_F(SweepTest, RefusesToStratifyByWhatIsNoClass) {
   };
   EXPECT_EQ(refused("colour").code, Code::kInvalidArgument);
   EXPECT_THAT(refused("colour").message, testing::HasSubstr("colour"));
-  EXPECT_THAT(refused("id").message, testing::HasSubstr("is no class"));
+  EXPECT_THAT(refused("id").message, testing::HasSubstr("is not a class"));
   EXPECT_THAT(refused("x").message, testing::HasSubstr("record 0 of"));
   EXPECT_THAT(refused("number").message,
               testing::HasSubstr("160 classes, and the smallest size is 20 records"));
   publish_data({}, 7);
   EXPECT_THAT(refused("label").message, testing::HasSubstr("record 7 of"));
-  EXPECT_THAT(refused("label").message, testing::HasSubstr("is no class; name a label"));
+  EXPECT_THAT(refused("label").message, testing::HasSubstr("is not a class; name a label"));
   TrainOptions narrow = options().training;
   narrow.memory_budget_bytes = 1'000;
   EXPECT_EQ(strata_of("label", narrow).error().code, Code::kResourceExhausted);

@@ -103,7 +103,7 @@ TEST(Lineage, AKilledRunGivesWayToTheOneThatFinished) {
   EXPECT_EQ(commands(runs.lineage("s3://b/runs/2").upstream), std::vector<std::string>{"train"});
 }
 
-// All versions of a named artifact have one URL, which is no run's own output.
+// All versions of a named artifact have one URL, which is not a run's own output.
 Runs versions_of_cats() {
   const auto cats = [](std::string digest) {
     return Artifact{.url = "s3://b/named/cats", .kind = "artifact", .digest = std::move(digest)};

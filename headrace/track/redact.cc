@@ -75,8 +75,8 @@ Name name_before(std::string_view text) {
   return {text.substr(begin), begin, true};
 }
 
-// How the user-info of a URL ends: at the last '@' of the authority, or, if what follows the ':' is no port,
-// at the last '@' at all, because somebody wrote a password as it is.
+// How the user-info of a URL ends: at the last '@' of the authority, or, if what follows the ':' is not a
+// port, at the last '@' at all, because somebody wrote a password as it is.
 std::size_t end_of_user_info(std::string_view rest) {
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   if (const std::size_t at = authority.rfind('@'); at != authority.npos) return at;

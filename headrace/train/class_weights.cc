@@ -89,7 +89,7 @@ Result<std::map<std::uint64_t, double>> parse_class_weights(std::string_view tex
     const std::string_view name = trim(part.substr(0, equals)), weight = trim(part.substr(equals + 1));
     const auto value = parse_number<double>(weight);
     if (!value || !std::isfinite(*value) || *value < 0)
-      return wrong_weights(text, concat(weight, " is no weight: weights are finite and not below 0"));
+      return wrong_weights(text, concat(weight, " is not a weight: weights are finite and not below 0"));
     const std::optional<std::uint64_t> number = number_of(name, vocabulary);
     if (!number || *number >= static_cast<std::uint64_t>(kMostClasses)) {
       const std::string known = vocabulary.empty() ? "numbers from 0 on" : join(vocabulary, ", ");

@@ -36,7 +36,7 @@ TEST(ParseClassWeights, SaysWhatIsWrong) {
   EXPECT_THAT(error_of(""), HasSubstr("give balanced, or CLASS=WEIGHT"));
   EXPECT_THAT(error_of("spam=1,spam=2"), HasSubstr("spam is there twice"));
   for (const char* weight : {"-1", "nan", "inf", "much", ""})
-    EXPECT_THAT(error_of(std::string("spam=") + weight), HasSubstr("is no weight")) << weight;
+    EXPECT_THAT(error_of(std::string("spam=") + weight), HasSubstr("is not a weight")) << weight;
 }
 
 TEST(BalancedClassWeights, GiveEachClassTheSameShare) {

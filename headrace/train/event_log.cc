@@ -26,7 +26,7 @@ struct Segment {
   std::uint64_t owner = 0;  // its entry; 0: the first
 };
 
-// None if the name is no segment's.
+// None if the name is not a segment's.
 std::optional<Segment> parse_segment_name(std::string_view name) {
   if (!name.starts_with(kLog)) return std::nullopt;
   name.remove_prefix(kLog.size());

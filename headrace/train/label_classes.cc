@@ -66,7 +66,7 @@ Status visit_classes(const TrainRun& run, const ModelFeature& label, std::uint64
       if (!number)
         return Error{Code::kInvalidArgument,
                      concat(asker.option, ": the label ", describe(label), " of ",
-                            describe_record(*loader, *batch, row), " is no class; ", asker.advice)};
+                            describe_record(*loader, *batch, row), " is not a class; ", asker.advice)};
       if (!visit(batch->number * kLabelBatch + row, *number)) return {};
     }
   }
@@ -77,7 +77,7 @@ Result<ReadStrata> read_strata(const TrainRun& run, const std::string& name) {
   HEADRACE_TRY(ModelFeature label, named_feature(*run.dataset->attributes(), kStratify, name));
   if (!has_classes(label))
     return Error{Code::kInvalidArgument,
-                 concat(kStratify, " ", name, ": ", describe(label), " is no class; ", kAdvice)};
+                 concat(kStratify, " ", name, ": ", describe(label), " is not a class; ", kAdvice)};
   label.is_optional = false;
   const std::uint64_t bytes = run.train_records() * sizeof(std::uint32_t);
   const std::uint64_t budget = run.options.memory_budget_bytes;

@@ -200,7 +200,7 @@ def _identifier(name: str) -> str:
         return name
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise InvalidArgumentError(
-            f"{name!r} is no name of SQL; write others than letters, digits and _ in double quotes"
+            f"{name!r} is not a name of SQL; write others than letters, digits and _ in double quotes"
         )
     return f'"{name.upper()}"'
 

@@ -141,7 +141,7 @@ Status prepare_requests(const Surroundings& in) {
                                     " --layout request-log --workers 1 --compression-level 1")));
   HEADRACE_TRY(const Location place, process.stores.open(output));
   HEADRACE_TRY(const auto published, read_published(place));
-  if (!published) return Error{Code::kInternal, "the requests are no dataset"};
+  if (!published) return Error{Code::kInternal, "the requests are not a dataset"};
   HEADRACE_TRY(DatasetAttributes attributes, parse_dataset_attributes(published->manifest.attributes_json));
   return check_count(in, before, attributes.counts["written"]);
 }

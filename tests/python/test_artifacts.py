@@ -46,7 +46,7 @@ def test_what_is_logged_is_used_and_downloaded(headrace, s3_url, images, files, 
     with hr.init(s3_url, name="label") as run:
         logged = run.log_artifact(cats(images, files), aliases=["reviewed"])
         assert (logged.version, logged.run, len(logged)) == ("v1", run.id, 5)
-        assert run.log_artifact(cats(images, files)).digest == logged.digest, "the same is no new version"
+        assert run.log_artifact(cats(images, files)).digest == logged.digest, "the same is not a new version"
     with hr.init(s3_url, name="train") as run:
         used = run.use("cats-and-dogs:latest")
         assert run.use("cats-and-dogs:reviewed").digest == used.digest == logged.digest

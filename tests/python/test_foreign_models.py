@@ -144,7 +144,7 @@ def test_a_module_answers_records_and_raw_rows_as_tensorflow_has_it(headrace, fo
     assert len(of_data) == len(people)
     for number, name in enumerate(people.index):
         outputs = of_data[name]
-        assert set(outputs) == {"open", "rich"}, "texts are no answers"
+        assert set(outputs) == {"open", "rich"}, "texts are not answers"
         assert outputs["rich"]["value"] == pytest.approx(float(wanted["rich"][number]), rel=1e-5)
         assert outputs["open"]["value"] == pytest.approx(wanted["open"][number].tolist(), rel=1e-5)
     assert answers(folder, "of-like") == answers(folder, "of-schema") == of_data

@@ -183,7 +183,7 @@ def test_snapshots_that_do_not_fit_are_refused(table, tmp_path):
     with pytest.raises(hr.errors.UnimplementedError, match="shuffle in windows instead"):
         some.loader(batch_size=1, shuffle="exact")
     (tmp_path / "no-snapshot").write_bytes(b"x" * 100)
-    with pytest.raises(hr.errors.DataLossError, match="no snapshot of a cache"):
+    with pytest.raises(hr.errors.DataLossError, match="not a snapshot of a cache"):
         hr.ignite.dataset(name, address).snapshot(str(tmp_path / "no-snapshot"))
 
 

@@ -166,7 +166,7 @@ def test_a_damaged_run_is_named_and_hides_no_other(headrace, all_packages, file_
     meta.write_text("a: [")
     done = headrace("runs", "import", mlruns, file_url, check=False)
     assert done.returncode == 1 and "imported 1 runs" in done.stdout
-    assert f"{loss}, line 6 is no point of a metric" in done.stderr
+    assert f"{loss}, line 6 is not a point of a metric" in done.stderr
     assert f"{meta} is no YAML" in done.stderr and "2 runs could not be imported" in done.stderr
     loss.write_text(content)
     meta.unlink()
@@ -211,7 +211,7 @@ def test_an_offline_run_of_weights_and_biases_becomes_a_record(headrace, file_ur
     assert run["status"] == "finished" and run["end"]["metrics"]["best"] == 0.25
     remarks = run["start"]["remarks"]
     assert remarks == [
-        f"values of {name} were left out, since they are no numbers: 1" for name in ("weights", "words")
+        f"values of {name} were left out, since they are not numbers: 1" for name in ("weights", "words")
     ]
     loss = points(headrace, file_url, run["id"], "loss")
     assert [step for step, _, _ in loss] == [0, 1, 2, 3, 10]

@@ -139,7 +139,7 @@ def test_media_are_in_event_files_that_the_record_names(headrace, s3_url, tmp_pa
         run.log({"loss": 0.25})
         with pytest.raises(errors.InvalidArgumentError, match="channels"):
             run.log({"sample": hr.Image(np.zeros(3))})
-        with pytest.raises(errors.InvalidArgumentError, match="words is no number"):
+        with pytest.raises(errors.InvalidArgumentError, match="words is not a number"):
             run.log({"words": "one two", "sample": hr.Image(pixels)})
     assert points(headrace, s3_url, run.id, "loss") == {0: [(0, 0.5), (2, 0.25)]}
     record = json.loads(headrace("runs", "show", s3_url, run.id, "--json").stdout)

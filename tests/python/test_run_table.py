@@ -24,7 +24,7 @@ def index(tmp_path):
 
 @pytest.fixture
 def runs(s3_url) -> str:
-    """Three runs that have ended, one that goes on, one whose loss is no number."""
+    """Three runs that have ended, one that goes on, one whose loss is not a number."""
     for number, (lr, loss) in enumerate([(1e-3, 0.5), (1e-2, 0.25), (1e-1, 0.125)]):
         with hr.init(s3_url, run_id=f"run-{number}", config={"lr": lr, "a' b": "x,y"}) as run:
             run.log({"loss": loss + 1}, step=0)

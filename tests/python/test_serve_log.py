@@ -167,7 +167,9 @@ def test_the_requests_in_a_models_assets_run_before_it_is_ready(build, foreign, 
 def test_a_log_that_is_not_there_yet_keeps_no_version_from_being_ready(build, foreign, s3_url, tmp_path):
     with serving(build, tmp_path / "server", foreign, "--warm-up", f"{s3_url}/logs") as server:
         server.wait_until_ready()
-        assert f"warms up without requests: {s3_url}/logs is no log of requests" in server.errors.read_text()
+        assert (
+            f"warms up without requests: {s3_url}/logs is not a log of requests" in server.errors.read_text()
+        )
 
 
 # The log as data

@@ -283,7 +283,7 @@ def test_options_that_do_not_fit_say_which_do(headrace, folder):
     assert "--weights name: name bytes[] is not one number" in refused("--weights", "name")
     assert "there is no such feature" in refused("--weights", "price")
     assert "weigh records: --weights" in refused("--class-weights", "balanced", label="kind,sign")
-    assert "is no class; weigh records instead" in refused("--class-weights", "balanced", label="cost")
+    assert "is not a class; weigh records instead" in refused("--class-weights", "balanced", label="cost")
     assert "which the dataset stores as text" in refused("--class-weights", "balanced", label="name")
     assert "give one of them" in refused("--class-weights", "balanced", "--balance", "kind")
     assert not (folder / "refused").exists()

@@ -525,7 +525,7 @@ TEST(HttpExchange, SaysWhyAConnectionFailed) {
             "the connection was lost while reading the answer: reset");
   EXPECT_EQ(Given(request, {"HTTP/1.1 200 OK\r\n\r\n"}, reset).why(),
             "the connection was lost while reading the answer: reset")
-      << "which is no end";
+      << "which is not an end";
   request.target_memory = target;
   EXPECT_EQ(Given(request, {kHeadOfNine + "1"}, reset).why(),
             "the connection was lost while reading the answer: reset");

@@ -164,7 +164,7 @@ Result<IgniteKey> key_of(const Json& document, std::string_view name, std::size_
     std::optional<Bytes> object = parse_base64(part.text());
     const Result<std::size_t> size = ignite::object_size(object.value_or(Bytes()));
     if (!object || !size || *size != object->size())
-      return Error{Code::kDataLoss, concat(name, " is no key of Ignite")};
+      return Error{Code::kDataLoss, concat(name, " is not a key of Ignite")};
     key.push_back(*std::move(object));
   }
   if (key.size() != columns) return Error{Code::kDataLoss, concat(name, " is a key of other columns")};

@@ -41,7 +41,7 @@ Result<std::string> parse_identifier(std::string_view text) {
     return Error{
         Code::kInvalidArgument,
         concat("\"", printable_line(text, 80),
-               "\" is no name of a table; write others than letters, digits and _ in double quotes")};
+               "\" is not a name of a table; write others than letters, digits and _ in double quotes")};
   }
   return to_upper(name);
 }
@@ -66,7 +66,7 @@ Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url) {
   }
   if (const auto rows = parameters.find("page_rows"); rows != parameters.end()) {
     const auto number = parse_number<std::int32_t>(rows->second);
-    if (!number || *number < 1) return wrong_url(url, "has page_rows that is no number from 1");
+    if (!number || *number < 1) return wrong_url(url, "has page_rows that is not a number from 1");
     out.page_rows = *number;
   }
   return out;

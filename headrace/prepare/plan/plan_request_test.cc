@@ -143,7 +143,7 @@ TEST_F(PlanRequests, AnInferredImageIsConvertedAsAsked) {
   ASSERT_EQ(features.size(), 2U);
   EXPECT_EQ(features[0].type, SchemaType::kImage);
   EXPECT_EQ(features[0].image.output, ImageOutput::kRawBase64);
-  EXPECT_EQ(features[1].image.output, ImageOutput::kAsIs) << "it is no image";
+  EXPECT_EQ(features[1].image.output, ImageOutput::kAsIs) << "it is not an image";
 }
 
 TEST_F(PlanRequests, RecordsInTfRecordersLayoutDescribeTheImage) {

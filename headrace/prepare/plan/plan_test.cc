@@ -47,7 +47,7 @@ class PlanConfiguration : public PublishedDatasetTest {
   Result<PreparePlan> parse(const Configuration& configuration) {
     return parse_plan(configuration, {}, output());
   }
-  // Why a configuration with this in place of one value is no plan.
+  // Why a configuration with this in place of one value is not a plan.
   std::string failure(const std::string& key, const std::optional<std::string>& value) {
     Configuration configuration = plan_configuration(sample());
     configuration.erase(key);

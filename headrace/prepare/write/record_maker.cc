@@ -117,7 +117,7 @@ Status append_numbers(const Cell& cell, bool is_list, char decimal, std::vector<
   return {};
 }
 
-// How the schema would say that the text, which is no number, is one, or is none at all.
+// How the schema would say that the text, which is not a number, is one, or is none at all.
 std::string hint_of_rules(const Cell& cell, char decimal, const FeatureDefinition& feature) {
   constexpr std::size_t kLongestPlaceholder = 20;
   if (cell.kind != CellKind::kBytes) return "";

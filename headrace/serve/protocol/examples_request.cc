@@ -95,7 +95,7 @@ class FeatureWriter {
                                  describe_json(value), " ", why));
     };
     const auto kind = kind_of(value);
-    if (!kind) return misfit("is no number, boolean, string or {\"b64\": \"…\"}");
+    if (!kind) return misfit("is not a number, boolean, string or {\"b64\": \"…\"}");
     if (kind_ != FeatureKind::kNone && kind_ != *kind)
       return misfit(
           "is of another type than the values before it: all are whole numbers, numbers with a "
@@ -114,7 +114,7 @@ class FeatureWriter {
     } else {
       const std::string_view text = value.find("b64")->text();
       const auto bytes = text.empty() ? Bytes() : parse_base64(text);
-      if (!bytes) return misfit("is no base64");
+      if (!bytes) return misfit("is not base64");
       WireWriter(values_).bytes(1, *bytes);
     }
     return {};
@@ -154,7 +154,7 @@ class FeatureWriter {
 
 Result<std::string_view> write_example(const JsonNode& value, FeatureWriter& writer) {
   if (!value.is_object())
-    return bad_examples(concat(describe_json(value), " is no object from feature to value"));
+    return bad_examples(concat(describe_json(value), " is not an object from feature to value"));
   for (const JsonNodeMember& member : value.members()) HEADRACE_CHECK(writer.add(member.name, member.value));
   return writer.finish();
 }
@@ -193,11 +193,11 @@ Result<ExampleInput> read_example_input(BytesView message) {
 
 Result<std::shared_ptr<const TextList>> gather_input(BytesView message, std::uint64_t repeated_bytes_max) {
   HEADRACE_TRY(const ExampleInput input, read_example_input(message));
-  if (!is_example(input.context)) return bad_examples("the context is no well-formed tf.Example");
+  if (!is_example(input.context)) return bad_examples("the context is not a well-formed tf.Example");
   ExampleGatherer gatherer(std::string(as_text(input.context)), repeated_bytes_max);
   for (const BytesView example : input.examples) {
     if (!is_example(example))
-      return bad_examples(concat("example ", gatherer.size(), " is no well-formed tf.Example"));
+      return bad_examples(concat("example ", gatherer.size(), " is not a well-formed tf.Example"));
     HEADRACE_CHECK(gatherer.add(as_text(example)));
   }
   return std::move(gatherer).finish();
@@ -256,7 +256,7 @@ Result<ExamplesRequest> ExamplesRequest::parse_json(std::string_view body, std::
                                R"(, not an object such as {"examples": [{"feature": 1}]})"));
   ExamplesRequest out;
   if (const auto name = root.find("signature_name")) {
-    if (!name->is_string()) return bad_examples("\"signature_name\" is no string");
+    if (!name->is_string()) return bad_examples("\"signature_name\" is not a string");
     out.specification_.signature_name = name->text();
   }
   name_default_signature(out.specification_);

@@ -94,7 +94,7 @@ TEST(ExamplesJson, ThatAreWrongAreToldWhy) {
       {"{}", "lacks \"examples\""},
       {R"({"examples": {}})", "not a list"},
       {R"({"examples": []})", "no examples"},
-      {R"({"examples": [1]})", "example 0: 1 is no object"},
+      {R"({"examples": [1]})", "example 0: 1 is not an object"},
       {R"({"examples": [{}, {"a": null}]})", "example 1: feature a: null"},
       {R"({"examples": [{"a": [[1]]}]})", "feature a"},
       {R"({"examples": [{"a": {"b": 1}}]})", "feature a"},
@@ -158,11 +158,11 @@ TEST(ExamplesMessage, ThatIsDamagedIsRefused) {
       {"", "model_spec"},
       {std::string(kModel), "no examples"},
       {input_message(""), "no examples"},
-      {input_message(wire_field(1, "0a05")), "example 0 is no well-formed"},
+      {input_message(wire_field(1, "0a05")), "example 0 is not a well-formed"},
       {input_message(concat(wire_field(1, kExampleOne), wire_field(1,
                                                                    "0a0c0a0a0a01611205"
                                                                    "12030a0101"))),
-       "example 1 is no well-formed"},  // a float of one byte
+       "example 1 is not a well-formed"},  // a float of one byte
       {input_message(concat(wire_field(1, ""), wire_field(2, "0aff")), 2), "the context"},
       {concat(kModel, "12ff"), "well-formed"},
   };

@@ -69,7 +69,7 @@ std::string grpc_message(const Error& error) {
   return text;
 }
 
-Error malformed_request() { return {Code::kInvalidArgument, "the request is no well-formed message"}; }
+Error malformed_request() { return {Code::kInvalidArgument, "the request is not a well-formed message"}; }
 
 Result<std::string> parse_health_request(BytesView message) {
   std::string service;

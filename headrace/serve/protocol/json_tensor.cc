@@ -52,19 +52,19 @@ Status visit_elements(const JsonNode& value, std::span<const std::int64_t> sizes
 
 Error no_byte_string(const std::vector<std::size_t>& index, const JsonNode& value) {
   return invalid_value(
-      concat(found_at(index, value), " is no byte string: send a string, or {\"b64\": \"…\"}"));
+      concat(found_at(index, value), " is not a byte string: send a string, or {\"b64\": \"…\"}"));
 }
 
 std::string_view wanted_text(DataType type) {
   switch (type) {
     case DataType::kFloat32:
-      return "is no number that float32 can hold; write integers from 2^24 on with .0";
+      return "is not a number that float32 can hold; write integers from 2^24 on with .0";
     case DataType::kFloat64:
-      return "is no number that float64 can hold; write integers from 2^53 on with .0";
+      return "is not a number that float64 can hold; write integers from 2^53 on with .0";
     case DataType::kBool:
       return "is neither true nor false";
     default:
-      return "is no integer in the range of the type ";
+      return "is not an integer in the range of the type ";
   }
 }
 
@@ -143,7 +143,7 @@ Status read_json_tensor(const JsonNode& value, DataType type, const Shape& shape
 Status append_texts_of_json(const JsonNode& value, const Shape& shape, std::vector<std::string_view>& texts) {
   std::vector<std::size_t> index;
   return visit_elements(value, shape.sizes(), index, [&](const JsonNode& element) -> Status {
-    if (!element.is_string()) return invalid_value(concat(found_at(index, element), " is no string"));
+    if (!element.is_string()) return invalid_value(concat(found_at(index, element), " is not a string"));
     texts.push_back(element.text());
     return {};
   });

@@ -131,7 +131,7 @@ TEST(InferMessage, SaysWhyARequestIsRefused) {
   const auto with = [&](std::string_view more) { return "0a016d" + wire_field(5, concat(tensor, more)); };
   const Case cases[] = {
       {"", "<INVALID_ARGUMENT: the request has no model_name"},
-      {"0a", "the request is no well-formed message"},
+      {"0a", "the request is not a well-formed message"},
       {"0a016d", "the request has no inputs"},
       {with(""), "the contents have 0 values of this type, the shape [1] has 1"},
       {with("2a06"
@@ -148,10 +148,10 @@ TEST(InferMessage, SaysWhyARequestIsRefused) {
       {with("2a06"
             "3205"
             "0000803f"),
-       "no well-formed message"},
+       "not a well-formed message"},
       {with("2200"
             "2201"),
-       "no well-formed message"},
+       "not a well-formed message"},
       {with("1a8001" + std::string(256, '0')), "more than 8 dimensions"},
       {"0a016d" + wire_field(5, "0a017812025a5a"), "nobody knows the type ZZ"},
       {"0a016d" + wire_field(5,

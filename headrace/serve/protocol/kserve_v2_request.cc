@@ -66,7 +66,7 @@ Result<Shape> parse_shape(const JsonNode& tensor) {
   std::vector<std::int64_t> out;
   for (const JsonNode& size : sizes->elements()) {
     if (size.kind() != JsonKind::kInt64 || size.int64() < 0)
-      return bad_request(concat("\"shape\" has ", describe_json(size), ", which is no size"));
+      return bad_request(concat("\"shape\" has ", describe_json(size), ", which is not a size"));
     out.push_back(size.int64());
   }
   return Shape(out);
@@ -115,7 +115,7 @@ class TensorReader {
   Status read_binary(const JsonNode& size, std::uint64_t elements, TensorView& out,
                      std::vector<std::string_view>& texts) {
     if (size.kind() != JsonKind::kInt64 || size.int64() < 0)
-      return bad_request("the parameter binary_data_size is no size");
+      return bad_request("the parameter binary_data_size is not a size");
     const auto bytes = static_cast<std::uint64_t>(size.int64());
     if (bytes > binary_.size())
       return bad_request(concat("binary_data_size is ", bytes, ", but the body has ", binary_.size(),
@@ -165,7 +165,7 @@ Result<std::vector<RequestedOutput>> parse_outputs(const JsonNode& root, bool is
   std::vector<RequestedOutput> out;
   const auto outputs = root.find("outputs");
   if (!outputs) return out;
-  if (!outputs->is_array()) return bad_request("\"outputs\" is no list");
+  if (!outputs->is_array()) return bad_request("\"outputs\" is not a list");
   std::set<std::string_view> seen;
   for (const JsonNode& output : outputs->elements()) {
     HEADRACE_TRY(const std::string_view name, text_member(output, "name"));
@@ -240,7 +240,7 @@ Result<InferRequest> InferRequest::parse(std::string_view body, std::optional<st
   const JsonNode root = document->root();
   const auto inputs = root.find("inputs");
   if (!inputs || !inputs->is_array())
-    return bad_request("the request is no object with a list of \"inputs\"");
+    return bad_request("the request is not an object with a list of \"inputs\"");
 
   const auto data = std::make_shared<Data>(Data{*std::move(document)});
   InferRequest out(data);

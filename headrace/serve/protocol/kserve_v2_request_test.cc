@@ -164,8 +164,8 @@ TEST(InferRequest, SaysWhatDoesNotFit) {
       {R"({"name":"x"})", "the input x: \"datatype\" is missing"},
       {R"({"name":"x","datatype":"FP31"})", "nobody knows the type FP31"},
       {R"({"name":"x","datatype":"FP32"})", "\"shape\" is missing"},
-      {R"({"name":"x","datatype":"FP32","shape":[1,-2]})", "\"shape\" has -2, which is no size"},
-      {R"({"name":"x","datatype":"FP32","shape":[1.0]})", "\"shape\" has 1.0, which is no size"},
+      {R"({"name":"x","datatype":"FP32","shape":[1,-2]})", "\"shape\" has -2, which is not a size"},
+      {R"({"name":"x","datatype":"FP32","shape":[1.0]})", "\"shape\" has 1.0, which is not a size"},
       {R"({"name":"x","datatype":"FP32","shape":[1,1,1,1,1,1,1,1,1]})", "\"shape\" has 9 sizes; at most 8"},
       {R"({"name":"x","datatype":"FP32","shape":[4294967296,4294967296],"data":[]})", "is too large"},
       {R"({"name":"x","datatype":"FP32","shape":[1048576],"data":[1]})", "has more elements than \"data\""},
@@ -176,9 +176,9 @@ TEST(InferRequest, SaysWhatDoesNotFit) {
       {R"({"name":"x","datatype":"FP32","shape":[1,2],"data":[[1,2],[3,4]]})", "should have the size 1"},
       {R"({"name":"x","datatype":"FP32","shape":[2,2],"data":[[1,2],[3]]})",
        "a list of 1 at [1] should have the size 2"},
-      {R"({"name":"x","datatype":"FP32","shape":[1,2],"data":[1,"2"]})", "\"2\" at [1] is no number"},
+      {R"({"name":"x","datatype":"FP32","shape":[1,2],"data":[1,"2"]})", "\"2\" at [1] is not a number"},
       {R"({"name":"x","datatype":"FP32","shape":[1,2],"data":[[1,[2]]]})",
-       "a list of 1 at [0][1] is no number"},
+       "a list of 1 at [0][1] is not a number"},
       {R"({"name":"x","datatype":"FP32","shape":[1,2],"data":7})", "7 stands where a list should be"},
       {R"({"name":"x","datatype":"FP64","shape":[1,2],"data":[1,2]})",
        "is of type float64; the signature takes float32"},
@@ -192,10 +192,10 @@ TEST(InferRequest, SaysWhatDoesNotFit) {
       {R"({"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]},)"
        R"({"name":"x","datatype":"INT8","shape":[1],"data":[1]})",
        "the input x is given twice"},
-      {R"({"name":"x","datatype":"BYTES","shape":[1],"data":[1]})", "1 at [0] is no string"},
+      {R"({"name":"x","datatype":"BYTES","shape":[1],"data":[1]})", "1 at [0] is not a string"},
       {R"({"name":"x","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":4}})",
        "the body has 0 bytes of binary data left"},
-      {R"({"name":"x","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":-1}})", "is no size"},
+      {R"({"name":"x","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":-1}})", "is not a size"},
       {"", "the request has no inputs"},
   };
   for (const auto& [input, expected] : inputs) {
@@ -204,10 +204,10 @@ TEST(InferRequest, SaysWhatDoesNotFit) {
   }
   const std::pair<std::string_view, std::string_view> bodies[] = {
       {"{", "reading the request: the text is not JSON"},
-      {"[]", "no object with a list of \"inputs\""},
-      {R"({"inputs":{}})", "no object with a list of \"inputs\""},
+      {"[]", "not an object with a list of \"inputs\""},
+      {R"({"inputs":{}})", "not an object with a list of \"inputs\""},
       {R"({"id":7,"inputs":[]})", "\"id\" is missing, or no string"},
-      {R"({"inputs":[],"outputs":{}})", "\"outputs\" is no list"},
+      {R"({"inputs":[],"outputs":{}})", "\"outputs\" is not a list"},
       {R"({"inputs":[],"outputs":[{}]})", "\"name\" is missing"},
   };
   for (const auto& [body, expected] : bodies)
@@ -249,7 +249,7 @@ TEST(InferRequest, ChecksTheSizesOfBinaryData) {
   EXPECT_THAT(error_of(body("BYTES", "[1]", 8), "\0\0\0\0\0\0\0\0"sv, DataType::kBytes),
               HasSubstr("more byte strings"));
   EXPECT_THAT(error_of(body("BOOL", "[2]", 2), "\1\2"sv, DataType::kBool),
-              HasSubstr("byte 1 of the input x is no boolean"));
+              HasSubstr("byte 1 of the input x is not a boolean"));
   EXPECT_THAT(infer("{}", 3, input_x(DataType::kBool, {-1})).error,
               HasSubstr("is 3, but the body has 2 bytes"));
 }

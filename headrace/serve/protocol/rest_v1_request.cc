@@ -276,7 +276,7 @@ Result<RestRequest> RestRequest::parse(std::string_view body, bool is_padded) {
                           R"(, not an object such as {"instances": […]} or {"inputs": …})"));
   std::string signature_name(kDefaultSignature);
   if (const auto name = root.find("signature_name")) {
-    if (!name->is_string()) return refused("\"signature_name\" is no string");
+    if (!name->is_string()) return refused("\"signature_name\" is not a string");
     if (!name->text().empty()) signature_name = name->text();
   }
   const auto instances = root.find("instances");

@@ -60,7 +60,7 @@ const TensorType& tensor_type(DataType type) {
 }
 
 Error bad_tensor(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
-Error malformed_message() { return bad_tensor("the tensor is no well-formed message"); }
+Error malformed_message() { return bad_tensor("the tensor is not a well-formed message"); }
 
 // Adds the dimensions of a TensorShapeProto.
 Status read_dimensions(BytesView message, std::vector<std::int64_t>& sizes) {

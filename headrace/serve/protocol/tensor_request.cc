@@ -70,7 +70,7 @@ Status check_booleans(const NamedTensor& input) {
       std::find_if(bytes.begin(), bytes.end(), [](std::byte byte) { return byte > std::byte{1}; });
   if (wrong == bytes.end()) return {};
   return misfit(concat("byte ", wrong - bytes.begin(), " of the input ", input.name,
-                       " is no boolean: 0 and 1 are possible"));
+                       " is not a boolean: 0 and 1 are possible"));
 }
 
 Status check_tensor(const NamedTensor& input, const ServedTensor& wanted) {

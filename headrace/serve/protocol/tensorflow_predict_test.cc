@@ -260,7 +260,7 @@ TEST(Predict, SaysWhyATensorIsRefused) {
        "tensor_content has 8 bytes"},
       {"0801120412020801"
        "2a030000",
-       "no well-formed message"},
+       "not a well-formed message"},
       {"0801120412020801"
        "2a03000000",
        "wire type"},
@@ -270,7 +270,7 @@ TEST(Predict, SaysWhyATensorIsRefused) {
       {"0801120412020801"
        "2a040000803f"
        "0b",
-       "no well-formed message"},
+       "not a well-formed message"},
       {"0803120412020801"
        "3a0101",
        "is of type int32; the signature takes float32"},
@@ -296,7 +296,7 @@ TEST(Predict, SaysWhyARequestIsRefused) {
   const ServedSignature signature = echo_x(DataType::kFloat32, {-1, 2});
   const auto refused = [&](std::string_view message) { return echoed(from_hexadecimal(message), signature); };
   EXPECT_THAT(refused(""), HasSubstr("no model_spec with the name of a model"));
-  EXPECT_THAT(refused("0a"), HasSubstr("the request is no well-formed message"));
+  EXPECT_THAT(refused("0a"), HasSubstr("the request is not a well-formed message"));
   EXPECT_THAT(refused("0a030a016d"), HasSubstr("the request has no inputs"));
   EXPECT_THAT(refused(wire_field(1, "0a016d120b08ffffffffffffffffff01")), HasSubstr("version -1"));
   EXPECT_THAT(refused(std::string(kContent) + wire_field(3, "7a")), HasSubstr("has no output z"));

@@ -90,7 +90,7 @@ Result<std::vector<ObjectInfo>> log_files(const Location& place, std::string_vie
   HEADRACE_TRY(std::vector<ObjectInfo> all, newest_files(place, call));
   if (!all.empty()) return all;
   return Error{Code::kNotFound,
-               concat(place.describe(), " is no log of requests: it has no file *", kRequestLogEnding)};
+               concat(place.describe(), " is not a log of requests: it has no file *", kRequestLogEnding)};
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ Status check_signature(const ServedSignature& signature) {
   if (!signature.takes_raw_rows()) return {};
   const ServedTensor rows{kRawRowsInput.data(), DataType::kBytes, {-1}};
   const bool is_right = signature.is_batched && signature.inputs == std::vector{rows};
-  return is_right ? Status() : damaged(concat("raw rows of ", signature.name, " are no texts"));
+  return is_right ? Status() : damaged(concat("raw rows of ", signature.name, " are not texts"));
 }
 
 Result<ServedSignature> parse_signature(const Json& json) {

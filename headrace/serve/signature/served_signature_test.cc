@@ -53,7 +53,7 @@ TEST(ServedSignature, ADescriptionThatContradictsItselfIsRefused) {
   expect_refused(model, "no tensor has the shape of scores");
   model = a_model();
   model.signatures[1].inputs[0].type = DataType::kFloat32;
-  expect_refused(model, "raw rows of serving_default are no texts");
+  expect_refused(model, "raw rows of serving_default are not texts");
   model = a_model();
   model.signatures[2].inputs.clear();
   expect_refused(model, "has no inputs");

@@ -58,8 +58,9 @@ Result<std::optional<Location>> find_chain(const Location& place, const CallOpti
   if (own.entry > 0 && own.owner.output_entry > 0) return std::optional(place);
   const auto stage = own.owner.configuration.find("stage");
   if (!own.is_free() && stage != own.owner.configuration.end() && !stage->second.starts_with("train")) {
-    return Error{Code::kInvalidArgument, concat(place.describe(), " is no run of training: it was begun by ",
-                                                own.owner.actor.command)};
+    return Error{
+        Code::kInvalidArgument,
+        concat(place.describe(), " is not a run of training: it was begun by ", own.owner.actor.command)};
   }
   HEADRACE_TRY(const bool is_run, is_begun(place));
   return is_run ? std::optional(place.at("export")) : std::nullopt;

@@ -301,7 +301,7 @@ TEST_F(FileStoreTest, RemovesKeyAfterKeyUntilOneFails) {
   for (const char* key : {"a", "b", "c", "d/e"}) ASSERT_TRUE(write_text(*store_, key, "x"));
   faults.unlinks = {.number = EACCES};
   const std::vector<std::string> keys = {"a", "d", "a/x", "b", "c"};
-  ASSERT_TRUE(store_->remove_many({keys.data(), 3}, {})) << "a folder, and nothing, are no objects";
+  ASSERT_TRUE(store_->remove_many({keys.data(), 3}, {})) << "a folder, and nothing, are not objects";
   EXPECT_EQ(store_->stat("d/e", {})->size_bytes, 1U);
   faults.unlinks.times = 1;
   const Status removed = store_->remove_many(std::span(keys).subspan(3), {});

@@ -48,11 +48,11 @@ std::vector<std::string> RowSchema::remarks() const {
   for (const auto& [name, seen] : seen_) {
     if (!seen.has_types) continue;
     remarks.push_back(concat("the Ignite field '", printable_line(name, 200),
-                             "' has different types in different rows: it is no feature"));
+                             "' has different types in different rows: it is not a feature"));
   }
   if (is_cut_)
     remarks.push_back(concat("the rows have more than ", kIgniteFieldLimit,
-                             " different fields: the others are no features"));
+                             " different fields: the others are not features"));
   return remarks;
 }
 

@@ -88,7 +88,7 @@ struct Trailer {
 Result<Trailer> parse_trailer(BytesView bytes, std::uint64_t object_bytes) {
   const std::byte* const from = bytes.data();
   if (bytes.size() < kTrailerBytes || std::memcmp(from + 24, kMagic.data(), kMagic.size()) != 0)
-    return Error{Code::kDataLoss, "it is no snapshot of a cache, or it is cut off"};
+    return Error{Code::kDataLoss, "it is not a snapshot of a cache, or it is cut off"};
   if (const auto version = load_little_endian<std::uint32_t>(from + 20); version != kVersion)
     return Error{Code::kUnimplemented, concat("it is of version ", version, "; this Headrace knows 1")};
   const Trailer trailer{.description_bytes = load_little_endian<std::uint64_t>(from),
@@ -118,7 +118,7 @@ Result<Snapshot> parse_table(BytesView bytes, const Trailer& trailer, std::uint6
 
 Result<Snapshot> read_table(const Location& location, const ObjectInfo& object, const CallOptions& call) {
   if (object.size_bytes < kMagic.size() + kTrailerBytes)
-    return Error{Code::kDataLoss, "it is no snapshot of a cache, or it is cut off"};
+    return Error{Code::kDataLoss, "it is not a snapshot of a cache, or it is cut off"};
   const auto read = [&](std::uint64_t offset, Bytes& target) {
     return read_exactly(*location.store, location.key, target,
                         {.offset_bytes = offset, .if_version = object.version, .call = call});

@@ -112,7 +112,7 @@ TEST_F(IgniteSnapshot, ThatIsDamagedAnywhereIsRefused) {
   }
   for (const std::size_t size : {std::size_t{0}, std::size_t{39}, sound.size() - 1}) {
     ASSERT_TRUE(place_.store->write(place_.key, BytesView(sound).first(size), {}));
-    EXPECT_THAT(read_snapshot(place_, {}).error().message, HasSubstr("no snapshot"));
+    EXPECT_THAT(read_snapshot(place_, {}).error().message, HasSubstr("not a snapshot"));
   }
 }
 

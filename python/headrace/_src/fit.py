@@ -121,7 +121,7 @@ def _tuples(structure: Any) -> Any:
 
 
 def _dataset(loader: Loader | CheckedLoader, binding: Binding, training: bool) -> tf.data.Dataset:
-    """Inputs and targets as the model takes them, and weights if there are any; rows that are no record are
+    """Inputs and targets as the model takes them, and weights if there are any; rows that are not records are
     left out, but for a batch that has no others, in which they have weight 0."""
     import tensorflow as tf
 

@@ -236,7 +236,7 @@ class Loader:
         raise StopIteration
 
     def _is_passed_over(self, batch: Batch) -> bool:
-        """Whether all its records are lost: a mean over no row is no number. Ranks stay in step, though."""
+        """Whether all its records are lost: a mean over no rows is NaN. Ranks stay in step, though."""
         return self.world_size == 1 and len(next(iter(batch.values()))) == 0
 
     def _next(self, engine: _headrace.Loader | None = None) -> Batch:

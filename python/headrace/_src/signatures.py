@@ -162,7 +162,7 @@ class _Computation:
         return [*columns, rows, *self.metrics.state_specs]
 
     def records_of(self, batch):
-        """The columns without rows that are no record, weights of rows last; and the states of metrics."""
+        """The columns without rows that are not records, weights of rows last; and the states of metrics."""
         columns = len(batch) - len(self.metrics.state_specs)
         return _without_padding(batch[:columns]), list(batch[columns:])
 

@@ -18,7 +18,7 @@ def encoded(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Returns the JSON of a table.
 
     Raises:
-        InvalidArgumentError: a name is no text or is there twice, a row has another number of cells, a cell
+        InvalidArgumentError: a name is not a text or occurs twice, a row has another number of cells, a cell
             is neither a number nor a text, a bool or None, or the table is too large.
     """
     names = list(columns)

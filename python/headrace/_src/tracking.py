@@ -362,7 +362,7 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in values.items():
         if not isinstance(name, str):
-            raise InvalidArgumentError(f"{prefix}{name!r} is no name: names are texts")
+            raise InvalidArgumentError(f"{prefix}{name!r} is not a name: names are texts")
         if isinstance(value, Mapping):
             found |= flat(value, f"{prefix}{name}/")
         else:
@@ -381,7 +381,7 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
             numbers[name] = float(value)
         except (TypeError, ValueError, OverflowError) as error:
             kind = type(value).__name__
-            raise InvalidArgumentError(f"{name} is no number but a {kind}: {error}") from error
+            raise InvalidArgumentError(f"{name} is not a number but a {kind}: {error}") from error
     return numbers
 
 

@@ -210,7 +210,7 @@ std::vector<HostileRequest> hostile_requests() {
        head("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n") + "0\r\n\r\n", 400},
       {"chunks in HTTP/1.0", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
       {"a negative chunk", chunked + "-1\r\nx\r\n", 400},
-      {"a chunk that is no number", chunked + "zz\r\n", 400},
+      {"a chunk that is not a number", chunked + "zz\r\n", 400},
       {"a chunk size with too many digits", chunked + "fffffffffffffffff\r\n", 400},
       {"a chunk of 16 exabytes", chunked + "ffffffffffffffff\r\n", 413},
       {"a chunk longer than its size", chunked + "1\r\nabc\r\n0\r\n\r\n", 400},

@@ -162,7 +162,7 @@ std::optional<Refusal> RequestParser::parse_head(std::string_view bytes, Request
   }
 
   const std::string_view target = head.target();
-  if (head.method() == "CONNECT") return Refusal{501, "the server is no proxy"};
+  if (head.method() == "CONNECT") return Refusal{501, "the server is not a proxy"};
   const std::string scheme = to_lower(target.substr(0, 8));
   if (scheme.starts_with("http://") || scheme == "https://") {
     const std::size_t path = target.find('/', scheme.find("//") + 2);

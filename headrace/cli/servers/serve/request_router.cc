@@ -259,7 +259,7 @@ void RequestRouter::infer(const std::shared_ptr<Asked>& asked) {
   if (const auto length = head.header(kHeaderLength)) {
     header_bytes = parse_number<std::uint64_t>(*length);
     if (!header_bytes)
-      return fail({Code::kInvalidArgument, concat("the header ", kHeaderLength, " is no number")});
+      return fail({Code::kInvalidArgument, concat("the header ", kHeaderLength, " is not a number")});
   }
   auto request = InferRequest::parse(asked->request.body.text(), header_bytes, true);
   if (!request) return fail(request.error());

@@ -148,7 +148,7 @@ Result<std::string> StatusPage::signatures(std::string_view path,
   if (!is_known) return Error{Code::kNotFound, "there are / and /page/state"};
   RequestedModel requested{.name = decode_percent((*parts)[2])};
   if (tokens_ != nullptr) HEADRACE_CHECK(tokens_->check(authorization, requested.name));
-  if (!is_version_number((*parts)[3])) return Error{Code::kInvalidArgument, "the version is no number"};
+  if (!is_version_number((*parts)[3])) return Error{Code::kInvalidArgument, "the version is not a number"};
   HEADRACE_TRY(requested.version, parse_version((*parts)[3]));
   HEADRACE_TRY(const std::shared_ptr<ServedVersion> version, models_.find_version(requested));
   Json out = Json::array();

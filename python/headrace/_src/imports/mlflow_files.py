@@ -181,7 +181,7 @@ def _files(folder: pathlib.Path) -> Iterator[tuple[str, pathlib.Path]]:
 
 
 def _files_within(folder: pathlib.Path, source: pathlib.Path) -> Iterator[tuple[str, pathlib.Path]]:
-    """Those to which no symbolic link leads out of the source: the file of a secret is no param."""
+    """Those to which no symbolic link leads out of the source: the file of a secret is not a param."""
     return ((name, path) for name, path in _files(folder) if not leads_out(path, source))
 
 
@@ -208,4 +208,4 @@ def _points(folder: pathlib.Path, source: pathlib.Path) -> Iterator[Point]:
                     time_ms, value, *rest = line.split()
                     yield Point(_name(name), int(rest[0]) if rest else 0, int(time_ms) * 1000, float(value))
                 except ValueError:
-                    raise Problem(f"{path}, line {number} is no point of a metric") from None
+                    raise Problem(f"{path}, line {number} is not a point of a metric") from None

@@ -116,7 +116,7 @@ def _run(log: pathlib.Path) -> SourceRun:
 
 def _remarks(seen: _Seen) -> list[str]:
     remarks = [
-        f"values of {name} were left out, since they are no numbers: {count}"
+        f"values of {name} were left out, since they are not numbers: {count}"
         for name, count in sorted(seen.left_out.items())
     ]
     if seen.damaged:
