@@ -72,7 +72,7 @@ TEST(CommandLine, ALetterMayTakeAValue) {
 
 TEST(CommandLine, TakesAnOptionTwiceOnlyIfItIsAFlagOrAList) {
   EXPECT_TRUE(parse({"copy", "a", "-r", "--recursive", "--text", "x", "--text", "x"}));
-  for (const std::string& second : {"--batch-size=7", "--batch-size=8"})
+  for (const char* const second : {"--batch-size=7", "--batch-size=8"})
     EXPECT_EQ(error_of({"copy", "a", "--batch-size", "7", second}),
               "--batch-size is given more than once, and takes one value");
   EXPECT_THAT(error_of({"copy", "a", "--metrics", "m", "--metrics", "m"}),
