@@ -190,6 +190,7 @@ class Run:
         from headrace.summary import Writer
 
         with self._lock:
+            self._require_open("log")  # or nobody would close the writer
             if self._media is None:
                 folder, record = self._native.add_media()
                 self._media = Writer(folder, flush_seconds=_MEDIA_SECONDS, journal=True, _owner=record)
