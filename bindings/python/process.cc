@@ -121,6 +121,12 @@ std::string state_of_user() {
   return *state;
 }
 
+std::chrono::milliseconds milliseconds_of(double seconds) {
+  constexpr double kMostSeconds = 100.0 * 365 * 86'400;
+  const double bounded = seconds > 0 ? std::min(seconds, kMostSeconds) : 0;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(bounded * 1000));
+}
+
 void remember_environment() { remember(Environment::capture()); }
 
 Result<Location> open_from_any_thread(std::string_view url) {

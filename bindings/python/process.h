@@ -48,6 +48,9 @@ Location open_location(std::string_view url, const Environment& environment);
 /// \error kFailedPrecondition  there is no such folder; raised
 std::string state_of_user();
 
+/// A time that a program gives: 0 if it is negative or not a number, and a hundred years at most.
+std::chrono::milliseconds milliseconds_of(double seconds);
+
 /// Remembers the process in which something with threads or connections was made.
 class ProcessMark {
  public:

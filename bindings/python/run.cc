@@ -98,7 +98,8 @@ struct OpenRun {
   std::set<std::string> used;  // URL, version and digest
   std::set<std::string> published;
   bool is_finished = false;
-  Background background{3};
+  // For the journal, and for what waits for the store: metrics, the console, and what earlier runs have left.
+  Background background{4};
   std::shared_ptr<ConsoleLog> console;   // none: what the program prints is not kept
   std::shared_ptr<MetricWriter> writer;  // first to go
 };
@@ -212,7 +213,7 @@ class PythonRun {
   /// All points so far are in the store.
   void publish(double within_s) {
     OpenRun& open = *open_.here();
-    const auto within = std::chrono::milliseconds(static_cast<std::int64_t>(within_s * 1000));
+    const auto within = milliseconds_of(within_s);
     check(run_interruptibly([&](const std::stop_token&) { return open.writer->publish(within); }));
   }
 
@@ -335,7 +336,7 @@ class PythonRun {
   void finish(const std::string& error, bool is_stopped, std::map<std::string, double> metrics,
               std::map<std::string, std::string> parameters, double within_s) {
     OpenRun& open = *open_.here();
-    const auto within = std::chrono::milliseconds(static_cast<std::int64_t>(within_s * 1000));
+    const auto within = milliseconds_of(within_s);
     check(run_interruptibly([&](const std::stop_token&) -> Status {
       Status closed = open.writer->close(within);
       if (open.console) {

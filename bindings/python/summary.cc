@@ -122,10 +122,11 @@ class PythonEventWriter {
     check(run_interruptibly([&](const std::stop_token&) { return open.writer->flush(); }));
   }
 
-  void close() {
+  void close(double within_s) {
     if (!open_.is_here()) return;
     Open& open = open_.here();
-    check(run_interruptibly([&](const std::stop_token&) { return open.writer->close(); }));
+    const auto within = milliseconds_of(within_s);
+    check(run_interruptibly([&](const std::stop_token&) { return open.writer->close(within); }));
   }
 
  private:
@@ -183,7 +184,7 @@ void bind_summary(nb::module_& module) {
       .def("end_trial", &PythonEventWriter::end_trial, nb::arg("has_succeeded"))
       .def("flush_journal", &PythonEventWriter::flush_journal)
       .def("flush", &PythonEventWriter::flush)
-      .def("close", &PythonEventWriter::close);
+      .def("close", &PythonEventWriter::close, nb::arg("within_s") = 300.0);
 }
 
 }  // namespace headrace::python

@@ -148,18 +148,21 @@ Status recover(CommandContext& context, const std::vector<std::string>&, const O
   const auto show = [&](const std::string& folder, const Status& status, Json json, const std::string& line) {
     is_any_left = true;
     all.push_back(std::move(json));
+    if (!status && !outcome) context.console.warn(outcome.error().message);  // the last one is the command's
     if (!status) outcome = status.error().in(folder);
     if (!context.console.json()) context.console.result(line);
   };
   for (const RecoveredLog& log : recover_metrics(concat(*state, "/metrics"), open, context.call())) {
     show(log.folder, log.status, Json({{"url", log.url}, {"points", log.points}, {"segments", log.segments}}),
-         concat(log.url, ": ", log.points, " points in ", log.segments, " segments"));
+         concat(log.url.empty() ? log.folder : log.url, ": ", log.points, " points in ", log.segments,
+                " segments"));
   }
   for (const RecoveredSegments& log :
        recover_segments(concat(*state, kSegmentJournals), open, context.call())) {
     show(log.folder, log.status,
          Json({{"url", log.url}, {"bytes", log.size_bytes}, {"segments", log.segments}}),
-         concat(log.url, ": ", format_size(log.size_bytes), " of events in ", log.segments, " segments"));
+         concat(log.url.empty() ? log.folder : log.url, ": ", format_size(log.size_bytes), " of events in ",
+                log.segments, " segments"));
   }
   if (context.console.json()) context.console.result(Json({{"recovered", std::move(all)}}).dump());
   if (!is_any_left) context.console.note("no killed process has left metrics or media on this machine");

@@ -10,7 +10,8 @@ namespace headrace {
 EventWriter::EventWriter(std::shared_ptr<SegmentLog> log, EventWriterOptions options, Background& background)
     : log_(std::move(log)), options_(std::move(options)), background_(background) {}
 
-EventWriter::~EventWriter() { static_cast<void>(close()); }
+// What an earlier `close` has left in the journal stays there.
+EventWriter::~EventWriter() { static_cast<void>(is_closed_ && has_journal() ? flush_journal() : close()); }
 
 Result<std::shared_ptr<EventWriter>> EventWriter::open(Location location, double wall_time_s,
                                                        EventWriterOptions options, Background& background) {
@@ -43,11 +44,20 @@ Status EventWriter::hand_on() {
 }
 
 // REQUIRES: mutex_ is held
+void EventWriter::note_event() {
+  if (!flush_due_) {
+    const auto wait = std::chrono::duration<double>(std::min(options_.flush_seconds, 1e9));
+    flush_due_ = Background::Clock::now() + std::chrono::duration_cast<Background::Clock::duration>(wait);
+  }
+  if (!is_flush_ordered_) order_flush();
+  if (!is_journal_ordered_ && has_journal()) order_journal();
+}
+
+// One task at a time, also while it waits for the store: others would take the threads that the journal
+// needs. REQUIRES: mutex_ is held, and flush_due_ has a value
 void EventWriter::order_flush() {
   is_flush_ordered_ = true;
-  const auto wait = std::chrono::duration<double>(std::min(options_.flush_seconds, 1e9));
-  const auto time = Background::Clock::now() + std::chrono::duration_cast<Background::Clock::duration>(wait);
-  background_.add_at(time, [weak = weak_from_this()] {
+  background_.add_at(*flush_due_, [weak = weak_from_this()] {
     if (const auto writer = weak.lock()) writer->flush_ordered();
   });
 }
@@ -55,13 +65,15 @@ void EventWriter::order_flush() {
 void EventWriter::flush_ordered() {
   {
     const std::scoped_lock lock(mutex_);
-    is_flush_ordered_ = false;  // what comes from now on may be too late for this one
+    flush_due_.reset();  // what comes from now on may be too late for this one
   }
-  Status status = flush();
-  if (status) return;
+  const Status status = flush();
   const std::scoped_lock lock(mutex_);
-  untold_ = std::move(status);
-  if (!is_closed_ && !is_flush_ordered_) order_flush();
+  is_flush_ordered_ = false;
+  if (!status) untold_ = status;
+  if (is_closed_) return;
+  if (!status) note_event();  // to try again
+  if (flush_due_ && !is_flush_ordered_) order_flush();
 }
 
 // REQUIRES: mutex_ is held
@@ -104,6 +116,14 @@ Status EventWriter::flush() {
 }
 
 Status EventWriter::close() {
+  return close_log([this] { return log_->close(); });
+}
+
+Status EventWriter::close(std::chrono::milliseconds within) {
+  return close_log([this, within] { return log_->close(within); });
+}
+
+Status EventWriter::close_log(const std::function<Status()>& close) {
   Status handed;
   for (int attempt = 0; attempt < 2; ++attempt) {
     {
@@ -111,7 +131,7 @@ Status EventWriter::close() {
       is_closed_ = true;
       handed = hand_on();
     }
-    HEADRACE_CHECK(log_->close());  // without the mutex: others are refused meanwhile, and need not wait
+    HEADRACE_CHECK(close());  // without the mutex: others are refused meanwhile, and need not wait
     if (handed) return {};
   }
   return handed;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -38,7 +39,7 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   /// \error kInvalidArgument  flush_seconds is negative, or not a number
   static Result<std::shared_ptr<EventWriter>> open(Location location, double wall_time_s,
                                                    EventWriterOptions options, Background& background);
-  /// Closes the writer, and drops the error.
+  /// Closes the writer, and drops the error. If `close` has failed, what it has left in a journal stays there.
   ~EventWriter();
 
   /// `encode` appends events to the buffer, which is passed on now and then. Never waits for the store.
@@ -54,8 +55,7 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
     // Before the event is encoded: the encoder would take its tags for described.
     if (buffer_.size() >= kBufferBytes) HEADRACE_CHECK(hand_on());
     encode(encoder_, buffer_);
-    if (!is_flush_ordered_) order_flush();
-    if (!is_journal_ordered_ && has_journal()) order_journal();
+    if (!flush_due_ || (!is_journal_ordered_ && has_journal())) note_event();
     if (buffer_.size() >= kBufferBytes) static_cast<void>(hand_on());  // or at the next event
     return std::exchange(untold_, Status());
   }
@@ -69,7 +69,9 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   Status flush_journal();
   /// All added events are in the store within a second; \error as SegmentLog::flush
   Status flush();
-  /// All events are in the store. May be repeated after an error.
+  /// All events are in the store. May be repeated after an error. `within` as in SegmentLog::close, twice if
+  /// the log had no room for the last events at first.
+  Status close(std::chrono::milliseconds within);
   Status close();
   std::string describe() const { return log_->location().describe(); }
 
@@ -79,8 +81,10 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   EventWriter(std::shared_ptr<SegmentLog> log, EventWriterOptions options, Background& background);
   Status refuse() const;
   Status hand_on();
+  void note_event();
   void order_flush();
   void flush_ordered();
+  Status close_log(const std::function<Status()>& close);
   bool has_journal() const { return !options_.journal.folder.empty(); }
   void order_journal();
 
@@ -91,8 +95,9 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   std::mutex mutex_;
   EventEncoder encoder_;
   Bytes buffer_;
-  Status untold_;  // of a flush that nobody waited for
-  bool is_flush_ordered_ = false;
+  Status untold_;                                           // of a flush that nobody waited for
+  std::optional<Background::Clock::time_point> flush_due_;  // of the first event since the last flush
+  bool is_flush_ordered_ = false;                           // or goes on
   bool is_journal_ordered_ = false;
   bool is_closed_ = false;
 };

@@ -29,10 +29,15 @@ class FailingStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
+    is_asked = true;
+    is_asked.notify_all();
+    answers.wait(false);
     if (is_failing) return Error{Code::kPermissionDenied, "may not write"};
     return ForwardingStore::write(key, data, options);
   }
   std::atomic<bool> is_failing = false;
+  std::atomic<bool> is_asked = false;
+  std::atomic<bool> answers = true;
 };
 
 class EventWriterTest : public testing::Test {
@@ -145,13 +150,18 @@ class JournaledEventWriterTest : public EventWriterTest {
  protected:
   // `gone`: what this writer sends does not arrive, as if it was killed.
   std::shared_ptr<EventWriter> open_with_journal(milliseconds interval = std::chrono::hours(1)) {
+    return open_with_journal(interval, 30, background);
+  }
+  std::shared_ptr<EventWriter> open_with_journal(milliseconds interval, double flush_seconds,
+                                                 Background& threads) {
     gone->is_failing = true;
     auto writer = EventWriter::open({gone, "run/events.out.tfevents.1", {"memory", "m", "run"}}, 100,
                                     {.writer = "test",
+                                     .flush_seconds = flush_seconds,
                                      .journal = {.folder = state + "/a"},
                                      .journal_interval = interval,
                                      .now = [this] { return now.load(); }},
-                                    background);
+                                    threads);
     EXPECT_TRUE(writer);
     return *std::move(writer);
   }
@@ -164,6 +174,20 @@ class JournaledEventWriterTest : public EventWriterTest {
     const auto recovered = recover_segments(left, open, {});
     ASSERT_EQ(recovered.size(), 1U);
     EXPECT_TRUE(recovered[0].status) << recovered[0].status.error().message;
+  }
+  // The points that a kill would leave, once they are so many.
+  std::size_t wait_for_points(std::size_t count) {
+    const auto deadline = Background::Clock::now() + seconds(60);
+    std::size_t found = 0;
+    while (found < count && Background::Clock::now() < deadline) {
+      std::this_thread::sleep_for(milliseconds(10));
+      if (!std::filesystem::exists(state + "/a/000000")) continue;
+      copy_journal();
+      store = std::make_shared<FailingStore>(make_memory_store("m"));
+      recover();
+      found = points("loss");
+    }
+    return found;
   }
   void SetUp() override { std::filesystem::create_directories(left); }
 
@@ -186,20 +210,38 @@ TEST_F(JournaledEventWriterTest, WhatWasFlushedToTheJournalSurvivesAKill) {
 
 TEST_F(JournaledEventWriterTest, TimeThatPassesIsEnoughToSurviveAKill) {
   const auto writer = open_with_journal(milliseconds(1));
-  const auto deadline = Background::Clock::now() + seconds(30);
   for (std::int64_t step = 1; step <= 3; ++step) {
     ASSERT_TRUE(add(*writer, step));
-    std::size_t found = 0;
-    while (found < static_cast<std::size_t>(step) && Background::Clock::now() < deadline) {
-      std::this_thread::sleep_for(milliseconds(10));
-      if (!std::filesystem::exists(state + "/a/000000")) continue;
-      copy_journal();
-      store = std::make_shared<FailingStore>(make_memory_store("m"));
-      recover();
-      found = points("loss");
-    }
-    EXPECT_EQ(found, step);
+    EXPECT_EQ(wait_for_points(static_cast<std::size_t>(step)), step);
   }
+}
+
+TEST_F(JournaledEventWriterTest, AStoreThatDoesNotAnswerHoldsUpNoJournal) {
+  Background threads{3};
+  const auto writer = open_with_journal(milliseconds(1), 0, threads);
+  pass(seconds(2));
+  gone->answers = false;
+  ASSERT_TRUE(add(*writer, 1));
+  gone->is_asked.wait(false);
+  EXPECT_EQ(wait_for_points(1), 1U);
+  for (std::size_t step = 2; step <= 6; ++step) {
+    ASSERT_TRUE(add(*writer, static_cast<std::int64_t>(step)));
+    EXPECT_EQ(wait_for_points(step), step) << "tasks that wait for the store leave a thread to the journal";
+  }
+  gone->answers = true;
+  gone->answers.notify_all();
+}
+
+TEST_F(JournaledEventWriterTest, WhatClosingHasLeftIsNotTriedAgainAtTheEnd) {
+  auto writer = open_with_journal();
+  ASSERT_TRUE(add(*writer, 1));
+  ASSERT_FALSE(writer->close(seconds(1)));
+  gone->is_asked = false;
+  writer.reset();
+  EXPECT_FALSE(gone->is_asked);
+  copy_journal();
+  recover();
+  EXPECT_EQ(points("loss"), 1U);
 }
 
 TEST_F(JournaledEventWriterTest, AFullDiskKeepsTheEventsInMemory) {

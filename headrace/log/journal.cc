@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t kFrameHeadBytes = 8;
 constexpr int kNumberDigits = 6;
 constexpr std::string_view kLockName = "lock";
+constexpr std::string_view kRemoved = ".removed-";  // begins the name of a folder that nobody wants
+constexpr int kMostBegun = 10;
 
 Error cannot(std::string_view doing, const std::string& path, int reason) {
   const bool is_full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
@@ -41,6 +43,53 @@ std::optional<BytesView> next_payload(BytesView file, std::size_t& position) {
   return payload;
 }
 
+struct UnlockedFolder {
+  fs::path path;
+  FileDescriptor lock;
+};
+
+// A folder with a lock that is held, under a name that is none yet. If `visit_left_journals` takes it for one
+// that a killed process has left, tries another. Its lock is not open if it fails: `errno` tells why.
+UnlockedFolder make_unlocked(const fs::path& named) {
+  UnlockedFolder made;
+  for (int begun = 0; begun < kMostBegun && !made.lock.is_open(); ++begun) {
+    made.path = named.parent_path() / concat('.', begun, '-', named.filename().string());
+    std::error_code failure;
+    fs::create_directories(made.path, failure);
+    if (failure) {
+      errno = failure.value();
+      break;
+    }
+    fs::permissions(made.path, fs::perms::owner_all, failure);
+    made.lock = open_locked((made.path / kLockName).string(), O_RDWR | O_CREAT);
+    if (!made.lock.is_open() && errno != EWOULDBLOCK && errno != ENOENT) break;
+  }
+  return made;
+}
+
+// What a process that was killed has left of a folder that it was making or removing.
+void remove_remains(const fs::path& folder) {
+  std::error_code ignored;
+  if (folder.filename().string().starts_with(kRemoved)) {
+    fs::remove_all(folder, ignored);
+  } else if (open_locked((folder / kLockName).string(), O_RDWR).is_open()) {
+    remove_journal_folder(folder.string());
+  } else {
+    fs::remove(folder, ignored);  // if it is empty
+  }
+}
+
+std::vector<std::uint64_t> numbers_in(const fs::path& folder) {
+  std::vector<std::uint64_t> numbers;
+  std::error_code ignored;
+  for (const auto& file : fs::directory_iterator(folder, ignored)) {
+    if (const auto number = parse_number<std::uint64_t>(file.path().filename().string()))
+      numbers.push_back(*number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
 bool ends_in_first_frame(BytesView file) {
   return file.size() < kFrameHeadBytes ||
          load_little_endian<std::uint32_t>(file.data()) > file.size() - kFrameHeadBytes;
@@ -55,13 +104,9 @@ std::string journal_path(const std::string& folder, std::uint64_t number) {
 // The folder gets its name once it is locked, so that nobody takes it for one that a killed writer has left.
 Result<Journal> Journal::create(std::string folder, Bytes head, std::uint64_t first_number) {
   const fs::path named = folder;
-  const fs::path unlocked = named.parent_path() / ("." + named.filename().string());
+  auto [unlocked, lock] = make_unlocked(named);
+  if (!lock.is_open()) return cannot("making", folder, errno);
   std::error_code failure;
-  fs::create_directories(unlocked, failure);
-  if (failure) return cannot("making", folder, failure.value());
-  fs::permissions(unlocked, fs::perms::owner_all, failure);
-  FileDescriptor lock = open_locked((unlocked / kLockName).string(), O_RDWR | O_CREAT);
-  if (!lock.is_open()) return cannot("locking", folder, errno);
   fs::rename(unlocked, named, failure);
   if (failure) {
     const bool is_there = fs::exists(named);
@@ -113,14 +158,24 @@ void Journal::remove(std::uint64_t number) {
   sizes_.erase(number);
 }
 
-void Journal::remove_all() {
+// It loses its name first: a folder with a name always has its lock.
+void remove_journal_folder(const std::string& folder) {
+  const fs::path named = folder;
+  const fs::path removed = named.parent_path() / concat(kRemoved, named.filename().string());
   std::error_code ignored;
-  fs::remove_all(folder_, ignored);
+  fs::remove_all(removed, ignored);  // of a process that was killed
+  fs::rename(named, removed, ignored);
+  fs::remove_all(removed, ignored);
 }
 
 Result<Bytes> read_journal_file(const std::string& path) {
+  errno = 0;
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  if (!stream) return Error{Code::kNotFound, concat("reading ", path, ": ", std::strerror(errno))};
+  const int reason = errno;
+  if (!stream) {
+    return Error{reason == ENOENT ? Code::kNotFound : Code::kUnavailable,
+                 concat("reading ", path, ": ", std::strerror(reason))};
+  }
   const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(stream.tellg(), 0));
   if (size > kJournalFileLimitBytes)
     return Error{Code::kResourceExhausted,
@@ -128,8 +183,9 @@ Result<Bytes> read_journal_file(const std::string& path) {
   Bytes file(size);
   stream.seekg(0);
   stream.read(reinterpret_cast<char*>(file.data()), static_cast<std::streamsize>(size));
-  file.resize(static_cast<std::size_t>(stream.gcount()));
-  return file;
+  if (static_cast<std::uint64_t>(stream.gcount()) == size) return file;
+  return Error{Code::kUnavailable, concat("reading ", path, ": the disk gave ", stream.gcount(), " of ", size,
+                                          " bytes; check the disk")};
 }
 
 Result<JournalPayloads> journal_payloads(BytesView file, const std::string& path) {
@@ -149,24 +205,19 @@ bool is_writer_gone(const std::string& folder) {
   return open_locked(concat(folder, '/', kLockName), O_RDWR).is_open();
 }
 
-std::vector<LeftJournal> left_journals(const std::string& state) {
-  std::vector<LeftJournal> left;
+void visit_left_journals(const std::string& state, const std::function<void(const LeftJournal&)>& visit) {
+  std::vector<fs::path> folders;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(state, ignored)) {
-    const std::string folder = entry.path().string();
-    if (entry.path().filename().string().starts_with('.')) continue;  // not locked yet
-    FileDescriptor lock = open_locked(concat(folder, '/', kLockName), O_RDWR);
-    if (!lock.is_open()) continue;
-    LeftJournal journal{.folder = folder, .lock = std::move(lock), .numbers = {}};
-    for (const auto& file : fs::directory_iterator(folder, ignored)) {
-      if (const auto number = parse_number<std::uint64_t>(file.path().filename().string()))
-        journal.numbers.push_back(*number);
+  for (const auto& entry : fs::directory_iterator(state, ignored)) folders.push_back(entry.path());
+  std::ranges::sort(folders);
+  for (const fs::path& folder : folders) {
+    if (folder.filename().string().starts_with('.')) {
+      remove_remains(folder);
+      continue;
     }
-    std::sort(journal.numbers.begin(), journal.numbers.end());
-    left.push_back(std::move(journal));
+    const FileDescriptor lock = open_locked((folder / kLockName).string(), O_RDWR);
+    if (lock.is_open()) visit({folder.string(), numbers_in(folder)});
   }
-  std::sort(left.begin(), left.end(), [](const auto& a, const auto& b) { return a.folder < b.folder; });
-  return left;
 }
 
 }  // namespace headrace

@@ -4,6 +4,7 @@
 /// nothing: docs/formats/journal.md.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,6 +15,10 @@
 #include "headrace/os/file_descriptor.h"
 
 namespace headrace {
+
+/// Removes the folder of a journal, in which nobody wants anything any more. A kill meanwhile leaves a folder
+/// that `visit_left_journals` removes. REQUIRES: the caller has the folder's lock
+void remove_journal_folder(const std::string& folder);
 
 /// The files of one writer, one for each segment of its log, in a folder with a lock that is held as long as
 /// this lives. A file is a sequence of payloads, the first of which is the head. Not thread-safe.
@@ -45,8 +50,8 @@ class Journal {
   std::uint64_t size_bytes(std::uint64_t number) const { return sizes_.at(number); }
   /// Removes a file that was ended, once its segment is in the store.
   void remove(std::uint64_t number);
-  /// Removes the folder, which must hold nothing that somebody wants.
-  void remove_all();
+  /// As remove_journal_folder.
+  void remove_all() { remove_journal_folder(folder_); }
   const std::string& folder() const { return folder_; }
 
  private:
@@ -67,7 +72,8 @@ class Journal {
 /// Largest file that is read: far more than a journal may hold.
 inline constexpr std::uint64_t kJournalFileLimitBytes = std::uint64_t{2} << 30;
 
-/// \error kNotFound; kResourceExhausted  it has more than kJournalFileLimitBytes
+/// \error kNotFound  there is no such file; kResourceExhausted  it has more than kJournalFileLimitBytes;
+/// kUnavailable  it cannot be read now: of the disk, or too many files are open
 Result<Bytes> read_journal_file(const std::string& path);
 
 /// The payloads of a file, up to the first frame that is cut off or damaged. Views of its bytes.
@@ -82,14 +88,14 @@ struct JournalPayloads {
 /// \error kDataLoss    its head is damaged
 Result<JournalPayloads> journal_payloads(BytesView file, const std::string& path);
 
-/// A folder whose writer is gone, with its lock, which keeps others away.
+/// A folder whose writer is gone.
 struct LeftJournal {
   std::string folder;
-  FileDescriptor lock;
   std::vector<std::uint64_t> numbers;  // of its files, ascending
 };
-/// Those below `state`, by name.
-std::vector<LeftJournal> left_journals(const std::string& state);
+/// Visits those below `state`, by name. Each one's lock is held while it is visited, which keeps others away.
+/// Removes what a kill has left of folders that were being made or removed.
+void visit_left_journals(const std::string& state, const std::function<void(const LeftJournal&)>& visit);
 
 /// Whether the folder of a journal is there, and its writer is gone: it was killed. Holds the lock for a
 /// moment.

@@ -1,16 +1,20 @@
 #include "headrace/log/journal.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "headrace/base/text.h"
 #include "headrace/log/full_disk_test.h"
+#include "headrace/os/lock_file.h"
 #include "headrace/store/scratch_folder_test.h"
 
 namespace headrace {
@@ -47,6 +51,23 @@ class JournalTest : public testing::Test {
     std::filesystem::resize_file(path, 0);
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  }
+
+  std::vector<LeftJournal> left() const {
+    std::vector<LeftJournal> journals;
+    visit_left_journals(state, [&](const LeftJournal& journal) { journals.push_back(journal); });
+    return journals;
+  }
+  std::vector<std::string> folders() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(state))
+      names.push_back(entry.path().filename().string());
+    return names;
+  }
+  // As a process leaves it that was killed where it made or removed the folder.
+  void leave_folder(const std::string& name, const std::vector<std::string>& files) const {
+    std::filesystem::create_directories(concat(state, "/", name));
+    for (const std::string& file : files) std::ofstream(concat(state, "/", name, "/", file)) << "x";
   }
 
   const std::string state = concat(journal_scratch.new_root(), "/state");
@@ -103,19 +124,87 @@ TEST_F(JournalTest, AFolderIsLeftOnceItsWriterIsGone) {
     ASSERT_TRUE(journal.append(as_bytes("one")));
     journal.end_file();
     ASSERT_TRUE(journal.append(as_bytes("two")));
-    EXPECT_THAT(left_journals(state), IsEmpty());
+    EXPECT_THAT(left(), IsEmpty());
     EXPECT_FALSE(is_writer_gone(journal.folder()));
     const auto second = Journal::create(journal.folder(), {});
     EXPECT_EQ(second.error().code, Code::kAlreadyExists);
   }
   EXPECT_TRUE(is_writer_gone(concat(state, "/b")));
   create("a");
-  const auto left = left_journals(state);
-  ASSERT_EQ(left.size(), 2U);
-  EXPECT_EQ(left[0].folder, concat(state, "/a"));
-  EXPECT_THAT(left[0].numbers, IsEmpty());
-  EXPECT_THAT(left[1].numbers, ElementsAre(0, 1));
-  EXPECT_THAT(left_journals(state), IsEmpty()) << "others have them";
+  const auto journals = left();
+  ASSERT_EQ(journals.size(), 2U);
+  EXPECT_EQ(journals[0].folder, concat(state, "/a"));
+  EXPECT_THAT(journals[0].numbers, IsEmpty());
+  EXPECT_THAT(journals[1].numbers, ElementsAre(0, 1));
+}
+
+TEST_F(JournalTest, AVisitorHoldsTheLockOfOneFolderAtATime) {
+  for (const char* name : {"a", "b"}) create(name);
+  std::vector<std::string> visited;
+  visit_left_journals(state, [&](const LeftJournal& journal) {
+    visited.push_back(journal.folder);
+    EXPECT_FALSE(is_writer_gone(journal.folder)) << "others are kept away";
+    const std::string other = concat(state, journal.folder.ends_with("a") ? "/b" : "/a");
+    EXPECT_TRUE(is_writer_gone(other)) << "thousands of folders would take all files a process may open";
+  });
+  EXPECT_THAT(visited, ElementsAre(concat(state, "/a"), concat(state, "/b")));
+}
+
+TEST_F(JournalTest, WhatAKillLeavesOfFoldersThatWereBeingMadeOrRemovedGoes) {
+  leave_folder(".removed-a", {"lock", "000000"});
+  leave_folder(".removed-b", {"000001"});
+  leave_folder(".0-c", {"lock"});
+  leave_folder(".1-d", {});
+  EXPECT_THAT(left(), IsEmpty());
+  EXPECT_THAT(folders(), IsEmpty());
+}
+
+TEST_F(JournalTest, AFolderIsMadeAndRemovedBesideWhatAKillHasLeft) {
+  leave_folder(".0-a", {"lock"});
+  leave_folder(".removed-a", {"000007"});
+  Journal journal = create("a");
+  ASSERT_TRUE(journal.append(as_bytes("one")));
+  journal.remove_all();
+  EXPECT_THAT(left(), IsEmpty());
+  EXPECT_THAT(folders(), IsEmpty());
+}
+
+TEST_F(JournalTest, AFolderThatIsBeingMadeIsLeftToItsWriter) {
+  leave_folder(".0-a", {"lock"});
+  const FileDescriptor maker = open_locked(concat(state, "/.0-a/lock"), O_RDWR);
+  EXPECT_THAT(left(), IsEmpty());
+  EXPECT_THAT(folders(), ElementsAre(".0-a"));
+  const Journal other = create("a");  // another process of the same name makes its own
+  EXPECT_FALSE(is_writer_gone(concat(state, "/a")));
+}
+
+TEST_F(JournalTest, WritersThatBeginWhileOthersLookForWhatIsLeftAllGetTheirFolder) {
+  std::atomic<bool> ends = false;
+  std::thread looks([&] {
+    while (!ends) EXPECT_THAT(left(), IsEmpty());
+  });
+  for (int i = 0; i < 300; ++i) {
+    auto journal = Journal::create(concat(state, "/a"), to_bytes("head"));
+    EXPECT_TRUE(journal) << journal.error().message;
+    if (!journal) break;
+    EXPECT_TRUE(journal->append(as_bytes("one")));
+    EXPECT_TRUE(std::filesystem::exists(journal->path(0)));
+    journal->remove_all();
+  }
+  ends = true;
+  looks.join();
+  EXPECT_THAT(left(), IsEmpty());
+  EXPECT_THAT(folders(), IsEmpty());
+}
+
+TEST_F(JournalTest, AFileThatCannotBeReadNowIsNotTakenForOneThatIsGone) {
+  Journal journal = create("a");
+  ASSERT_TRUE(journal.append(as_bytes("one")));
+  {
+    const NoMoreFiles none;
+    EXPECT_THAT(content(journal.path(0)), ElementsAre(code_name(Code::kUnavailable)));
+  }
+  EXPECT_THAT(content(journal.path(0)), ElementsAre("head", "one"));
 }
 
 TEST_F(JournalTest, NumbersBeginWhereTheyAreToldTo) {

@@ -62,8 +62,7 @@ class Recovery {
       std::error_code ignored;
       std::filesystem::remove(path, ignored);
     }
-    std::error_code ignored;
-    if (whole) std::filesystem::remove_all(journal_.folder, ignored);
+    if (whole) remove_journal_folder(journal_.folder);
     return whole;
   }
 
@@ -121,11 +120,11 @@ Result<SegmentJournalFile> read_segment_journal(const std::string& path) {
 std::vector<RecoveredSegments> recover_segments(const std::string& state, const OpenUrl& open,
                                                 const CallOptions& call) {
   std::vector<RecoveredSegments> results;
-  for (const LeftJournal& journal : left_journals(state)) {
+  visit_left_journals(state, [&](const LeftJournal& journal) {
     RecoveredSegments result{.url = {}, .folder = journal.folder};
     result.status = Recovery(journal, open, call, result).run();
     if (!result.status || !result.url.empty()) results.push_back(std::move(result));
-  }
+  });
   return results;
 }
 

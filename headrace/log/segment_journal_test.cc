@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -37,7 +38,7 @@ class ProcessStore : public ForwardingStore {
   explicit ProcessStore(std::shared_ptr<Store> store, int calls = 1'000'000, bool makes_last = false)
       : ForwardingStore(std::move(store)), calls_(calls), makes_last_(makes_last) {}
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
-    if (on_write) on_write();
+    if (on_write) on_write(options.call);
     return call<Result<ObjectInfo>>([&] { return ForwardingStore::write(key, data, options); });
   }
   Result<ObjectInfo> stat(std::string_view key, const CallOptions& options) override {
@@ -54,7 +55,7 @@ class ProcessStore : public ForwardingStore {
   bool was_killed() const { return calls_ < 0; }
   void kill() { calls_ = -1; }
   void go_on() { calls_ = 1'000'000; }
-  std::function<void()> on_write;
+  std::function<void(const CallOptions&)> on_write;
 
  private:
   template <typename Answer, typename Call>
@@ -193,7 +194,7 @@ TEST_F(SegmentJournalTest, ALateRequestOfAKilledWriterWritesNothingTwice) {
       return store->write("log", as_bytes("1;"), {.only_if_absent = true}).has_value();
     };
     const auto recovering = process();
-    if (is_before) recovering->on_write = [&] { EXPECT_TRUE(arrive()); };
+    if (is_before) recovering->on_write = [&](const CallOptions&) { EXPECT_TRUE(arrive()); };
     const auto recovered = recover(recovering);
     ASSERT_EQ(recovered.size(), 1U);
     EXPECT_TRUE(recovered[0].status);
@@ -285,6 +286,77 @@ TEST_F(SegmentJournalTest, AnOutageLeavesTheJournalAndSaysWhatToDo) {
   log.reset();
   recover_all();
   EXPECT_THAT(records(), ElementsAre("1"));
+}
+
+TEST_F(SegmentJournalTest, ClosingWaitsNoLongerThanItIsTold) {
+  const auto at = process();
+  std::vector<std::chrono::milliseconds> deadlines;
+  at->on_write = [&](const CallOptions& call) {
+    deadlines.push_back(call.deadline);
+    now = now.load() + seconds(2);
+  };
+  const auto log = open(at, "a", {.most_held_bytes = 10});
+  for (const char* record : {"is in file 0", "is in file 1", "is in file 2"})
+    ASSERT_TRUE(append(*log, record));
+  const Status closed = log->close(seconds(3));
+  EXPECT_EQ(closed.error().code, Code::kDeadlineExceeded);
+  EXPECT_THAT(closed.error().message, HasSubstr("headrace runs recover"));
+  EXPECT_THAT(deadlines, ElementsAre(seconds(3), seconds(1)));
+  ASSERT_TRUE(log->close(seconds(0)));
+  EXPECT_EQ(records(), appended_);
+}
+
+TEST_F(SegmentJournalTest, WhatClosingHasLeftIsNotTriedAgainAtTheEnd) {
+  const auto at = process(0);
+  auto log = open(at);
+  ASSERT_TRUE(append(*log, "1"));
+  ASSERT_FALSE(log->close(seconds(0)));
+  bool is_tried = false;
+  at->on_write = [&](const CallOptions&) { is_tried = true; };
+  log.reset();
+  EXPECT_FALSE(is_tried) << "the end of a program would wait for the store";
+  recover_all();
+  EXPECT_THAT(records(), ElementsAre("1"));
+}
+
+TEST_F(SegmentJournalTest, AStoreThatDoesNotAnswerTakesOneThread) {
+  now = Background::Clock::now();
+  const auto at = process();
+  std::atomic<bool> is_asked = false;
+  std::atomic<bool> answers = false;
+  at->on_write = [&](const CallOptions&) {
+    is_asked = true;
+    is_asked.notify_all();
+    answers.wait(false);
+  };
+  const auto log = open(at);
+  const std::string large(SegmentLog::kMostSegmentBytes, 'x');
+  ASSERT_TRUE(append(*log, large));
+  is_asked.wait(false);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(append(*log, large));
+  std::promise<void> journal_is_written;
+  background.add([&] { journal_is_written.set_value(); });
+  EXPECT_EQ(journal_is_written.get_future().wait_for(seconds(60)), std::future_status::ready);
+  answers = true;
+  answers.notify_all();
+  const auto deadline = Background::Clock::now() + seconds(60);
+  while (log->waiting_bytes() > 0 && Background::Clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(records(), appended_) << "they are written without another call";
+}
+
+TEST_F(SegmentJournalTest, FilesThatCannotBeReadNowAreReadLater) {
+  const auto at = process(0);
+  const auto log = open(at, "a", {.most_held_bytes = 10});
+  ASSERT_TRUE(append(*log, "is in file 0"));
+  ASSERT_TRUE(append(*log, "is in file 1"));
+  at->go_on();
+  {
+    const NoMoreFiles none;
+    EXPECT_EQ(log->close().error().code, Code::kUnavailable);
+  }
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(records(), appended_);
 }
 
 TEST_F(SegmentJournalTest, AfterClosingItTakesMoreIntoAnotherJournal) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headrace/base/text.h"
+#include "headrace/log/closing_call.h"
 #include "headrace/log/recover_segments.h"
 
 namespace headrace {
@@ -13,6 +14,9 @@ namespace {
 bool is_outage(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
 }
+
+// Whether what a file held will not come back.
+bool is_lost(const Error& error) { return error.code != Code::kUnavailable; }
 
 // The number of a segment, by what stands behind the log's key; none: it is no segment.
 std::optional<std::uint64_t> segment_number(std::string_view rest, std::string_view ending) {
@@ -68,7 +72,9 @@ SegmentLog::SegmentLog(Location location, SegmentLogOptions options, Background&
       spool_(options_.spool),
       not_before_(options_.now() + kLeastInterval) {}
 
-SegmentLog::~SegmentLog() { static_cast<void>(close()); }
+SegmentLog::~SegmentLog() {
+  if (!is_left_in_journal_) static_cast<void>(close());
+}
 
 Result<std::shared_ptr<SegmentLog>> SegmentLog::open(Location location, bool goes_on,
                                                      SegmentLogOptions options, Background& background) {
@@ -84,7 +90,7 @@ Result<std::shared_ptr<SegmentLog>> SegmentLog::open(Location location, bool goe
   log->next_segment_ = log->first_journal_file_ = there.next;
   log->size_bytes_ = there.size_bytes;
   log->must_replace_ = !goes_on && log->options_.replaces;
-  if (const Status replaced = log->replace(); !replaced && !is_outage(replaced.error()))
+  if (const Status replaced = log->replace(log->options_.call); !replaced && !is_outage(replaced.error()))
     return replaced.error();
   return log;
 }
@@ -133,7 +139,7 @@ bool SegmentLog::is_full() const {
   return !has_failed_ && !has_journal() && buffer_.size() >= kFullBytes;
 }
 
-Status SegmentLog::make_room() { return is_full() ? told(write(Part::kWholeRecords)) : Status{}; }
+Status SegmentLog::make_room() { return is_full() ? told(write()) : Status{}; }
 
 // The status of a write that somebody waits for, and that of a loss before it.
 Status SegmentLog::told(Status written) {
@@ -242,29 +248,41 @@ Status SegmentLog::flush() {
       return std::exchange(untold_, Status());
     }
   }
-  return told(write(Part::kWholeRecords));
+  return told(write());
 }
 
-// REQUIRES: mutex_ is held
+// One task at a time, also while it waits for the store: others would take the threads that the journal
+// needs. REQUIRES: mutex_ is held
 void SegmentLog::write_later(Clock::time_point time) {
-  if (std::exchange(is_put_off_, true)) return;
+  if (is_put_off_) {
+    if (is_writing_later_ && !later_) later_ = time;
+    return;
+  }
+  is_put_off_ = true;
   background_.add_at(time, [weak = weak_from_this()] {
-    const std::shared_ptr<SegmentLog> log = weak.lock();
-    if (!log) return;
-    {
-      const std::scoped_lock lock(log->mutex_);
-      log->is_put_off_ = false;
-    }
-    Status status = log->write(Part::kWholeRecords);
-    const std::scoped_lock lock(log->mutex_);
-    log->untold_ = std::move(status);
+    if (const std::shared_ptr<SegmentLog> log = weak.lock()) log->write_now();
   });
 }
 
-Status SegmentLog::close() {
-  Status closed = told(write(Part::kAll));
+void SegmentLog::write_now() {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_writing_later_ = true;
+  }
+  Status status = write();
+  const std::scoped_lock lock(mutex_);
+  untold_ = std::move(status);
+  is_put_off_ = is_writing_later_ = false;
+  if (const auto time = std::exchange(later_, std::nullopt)) write_later(*time);
+}
+
+Status SegmentLog::close() { return close(options_.close_time); }
+
+Status SegmentLog::close(std::chrono::milliseconds within) {
+  Status closed = told(write_all(options_.now() + within));
   const std::scoped_lock lock(mutex_);
   if (!journal_) return closed;
+  is_left_in_journal_ = !closed;
   if (!closed) {
     return std::move(closed).error().in(concat("what the store lacks is in ", options_.journal.folder,
                                                ", and headrace runs recover writes it later"));
@@ -305,24 +323,34 @@ void SegmentLog::take_first() {
 }
 
 // An outage is an error only of the last write.
-Status SegmentLog::write(Part part) {
+Status SegmentLog::write() {
   const std::scoped_lock one_writer(writing_);
-  const Clock::time_point begin = options_.now();
-  if (part == Part::kAll) HEADRACE_CHECK(replace());  // also if there is nothing to write
   while (true) {
-    HEADRACE_TRY(const bool is_more, write_next(part));
+    HEADRACE_TRY(const bool is_more, write_next(Part::kWholeRecords, options_.call));
     if (!is_more) return {};
-    if (part == Part::kAll && options_.now() - begin > options_.close_time)
+  }
+}
+
+// Begins no segment after `end`.
+Status SegmentLog::write_all(Clock::time_point end) {
+  const std::scoped_lock one_writer(writing_);
+  const auto call = [&] { return closing_call(options_.call, end - options_.now()); };
+  HEADRACE_CHECK(replace(call()));  // also if there is nothing to write
+  while (true) {
+    HEADRACE_TRY(const bool is_more, write_next(Part::kAll, call()));
+    if (!is_more) return {};
+    if (options_.now() > end)
       return Error{Code::kDeadlineExceeded,
                    concat(location_.describe(), ": not all records were written in time; close it again")};
   }
 }
 
 // Writes what waits first. Whether there is more to write now. REQUIRES: writing_ is held
-Result<bool> SegmentLog::write_next(Part part) {
+Result<bool> SegmentLog::write_next(Part part, const CallOptions& call) {
   const Waiting* first = nullptr;
   bool has_waited = false;
   Bytes read_records;
+  Status status;
   {
     const std::scoped_lock lock(mutex_);
     has_waited = !waiting_.empty();
@@ -330,17 +358,21 @@ Result<bool> SegmentLog::write_next(Part part) {
     first = &waiting_.front();  // stays where it is: only this function takes it out
     if (first->records.empty()) {
       auto read = read_back(*first);
-      if (!read) {  // it will not come back: the others go on
+      if (!read && is_lost(read.error())) {  // it will not come back: the others go on
         const std::string_view kind = first->file ? "spooled records of " : "records of ";
         take_first();
         lost_ = std::move(read).error().in(concat(kind, location_.describe(), " are lost"));
         return true;
       }
-      read_records = std::move(*read);
+      if (read) {
+        read_records = std::move(*read);
+      } else {
+        status = read.error();
+      }
     }
     is_writing_ = true;
   }
-  const Status status = write_segment(*first, first->records.empty() ? read_records : first->records);
+  if (status) status = write_segment(*first, first->records.empty() ? read_records : first->records, call);
   const std::scoped_lock lock(mutex_);
   is_writing_ = false;
   has_failed_ = !status;
@@ -356,18 +388,18 @@ Result<bool> SegmentLog::write_next(Part part) {
 }
 
 // REQUIRES: writing_ is held, or nobody else has the log
-Status SegmentLog::replace() {
-  if (must_replace_) HEADRACE_CHECK(remove_segments_of(location_, options_.ending, {}, options_.call));
+Status SegmentLog::replace(const CallOptions& call) {
+  if (must_replace_) HEADRACE_CHECK(remove_segments_of(location_, options_.ending, {}, call));
   must_replace_ = false;
   return {};
 }
 
 // Under the first number that is free. REQUIRES: writing_ is held
-Status SegmentLog::write_segment(const Waiting& waiting, BytesView records) {
-  HEADRACE_CHECK(replace());
+Status SegmentLog::write_segment(const Waiting& waiting, BytesView records, const CallOptions& call) {
+  HEADRACE_CHECK(replace(call));
   next_segment_ = std::max(next_segment_, waiting.journal_file.value_or(0));
   HEADRACE_CHECK(create_segment(location_, {options_.ending, options_.segment_header}, records,
-                                SameSegment::kEqual, next_segment_, options_.call));
+                                SameSegment::kEqual, next_segment_, call));
   return {};
 }
 

@@ -58,7 +58,7 @@ struct SegmentLogOptions {
   /// differ from those of other writers of the log, as events do by their times: `recover_segments` takes
   /// records that another segment begins with for that segment.
   SegmentJournalOptions journal{};
-  /// `close` begins no further segment after this time.
+  /// `close` without a time begins no further segment after this one.
   std::chrono::milliseconds close_time{300'000};
   /// For each request to the store.
   CallOptions call{};
@@ -90,7 +90,7 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   /// \error kInvalidArgument  it has a journal, and `record_size` or `replaces`; of the store
   static Result<std::shared_ptr<SegmentLog>> open(Location location, bool goes_on, SegmentLogOptions options,
                                                   Background& background);
-  /// Writes the rest. Call `close` first to get the error.
+  /// Writes the rest, unless a `close` has left it in a journal. Call `close` first to get the error.
   ~SegmentLog();
 
   /// Never waits for the store; writes to the spool's disk where memory is full. With a journal, a kill of
@@ -109,7 +109,11 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   /// kDataLoss, kNotFound and the like of the spool, once: records in it were lost, and the others go on
   Status flush();
   /// All data are in the store; a journal is gone. May be repeated after an error, which leaves the journal.
-  /// \error kDeadlineExceeded  `close_time` has passed, and some data are left; of the store
+  /// \param within  begins no further segment after this time, and its requests wait no longer than that, but
+  ///                a second at least, for progress. A request that is under way has `call`'s time.
+  /// \error kDeadlineExceeded  the time has passed, and some data are left; of the store
+  Status close(std::chrono::milliseconds within);
+  /// The same with `close_time`.
   Status close();
   /// Size including the log that was there before.
   std::uint64_t size_bytes() const;
@@ -142,11 +146,13 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   Result<Bytes> read_back(const Waiting& waiting) const;
   bool queue(Part part);
   void take_first();
-  Result<bool> write_next(Part part);
-  Status write(Part part);
-  Status replace();
-  Status write_segment(const Waiting& waiting, BytesView records);
+  Result<bool> write_next(Part part, const CallOptions& call);
+  Status write();
+  Status write_all(Clock::time_point end);
+  Status replace(const CallOptions& call);
+  Status write_segment(const Waiting& waiting, BytesView records, const CallOptions& call);
   void write_later(Clock::time_point time);
+  void write_now();
   Status told(Status written);
 
   const Location location_;
@@ -167,11 +173,14 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   std::uint64_t first_journal_file_ = 0;  // a segment's number is that of its file, or a later one
   std::uint64_t refused_bytes_ = 0;       // that are still to come of a record whose beginning was refused
   std::uint64_t size_bytes_ = 0;
-  Clock::time_point not_before_;  // the next segment that a flush asks for
-  bool is_put_off_ = false;
-  bool has_failed_ = false;  // the last write
-  Status untold_;            // the error of a write that nobody waited for
-  Status lost_;              // why spooled records were lost; told once, by the next flush or close
+  Clock::time_point not_before_;            // the next segment that a flush asks for
+  bool is_put_off_ = false;                 // a task writes later, or now
+  bool is_writing_later_ = false;           // it writes now
+  std::optional<Clock::time_point> later_;  // when another task is due, once that one is done
+  bool has_failed_ = false;                 // the last write
+  bool is_left_in_journal_ = false;         // what the last `close` did not write
+  Status untold_;                           // the error of a write that nobody waited for
+  Status lost_;  // why spooled records were lost; told once, by the next flush or close
 };
 
 }  // namespace headrace

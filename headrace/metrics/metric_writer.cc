@@ -4,6 +4,7 @@
 
 #include "headrace/base/digest.h"
 #include "headrace/base/text.h"
+#include "headrace/log/closing_call.h"
 #include "headrace/metrics/compact.h"
 #include "headrace/metrics/metric_log.h"
 
@@ -158,7 +159,7 @@ void MetricWriter::order_upload(Clock::time_point time) {
 }
 
 void MetricWriter::upload() {
-  const Status uploaded = upload_first();
+  const Status uploaded = upload_first(options_.call);
   const std::scoped_lock journaling(journaling_);
   is_upload_ordered_ = !ended_.empty() || journal_.files().file_bytes() > 0;
   if (!is_upload_ordered_) return;
@@ -167,7 +168,7 @@ void MetricWriter::upload() {
   order_upload(!uploaded ? now + options_.segment_interval : ended_.empty() ? std::max(now, due) : now);
 }
 
-Status MetricWriter::upload_first() {
+Status MetricWriter::upload_first(const CallOptions& call) {
   const std::scoped_lock uploading(uploading_);
   std::uint64_t number = 0;
   {
@@ -182,7 +183,7 @@ Status MetricWriter::upload_first() {
   if (auto file = read_metric_journal(journal_.files().path(number)); !file) {
     digest = std::move(file).error();
   } else {
-    digest = write_segment_of(*file, number, previous_, log_, options_.call);
+    digest = write_segment_of(*file, number, previous_, log_, call);
   }
   const std::scoped_lock journaling(journaling_);
   if (!digest) return store_failure_ = digest.error();
@@ -216,7 +217,7 @@ bool MetricWriter::is_uploaded(std::optional<std::uint64_t> last) const {
 // none: all files, after which no more come.
 Status MetricWriter::upload_until(std::optional<std::uint64_t> last, Clock::time_point end) {
   while (true) {
-    const Status uploaded = upload_first();
+    const Status uploaded = upload_first(closing_call(options_.call, end - options_.now()));
     if (is_uploaded(last)) return {};
     if (uploaded && !last) continue;
     const bool is_hopeless = !uploaded && uploaded.error().code == Code::kFailedPrecondition;
@@ -238,18 +239,23 @@ Status MetricWriter::publish(std::chrono::milliseconds within) {
   return last ? upload_until(last, end) : Status{};
 }
 
-Status MetricWriter::close(std::chrono::milliseconds within) {
-  const Clock::time_point end = options_.now() + within;
-  bool is_first = false;
+// Takes no more points before it writes the end, or some would come behind it.
+Status MetricWriter::write_end() {
+  const std::scoped_lock one_closes(closing_);
   {
     const std::scoped_lock lock(mutex_);
-    is_first = !is_closed_;
+    if (std::exchange(is_closed_, true)) return {};
   }
-  if (is_first) {
-    HEADRACE_CHECK(write_journal(true));
-    const std::scoped_lock lock(mutex_);
-    is_closed_ = true;
-  }
+  Status written = write_journal(true);
+  if (written) return {};
+  const std::scoped_lock lock(mutex_);
+  is_closed_ = false;
+  return written;
+}
+
+Status MetricWriter::close(std::chrono::milliseconds within) {
+  const Clock::time_point end = options_.now() + within;
+  HEADRACE_CHECK(write_end());
   HEADRACE_CHECK(upload_until(std::nullopt, end));
   bool must_compact = false;
   {

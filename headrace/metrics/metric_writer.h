@@ -83,7 +83,9 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   /// \error kDeadlineExceeded  not within that time; as `flush`
   Status publish(std::chrono::milliseconds within);
   /// All points are in the store, and the log says that it is whole; the journal is gone. Many segments
-  /// become one. May be repeated after an error.
+  /// become one. Points that are logged meanwhile are dropped and counted. May be repeated after an error. A
+  /// request waits no longer than `within`, but a second at least, for progress; one that is under way has
+  /// `call`'s time.
   /// \error kDeadlineExceeded  not within that time: they are in the journal, for `recover_metrics`
   Status close(std::chrono::milliseconds within);
 
@@ -103,9 +105,10 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   void order_journal(Clock::time_point time);
   void order_upload(Clock::time_point time);
   Status write_journal(bool is_end);
+  Status write_end();
   void end_file_if_due(bool at_once);
   void upload();
-  Status upload_first();
+  Status upload_first(const CallOptions& call);
   std::optional<std::uint64_t> end_file();
   bool is_uploaded(std::optional<std::uint64_t> last) const;
   Status upload_until(std::optional<std::uint64_t> last, Clock::time_point end);
@@ -115,6 +118,7 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   Background& background_;
 
   // Locks are taken in this order.
+  std::mutex closing_;
   std::mutex uploading_;
   Bytes previous_;  // digest of the segment before
 

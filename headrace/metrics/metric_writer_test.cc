@@ -36,12 +36,14 @@ class UnreachableStore : public ForwardingStore {
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
     ++writes;
     if (on_write) on_write();
+    if (on_call) on_call(options.call);
     if (is_gone) return Error{Code::kUnavailable, "out of reach"};
     auto written = ForwardingStore::write(key, data, options);
     if (answers_left.fetch_sub(1) <= 0) return Error{Code::kUnavailable, "no answer"};
     return written;
   }
   std::function<void()> on_write;  // before a write is made
+  std::function<void(const CallOptions&)> on_call;
   std::atomic<int> writes = 0;
   std::atomic<bool> is_gone = false;
   static constexpr int kAllAnswers = 1'000'000;
@@ -50,9 +52,13 @@ class UnreachableStore : public ForwardingStore {
 
 class MetricWriterTest : public testing::Test {
  protected:
-  std::shared_ptr<MetricWriter> open(const std::string& part, MetricWriterOptions options = {}) {
+  std::shared_ptr<MetricWriter> open(
+      const std::string& part, MetricWriterOptions options = {}, std::function<void()> on_look = [] {}) {
     options.journal_folder = concat(state(), "/", part);
-    options.now = [this] { return now; };
+    options.now = [this, on_look = std::move(on_look)] {
+      on_look();
+      return now;
+    };
     options.wall_clock = [this] { return std::chrono::system_clock::time_point(milliseconds(++wall_ms)); };
     auto writer = MetricWriter::open(log(part), std::move(options), background);
     EXPECT_TRUE(writer) << writer.error().message;
@@ -223,6 +229,32 @@ TEST_F(MetricWriterTest, WhatWasFlushedSurvivesAKill) {
   EXPECT_THAT(values("a", "loss"), ElementsAre(0.5, 0.25));
   EXPECT_FALSE(MetricLog::open(log("a"), {})->is_ended());
   EXPECT_THAT(recover(), IsEmpty());
+}
+
+TEST_F(MetricWriterTest, PointsThatComeWhileItClosesAreThereOrAreCounted) {
+  std::shared_ptr<MetricWriter> writer;
+  bool logs = false;
+  writer = open("a", {.is_flushed_by_caller = true}, [&] {  // where `close` looks at the clock
+    if (std::exchange(logs, false)) writer->log(0, 2, 2.0);
+  });
+  writer->log(*writer->metric("loss"), 1, 1.0);
+  logs = true;
+  ASSERT_TRUE(writer->close(seconds(10)));
+  EXPECT_FALSE(logs);
+  const std::size_t stored = values("a", "loss").size();
+  EXPECT_EQ(stored + writer->counts().dropped, 2U);
+}
+
+TEST_F(MetricWriterTest, ClosingWaitsNoLongerThanItIsTold) {
+  const auto writer = open("a");
+  writer->log(*writer->metric("loss"), 1, 1.0);
+  std::vector<milliseconds> deadlines;
+  store->on_call = [&](const CallOptions& call) { deadlines.push_back(call.deadline); };
+  store->is_gone = true;
+  EXPECT_EQ(writer->close(seconds(0)).error().code, Code::kDeadlineExceeded);
+  store->is_gone = false;
+  ASSERT_TRUE(writer->close(seconds(5)));
+  EXPECT_THAT(deadlines, ElementsAre(seconds(1), seconds(5)));
 }
 
 TEST_F(MetricWriterTest, AJournalOfALivingWriterIsLeftAlone) {

@@ -1,7 +1,6 @@
 #include "headrace/metrics/recover.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -84,8 +83,7 @@ Status recover_journal(const LeftJournal& journal,
     ++result.segments;
     result.points += file->points.size();
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(journal.folder, ignored);
+  remove_journal_folder(journal.folder);
   return {};
 }
 
@@ -95,11 +93,11 @@ std::vector<RecoveredLog> recover_metrics(const std::string& state,
                                           const std::function<Result<Location>(const std::string& url)>& open,
                                           const CallOptions& call) {
   std::vector<RecoveredLog> results;
-  for (const LeftJournal& journal : left_journals(state)) {
+  visit_left_journals(state, [&](const LeftJournal& journal) {
     RecoveredLog& result = results.emplace_back();
     result.folder = journal.folder;
     result.status = recover_journal(journal, open, call, result);
-  }
+  });
   return results;
 }
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Writer"]
 
+_CLOSE_SECONDS = 300.0
 _SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 
 
@@ -159,9 +160,18 @@ class Writer:
         """Sends everything written so far. It is in the store within a second."""
         self._native.flush()
 
-    def close(self) -> None:
-        """Waits until everything is in the store. A closed writer takes no more events."""
-        self._native.close()
+    def close(self, *, timeout: float = _CLOSE_SECONDS) -> None:
+        """Waits until everything is in the store. A closed writer takes no more events. If it fails, it may be
+        called again; with a journal, `headrace runs recover` writes the rest after the end of the program.
+
+        Args:
+            timeout: longest time in seconds to wait for the store. A request that is under way may take half a
+                minute more.
+
+        Raises:
+            DeadlineExceededError: the store did not take all events in time.
+        """
+        self._native.close(timeout)
 
     def __enter__(self) -> Self:
         return self

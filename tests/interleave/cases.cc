@@ -234,6 +234,8 @@ std::span<const InitialState> initial_states() {
       {"metrics", {"metrics-log"}},
       {"half-metrics", {}, "metrics-log"},
       {"half-metrics-many", {}, "metrics-log-many"},
+      {"half-metrics-long", {}, "metrics-log-long"},
+      {"half-media", {}, "media-log"},
       {"half-metrics-compact", {"metrics-log"}, "metrics-compact"},
       {"requests", {"requests-serve"}},
       {"half-requests", {}, "requests-serve-same"},

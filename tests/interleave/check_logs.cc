@@ -6,15 +6,20 @@
 #include "headrace/artifact/artifact.h"
 #include "headrace/artifact/verify_artifact.h"
 #include "headrace/base/text.h"
+#include "headrace/log/recover_segments.h"
 #include "headrace/metrics/metric_log.h"
 #include "headrace/metrics/recover.h"
 #include "headrace/record/tfrecord.h"
+#include "headrace/track/run_keys.h"
+#include "tests/interleave/log_commands.h"
 #include "tests/interleave/logged_value.h"
 
 namespace headrace::interleave {
 namespace {
 
 bool is_of_metrics(const std::string& log_key) { return log_key.find(kMetricsPrefix) != std::string::npos; }
+
+bool is_of_media(const std::string& log_key) { return log_key.find(kMediaPrefix) != std::string::npos; }
 
 // Why the series is not the first of the values, times `sign`, at least so many; empty: it is.
 std::string compare(const MetricSeries& series, const std::vector<double>& values, double sign,
@@ -52,12 +57,48 @@ World recovered(const World& world, bool may_refuse, std::vector<std::string>& d
   const auto open = [&](const std::string& url) -> Result<Location> {
     return location(after.out, "out", url.substr(std::string_view("memory://out/").size()));
   };
-  const std::string state = concat(after.machine->path(), "/headrace/metrics");
-  for (const RecoveredLog& log : recover_metrics(state, open, {})) {
-    if (!log.status && !may_refuse)
-      damage.push_back(concat("it cannot be recovered: ", log.status.error().message));
-  }
+  const std::string state = concat(after.machine->path(), "/headrace");
+  const auto check = [&](const Status& status) {
+    if (!status && !may_refuse) damage.push_back(concat("it cannot be recovered: ", status.error().message));
+  };
+  for (const RecoveredLog& log : recover_metrics(concat(state, "/metrics"), open, {})) check(log.status);
+  for (const RecoveredSegments& log : recover_segments(concat(state, kSegmentJournals), open, {}))
+    check(log.status);
   return after;
+}
+
+// The values of the media of one part, sorted.
+std::vector<double> media_values(const World& world, const std::string& folder,
+                                 std::vector<std::string>& damage) {
+  std::vector<double> values;
+  const auto segments = list_all(*world.out, concat(folder, "/"));
+  for (const ObjectInfo& segment : *segments) {
+    const auto read = read_object(*world.out, segment.key, 1 << 20);
+    const std::size_t begin = segment.key.ends_with("/events") ? 0 : kMediaHeader.size();
+    if (!read || read->data.size() < begin || (read->data.size() - begin) % sizeof(double) != 0) {
+      damage.push_back(concat(segment.key, " does not hold whole records"));
+      continue;
+    }
+    for (std::size_t at = begin; at < read->data.size(); at += sizeof(double))
+      values.push_back(load_little_endian<double>(read->data.data() + at));
+  }
+  std::ranges::sort(values);
+  return values;
+}
+
+// Of the values that were logged, the first `least` are there; each once, and no others.
+void check_media(const World& world, const std::string& folder, const LoggedValues& logged, std::size_t least,
+                 std::vector<std::string>& damage) {
+  const std::vector<double> found = media_values(world, folder, damage);
+  if (std::ranges::adjacent_find(found) != found.end())
+    damage.push_back(concat(folder, " has a record twice"));
+  std::vector<double> all = logged.values;
+  std::ranges::sort(all);
+  if (!std::ranges::includes(all, found)) damage.push_back(concat(folder, " has a record of nobody"));
+  for (std::size_t i = 0; i < least; ++i) {
+    if (!std::ranges::binary_search(found, logged.values[i]))
+      damage.push_back(concat(folder, " has lost record ", i, " of ", least));
+  }
 }
 
 // The values in a file of a log of requests.
@@ -93,6 +134,18 @@ void check_metric_logs(const World& world, std::vector<std::string>& damage) {
   }
 }
 
+void check_media_logs(const World& world, std::vector<std::string>& damage) {
+  const auto logs = world.ledger->logs();
+  if (std::ranges::none_of(logs, [](const auto& log) { return is_of_media(log.first); })) return;
+  const bool is_shortened = !world.out->shortened().empty();
+  const World after = recovered(world, is_shortened, damage);
+  for (const auto& [folder, logged] : logs) {
+    if (!is_of_media(folder)) continue;
+    check_media(world, folder, logged, is_shortened ? 0 : logged.stored, damage);
+    check_media(after, folder, logged, is_shortened ? 0 : logged.acknowledged, damage);
+  }
+}
+
 void check_request_logs(const World& world, std::vector<std::string>& damage) {
   std::vector<double> found;
   const auto files = list_all(*world.out, concat(kRequestLogs, "/"));
@@ -102,7 +155,7 @@ void check_request_logs(const World& world, std::vector<std::string>& damage) {
   std::set<double> asked;
   const bool is_shortened = world.out->shortened().contains(std::string(kRequestLogs));
   for (const auto& [key, logged] : world.ledger->logs()) {
-    if (is_of_metrics(key)) continue;
+    if (is_of_metrics(key) || is_of_media(key)) continue;
     asked.insert(logged.values.begin(), logged.values.end());
     for (std::size_t i = 0; i < logged.stored && !is_shortened; ++i) {
       if (!std::ranges::binary_search(found, logged.values[i]))

@@ -15,6 +15,9 @@ namespace headrace::interleave {
 /// part is read so, or refused.
 void check_metric_logs(const World& world, std::vector<std::string>& damage);
 
+/// The same of media: whole records, each once. The order of segments does not count.
+void check_media_logs(const World& world, std::vector<std::string>& damage);
+
 /// Adds what is wrong with the logs of requests: each file has whole records; no value is there twice; and
 /// all that are in the store for certain are there, unless something was removed.
 void check_request_logs(const World& world, std::vector<std::string>& damage);

@@ -228,6 +228,7 @@ std::vector<TestCommand> make_commands() {
       words("runs", "runs ls memory://out", true),
   };
   for (TestCommand& command : metric_commands()) commands.push_back(std::move(command));
+  for (TestCommand& command : media_commands()) commands.push_back(std::move(command));
   for (TestCommand& command : request_log_commands()) commands.push_back(std::move(command));
   for (TestCommand& command : artifact_commands()) commands.push_back(std::move(command));
   for (TestCommand& command : curve_commands()) commands.push_back(std::move(command));

@@ -23,6 +23,11 @@ Result<RunRecorder> start_logging_run(Process& process, std::string_view id);
 /// with them.
 std::vector<TestCommand> metric_commands();
 
+/// A program that logs media into the run "r", of which "metrics-recover" writes what a kill leaves, too.
+/// Segments but the first begin with the header; then come values of 8 bytes.
+inline constexpr std::string_view kMediaHeader = "head";
+std::vector<TestCommand> media_commands();
+
 /// A server that logs the requests of the model "m" at memory://out/x/requests, and who reads them.
 std::vector<TestCommand> request_log_commands();
 

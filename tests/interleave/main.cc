@@ -37,7 +37,7 @@ char kind_of(std::string_view name) {
   const auto begins = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
   if (begins("artifact")) return 'a';
   if (begins("curve")) return 'c';
-  if (begins("metrics")) return 'm';
+  if (begins("metrics") || begins("media")) return 'm';
   if (begins("requests")) return 'q';
   if (begins("keras")) return 'k';
   if (begins("predict")) return 'p';

@@ -151,6 +151,8 @@ std::vector<TestCommand> metric_commands() {
   return {
       {"metrics-log", [](const Surroundings& in) { return log_metrics(in, 3); }},
       {"metrics-log-many", [](const Surroundings& in) { return log_metrics(in, 8); }},
+      // With more segments than `gc` leaves.
+      {"metrics-log-long", [](const Surroundings& in) { return log_metrics(in, 12); }},
       {"metrics-recover", recover_logs},
       {"metrics-compact", compact_logs},
       {"metrics-read", read_metrics, true},

@@ -248,6 +248,7 @@ std::vector<std::string> find_damage(const World& world, Strictness strictness) 
     if (runs) damage.insert(damage.end(), runs->damaged.begin(), runs->damaged.end());
   }
   check_metric_logs(world, damage);
+  check_media_logs(world, damage);
   check_request_logs(world, damage);
   check_artifacts(world, damage);
   check_curves(world, damage);

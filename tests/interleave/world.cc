@@ -8,6 +8,7 @@
 #include "headrace/record/manifest.h"
 #include "headrace/store/memory/memory_store.h"
 #include "headrace/store/url.h"
+#include "headrace/track/run_keys.h"
 #include "tests/interleave/output.h"
 
 namespace headrace::interleave {
@@ -28,6 +29,7 @@ bool has_fixed_name(std::string_view key) {
 
 bool lies_in(std::string_view folder, std::string_view key) { return key.starts_with(concat(folder, "/")); }
 bool is_of_metrics(std::string_view key) { return key.find(kMetricsPrefix) != std::string_view::npos; }
+bool is_of_media(std::string_view key) { return key.find(kMediaPrefix) != std::string_view::npos; }
 
 }  // namespace
 
@@ -56,7 +58,7 @@ Status Witness::list(std::string_view prefix, const ListOptions& options,
                      const std::function<bool(const ObjectInfo&)>& visit) {
   return inner().list(prefix, options, [&](const ObjectInfo& object) {
     ObjectInfo dated = object;
-    if (lies_in(kArtifacts, object.key)) dated.modified.emplace();
+    if (lies_in(kArtifacts, object.key) || is_of_metrics(object.key)) dated.modified.emplace();
     return visit(dated);
   });
 }
@@ -91,6 +93,7 @@ Status Witness::remove_many(std::span<const std::string> keys, const CallOptions
     if (lies_in(kRunRecords, key)) shortened_.emplace(kRunRecords);
     const bool is_given_up = inner().stat(concat(key, ".given-up"), {}).has_value();
     if (lies_in(kArtifacts, key) && !is_given_up) shortened_.emplace(kArtifacts);
+    if (is_of_media(key)) shortened_.insert(parent_key(key));
     if (is_of_metrics(key) && !is_compacted(key)) shortened_.insert(parent_key(key));
   }
   return inner().remove_many(keys, options);
@@ -124,8 +127,9 @@ std::vector<std::string> Witness::manifests() const {
 
 void Witness::created(std::string_view key, bool was_there) {
   const std::scoped_lock lock(mutex_);
-  const bool is_of_log = is_of_metrics(key) || lies_in(kRequestLogs, key) || lies_in(kArtifacts, key) ||
-                         lies_in(kCurveScores, key) || lies_in(kCurveReports, key);
+  const bool is_of_log = is_of_metrics(key) || is_of_media(key) || lies_in(kRequestLogs, key) ||
+                         lies_in(kArtifacts, key) || lies_in(kCurveScores, key) ||
+                         lies_in(kCurveReports, key);
   if (was_there && (parts_.contains(key) || is_of_log) && !has_fixed_name(key)) replaced_.emplace_back(key);
   if (!is_manifest_key(key)) return;
   const auto read = read_object(inner(), key, kManifestLimitBytes);

@@ -22,7 +22,7 @@ class Witness final : public ForwardingStore {
  public:
   Witness();
 
-  /// The memory store knows no times. Objects of artifacts are old, so `gc` looks at them.
+  /// The memory store knows no times. Objects of artifacts and metrics are old, so `gc` looks at them.
   Status list(std::string_view prefix, const ListOptions& options,
               const std::function<bool(const ObjectInfo&)>& visit) override;
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override;
@@ -32,7 +32,8 @@ class Witness final : public ForwardingStore {
 
   /// Keys of published parts, of objects of logs, and of scores and reports of curves, that were replaced.
   std::vector<std::string> replaced() const;
-  /// Keys of logs of metrics, of which something was removed that nothing else holds; also kRequestLogs and
+  /// Keys of logs of metrics, of which something was removed that nothing else holds; of folders of media of
+  /// which something was removed; also kRequestLogs and
   /// kRunRecords, where any of their objects was, and kArtifacts, where one was that `gc` had not given up;
   /// and kCurveScores, where a score or a part of a report was.
   std::set<std::string> shortened() const;

@@ -11,6 +11,7 @@ import platform
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterable, Mapping
 from types import TracebackType
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _GIT_SECONDS = 5
 _FINISH_SECONDS = 60.0
 _MEDIA_SECONDS = 10.0
+_MEDIA_SHARE = 0.75  # of the time to finish: numbers have the rest
 _MOST_FINAL_METRICS = 1000
 _STEPS = 1 << 63
 _MOST_PACKAGES = 500
@@ -188,6 +190,7 @@ class Run:
         from headrace.summary import Writer
 
         with self._lock:
+            self._require_open("log")  # or nobody would close the writer
             if self._media is None:
                 folder, record = self._native.add_media()
                 self._media = Writer(folder, flush_seconds=_MEDIA_SECONDS, journal=True, _owner=record)
@@ -299,11 +302,12 @@ class Run:
 
         Args:
             error: why the run has failed. None: it has finished.
-            timeout: longest time in seconds to wait for the store to take the numbers. Numbers that it does
-                not take stay on this machine, and so do media, which wait for five minutes at most.
+            timeout: longest time in seconds to wait for the store to take numbers and media; a request that
+                is under way may take half a minute more. What the store does not take stays on this machine,
+                until the next run or `headrace runs recover` writes it.
 
         Raises:
-            DeadlineExceededError: the store did not take all numbers in time.
+            DeadlineExceededError: the store did not take all numbers and media in time.
         """
         self._end(error or "", False, timeout)
 
@@ -326,11 +330,12 @@ class Run:
         final = dict(list(values.items())[:_MOST_FINAL_METRICS]) | _numbers(self.summary)
         now = _parameters(self.config).items()
         changed = {key: value for key, value in now if self._parameters.get(key) != value}
+        end = time.monotonic() + timeout
         try:
             if self._media is not None:
-                self._media.close()
+                self._media.close(timeout=timeout * _MEDIA_SHARE)
         finally:
-            self._native.finish(as_unicode(error), is_stopped, final, changed, timeout)
+            self._native.finish(as_unicode(error), is_stopped, final, changed, end - time.monotonic())
 
     def _end_by(self, error: BaseException | None) -> None:
         if error is None or (isinstance(error, SystemExit) and not error.code):
