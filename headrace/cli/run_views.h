@@ -13,8 +13,8 @@ namespace headrace {
 /// "0.9812": four digits.
 std::string format_metric(double number);
 
-/// One line: id, command, status, duration, output, metrics. `status`: MLflow's clients may have set another one
-/// than the record has.
+/// One line: id, command, status, duration, output, metrics. `status`: that of the record, or the one that
+/// MLflow's clients have set.
 std::string run_line(const RunRecord& run, std::string_view status);
 
 /// Everything, a fact a line, without a newline at the end.

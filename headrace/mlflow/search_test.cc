@@ -440,7 +440,7 @@ class RandomRunSearchTest : public RunSearchTest, public testing::WithParamInter
     return key(one) < key(other);
   }
 
-  // What a search shall answer: by asking for every run.
+  // The answer that a search shall give: by asking for every run.
   std::vector<Json> found_among_all(TrackingService& service, const Searched& search,
                                     const std::string& stage) {
     std::vector<Json> found;

@@ -153,8 +153,8 @@ class RunIndex {
   /// The first runs of a search that the index can judge: not those that `unsettled_mlflow_runs` returns.
   Result<std::vector<FoundMlflowRun>> find_mlflow_runs(const MlflowQuery& query);
   /// Runs of the query's experiments and stages that its filter may keep or not: the changing ones and, if it
-  /// names metrics, those whose points the index does not know. The first `most` whose numbers are greater than
-  /// `after`, by number. Without keys.
+  /// names metrics, those whose points the index does not know. The first `most` whose numbers are greater
+  /// than `after`, by number. Without keys.
   Result<std::vector<FoundMlflowRun>> unsettled_mlflow_runs(
       const MlflowQuery& query, std::int64_t after = 0,
       std::int64_t most = std::numeric_limits<std::int64_t>::max());
