@@ -244,11 +244,15 @@ Status print_csv(CommandContext& context, const std::vector<TableRun>& runs, con
 
 void print_records(CommandContext& context, const std::vector<TableRun>& runs) {
   if (!context.console.json()) {
-    for (const TableRun& run : runs) context.console.result(run_line(*run.record));
+    for (const TableRun& run : runs) context.console.result(run_line(*run.record, run.run.status));
     return;
   }
   Json out = Json::array();
-  for (const TableRun& run : runs) out.push_back(run_to_json(*run.record));
+  for (const TableRun& run : runs) {
+    Json record = run_to_json(*run.record);
+    record["status"] = run.run.status;
+    out.push_back(std::move(record));
+  }
   context.console.result(Json({{"runs", std::move(out)}}).dump());
 }
 

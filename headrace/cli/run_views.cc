@@ -67,9 +67,9 @@ std::string format_metric(double number) {
   return out;
 }
 
-std::string run_line(const RunRecord& run) {
+std::string run_line(const RunRecord& run, std::string_view status) {
   std::string line = concat(in_line(run.id), "  ", padded(in_line(run.start.command), 8), "  ",
-                            padded(std::string(run_status_name(run.status())), 10), "  ",
+                            padded(std::string(status), 10), "  ",
                             padded(run.end ? format_seconds(run.end->seconds) : "", 8));
   if (!run.start.output.empty()) line += "  " + in_line(run.start.output);
   if (run.end) {

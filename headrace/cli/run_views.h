@@ -3,6 +3,7 @@
 /// \file Runs and artifacts as text and as JSON, for `runs` and `lineage`.
 
 #include <string>
+#include <string_view>
 
 #include "headrace/base/json.h"
 #include "headrace/track/run_record.h"
@@ -12,8 +13,9 @@ namespace headrace {
 /// "0.9812": four digits.
 std::string format_metric(double number);
 
-/// One line: id, command, status, duration, metrics, output.
-std::string run_line(const RunRecord& run);
+/// One line: id, command, status, duration, output, metrics. `status`: that of the record, or the one that
+/// MLflow's clients have set.
+std::string run_line(const RunRecord& run, std::string_view status);
 
 /// Everything, a fact a line, without a newline at the end.
 std::string run_page(const RunRecord& run);

@@ -85,9 +85,14 @@ Result<RunMetrics> metrics_of(const RunRecord& run, const HistorySource& source,
   return RunMetrics(std::move(parts), std::move(events));
 }
 
+bool end_has_all_metrics(const RunRecord& run) {
+  return run.end && run.end->metrics.size() < kMostFinalMetrics;
+}
+
 Result<std::map<std::string, double>> last_values(const RunRecord& run, const HistorySource& source) {
   std::map<std::string, double> values = run.end ? run.end->metrics : std::map<std::string, double>();
-  HEADRACE_TRY(const RunMetrics logged, metrics_of(run, source, {.reads_segments = !run.end}));
+  HEADRACE_TRY(const RunMetrics logged,
+               metrics_of(run, source, {.reads_segments = !end_has_all_metrics(run)}));
   HEADRACE_TRY(const std::vector<MetricSummary> summaries, logged.summaries());
   for (const MetricSummary& metric : summaries) {
     if (!metric.name.starts_with(kSystemMetrics)) values.emplace(metric.name, metric.last);

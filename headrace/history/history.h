@@ -61,9 +61,13 @@ Result<RunMetrics> metrics_of(const RunRecord& run, const HistorySource& source,
 /// Begins the names of metrics that say how busy a machine was.
 inline constexpr std::string_view kSystemMetrics = "system/";
 
-/// The last value of each metric: those that the end of the record has, and it has those of segments; the
-/// others as far as they are logged, by the lowest rank. How busy the machine was is no result, so the latter
-/// lack kSystemMetrics.
+/// Whether the end of the record has the last values of all that was logged into segments: the run has ended,
+/// with fewer than kMostFinalMetrics.
+bool end_has_all_metrics(const RunRecord& run);
+
+/// The last value of each metric: those that the end of the record has; the others as far as they are logged,
+/// by the lowest rank. Segments are read unless `end_has_all_metrics`. How busy the machine was is no result,
+/// so metrics that are not in the end lack kSystemMetrics.
 /// \error as `metrics_of`
 Result<std::map<std::string, double>> last_values(const RunRecord& run, const HistorySource& source);
 

@@ -63,6 +63,10 @@ std::vector<std::pair<std::string, std::uint64_t>> RunMetrics::series() const {
   return {all.begin(), all.end()};
 }
 
+bool RunMetrics::are_ended() const {
+  return std::ranges::all_of(parts_, [](const PartLog& part) { return part.log.is_ended(); });
+}
+
 Result<std::vector<MetricSummary>> RunMetrics::summaries() const {
   std::map<std::pair<std::string, std::uint64_t>, MetricSummary> all;
   std::map<std::pair<std::string, std::uint64_t>, int> attempts;

@@ -58,6 +58,9 @@ class RunMetrics {
 
   /// Names of the metrics with their ranks, sorted. Reads nothing.
   std::vector<std::pair<std::string, std::uint64_t>> series() const;
+  /// Whether no points will follow in segments: each log has its last segment. That of a run whose end could
+  /// not wait for the store comes later, if ever.
+  bool are_ended() const;
   /// By name, then rank. Reads points of segments only where several attempts have logged the metric.
   Result<std::vector<MetricSummary>> summaries() const;
   /// All points of a metric of a rank, those of earlier attempts first, without those that a later attempt

@@ -88,8 +88,7 @@ Result<std::map<std::string, RecordPointer>> Records::read(const Signatures& fou
 }
 
 Result<MetricsPointer> Records::metrics(const RunRecord& record, const CallOptions& call) {
-  const bool is_final = has_ended(record);
-  if (is_final) {
+  if (has_ended(record)) {
     const std::scoped_lock lock(mutex_);
     const auto known = known_.find(record.id);
     if (known != known_.end() && known->second.record.get() == &record && known->second.metrics)
@@ -101,7 +100,7 @@ Result<MetricsPointer> Records::metrics(const RunRecord& record, const CallOptio
   source.call = {.deadline = call.deadline};  // the metrics keep it, and read later
   HEADRACE_TRY(RunMetrics metrics, metrics_of(record, source));
   auto read = std::make_shared<const RunMetrics>(std::move(metrics));
-  if (is_final) {
+  if (has_ended(record) && read->are_ended()) {
     const std::scoped_lock lock(mutex_);
     const auto known = known_.find(record.id);
     if (known != known_.end() && known->second.record.get() == &record) known->second.metrics = read;

@@ -19,7 +19,8 @@ struct RunView {
   RecordPointer record;
   State state;
   LastPoints points{};
-  bool is_deleted = false;  // it, or its experiment
+  bool may_get_points = false;  // more may come to the store
+  bool is_deleted = false;      // it, or its experiment
   std::string artifact_uri{};
 };
 

@@ -165,7 +165,7 @@ Result<RunView> Runs::view(const RecordPointer& record, State state, const Exper
     return (part != nullptr && each.name == part->part()) || has_points_of(facts, each);
   };
   if (has_series(*record) && !std::ranges::all_of(record->parts, is_known))
-    HEADRACE_CHECK(add_stored_points(*record, run.points, call));
+    HEADRACE_CHECK(add_stored_points(run, call));
   add_end_metrics(facts, *record, run.points);
   if (part == nullptr) return run;
   for (const auto& [key, point] : part->last_points()) keep_later(run.points, key, point);
@@ -173,8 +173,10 @@ Result<RunView> Runs::view(const RecordPointer& record, State state, const Exper
 }
 
 // If several ranks have a metric of one name, that of the lowest rank has the plain name.
-Status Runs::add_stored_points(const RunRecord& record, LastPoints& points, const CallOptions& call) {
+Status Runs::add_stored_points(RunView& run, const CallOptions& call) {
+  const RunRecord& record = *run.record;
   HEADRACE_TRY(const MetricsPointer metrics, records_.metrics(record, call));
+  run.may_get_points = !has_ended(record) || !metrics->are_ended();
   HEADRACE_TRY(const std::vector<MetricSummary> summaries, metrics->summaries());
   const auto ended = record.end ? milliseconds_of(record.end->ended) : std::nullopt;
   const std::int64_t time_ms = ended.value_or(milliseconds_of(record.start.started).value_or(0));
@@ -182,7 +184,7 @@ Status Runs::add_stored_points(const RunRecord& record, LastPoints& points, cons
   for (const MetricSummary& each : summaries) {
     const bool is_first = each.name != before;
     before = each.name;
-    keep_later(points, is_first ? each.name : concat(each.name, "/rank-", each.rank),
+    keep_later(run.points, is_first ? each.name : concat(each.name, "/rank-", each.rank),
                {each.last_step, time_ms, each.last});
   }
   return {};

@@ -75,7 +75,7 @@ class Runs {
   Result<RunView> view(const RecordPointer& record, State state, const ExperimentList& experiments,
                        const CallOptions& call);
   Result<RunView> view_of(const std::string& run, const CallOptions& call);
-  Status add_stored_points(const RunRecord& record, LastPoints& points, const CallOptions& call);
+  Status add_stored_points(RunView& run, const CallOptions& call);
   std::string artifact_folder(const std::string& run, const Json& state, const ExperimentList& experiments);
 
   Status log_points(const std::string& run, std::span<const LoggedPoint> points, const CallOptions& call);
@@ -95,8 +95,10 @@ class Runs {
   Result<Json> search_in(RunIndex& index, const MlflowQuery& query, const RunSearch& search,
                          const ExperimentList& experiments, const CallOptions& call);
   Status refresh(RunIndex& index, const CallOptions& call);
-  Result<IndexedViews> views_of(RunIndex& index, std::vector<FoundMlflowRun> found,
-                                const ExperimentList& experiments, const CallOptions& call);
+  Status settle(RunIndex& index, const MlflowQuery& query, const ExperimentList& experiments,
+                const CallOptions& call);
+  Status read_views(IndexedViews& all, const ExperimentList& experiments, const CallOptions& call);
+  static Status keep_points(RunIndex& index, const MlflowQuery& query, const IndexedViews& all);
   Result<RunView> indexed_view(const MlflowRun& run, const ExperimentList& experiments,
                                const CallOptions& call);
 

@@ -13,6 +13,7 @@ namespace {
 constexpr int kViewsAtOnce = 8;
 constexpr std::size_t kExperimentsPerQuery = 1000;
 constexpr std::size_t kMostFound = std::size_t{1} << 40;
+constexpr std::int64_t kRunsAtOnce = 256;  // whose points are read and kept together
 
 // Whether the index knows the columns.
 bool is_for_index(const RunSearch& search) {
@@ -39,6 +40,12 @@ Result<MlflowQuery> query_of(const RunSearch& search, const ExperimentList& expe
   return query;
 }
 
+// Whether the index may keep the points of the run, once they are read.
+bool may_keep(const MlflowQuery& query, const MlflowRun& run) {
+  return !run.points && has_ended(run.record) &&
+         std::ranges::find(query.changing_runs, run.record.id) == query.changing_runs.end();
+}
+
 }  // namespace
 
 // Runs of the index, as MLflow shows them.
@@ -46,6 +53,13 @@ struct Runs::IndexedViews {
   std::vector<FoundMlflowRun> found{};
   std::vector<MlflowRun> runs{};
   std::vector<RunView> views{};
+
+  // REQUIRES: within a snapshot
+  Status add(RunIndex& index, FoundMlflowRun run) {
+    HEADRACE_TRY(runs.emplace_back(), index.mlflow_run(run));
+    found.push_back(std::move(run));
+    return {};
+  }
 };
 
 Status Runs::refresh(RunIndex& index, const CallOptions& call) {
@@ -68,28 +82,57 @@ Result<RunView> Runs::indexed_view(const MlflowRun& run, const ExperimentList& e
   return out;
 }
 
-Result<Runs::IndexedViews> Runs::views_of(RunIndex& index, std::vector<FoundMlflowRun> found,
-                                          const ExperimentList& experiments, const CallOptions& call) {
-  IndexedViews out{.found = std::move(found)};
-  for (const FoundMlflowRun& each : out.found) {
-    HEADRACE_TRY(out.runs.emplace_back(), index.mlflow_run(each));
-  }
-  out.views.resize(out.runs.size());
-  HEADRACE_CHECK(parallel_for(kViewsAtOnce, out.runs.size(), [&](std::size_t i) -> Status {
-    HEADRACE_TRY(out.views[i], indexed_view(out.runs[i], experiments, call));
+Status Runs::read_views(IndexedViews& all, const ExperimentList& experiments, const CallOptions& call) {
+  all.views.resize(all.runs.size());
+  return parallel_for(kViewsAtOnce, all.runs.size(), [&](std::size_t i) -> Status {
+    HEADRACE_TRY(all.views[i], indexed_view(all.runs[i], experiments, call));
     return {};
-  }));
-  return out;
+  });
+}
+
+Status Runs::keep_points(RunIndex& index, const MlflowQuery& query, const IndexedViews& all) {
+  for (std::size_t i = 0; i < all.runs.size(); ++i) {
+    if (may_keep(query, all.runs[i]) && !all.views[i].may_get_points)
+      HEADRACE_CHECK(index.keep_points(all.found[i], all.runs[i], all.views[i].points));
+  }
+  return {};
+}
+
+// Reads the points of ended runs that the query needs and the index lacks. They are kept as they come: a
+// search that is cut short leaves less to the next one. No snapshot stays open while the store is read.
+Status Runs::settle(RunIndex& index, const MlflowQuery& query, const ExperimentList& experiments,
+                    const CallOptions& call) {
+  if (!query.names_metrics()) return {};
+  for (std::int64_t after = 0;;) {
+    std::vector<FoundMlflowRun> found;
+    IndexedViews lacking;
+    const auto look_up = [&]() -> Status {
+      HEADRACE_TRY(found, index.unsettled_mlflow_runs(query, after, kRunsAtOnce));
+      for (const FoundMlflowRun& each : found) {
+        HEADRACE_CHECK(lacking.add(index, each));
+        if (may_keep(query, lacking.runs.back())) continue;
+        lacking.runs.pop_back();
+        lacking.found.pop_back();
+      }
+      return {};
+    };
+    HEADRACE_CHECK(index.in_snapshot(look_up));
+    if (found.empty()) return {};
+    after = found.back().number;
+    HEADRACE_CHECK(read_views(lacking, experiments, call));
+    HEADRACE_CHECK(keep_points(index, query, lacking));
+  }
 }
 
 Result<Json> Runs::search_in(RunIndex& index, const MlflowQuery& query, const RunSearch& search,
                              const ExperimentList& experiments, const CallOptions& call) {
   IndexedViews others, shown;
   Json answer = {{"runs", Json::array()}};
-  HEADRACE_CHECK(index.in_snapshot([&]() -> Status {
+  const auto read = [&]() -> Status {
     HEADRACE_TRY(const std::vector<FoundMlflowRun> found, index.find_mlflow_runs(query));
-    HEADRACE_TRY(std::vector<FoundMlflowRun> unsettled, index.unsettled_mlflow_runs(query));
-    HEADRACE_TRY(others, views_of(index, std::move(unsettled), experiments, call));
+    HEADRACE_TRY(const std::vector<FoundMlflowRun> unsettled, index.unsettled_mlflow_runs(query));
+    for (const FoundMlflowRun& each : unsettled) HEADRACE_CHECK(others.add(index, each));
+    HEADRACE_CHECK(read_views(others, experiments, call));
     std::vector<SortedRun> sorted;  // those that were found, then the others
     for (std::size_t i = 0; i < found.size(); ++i) sorted.push_back({i, found[i].keys});
     for (std::size_t i = 0; i < others.views.size(); ++i) {
@@ -100,11 +143,10 @@ Result<Json> Runs::search_in(RunIndex& index, const MlflowQuery& query, const Ru
     sort_runs(sorted, search.orders);
     HEADRACE_TRY(const ListPage page, find_page(sorted.size(), search.page_token, search.limit));
     if (!page.next_token.empty()) answer["next_page_token"] = page.next_token;
-    std::vector<FoundMlflowRun> on_page;
     for (std::size_t i = page.begin; i < page.end; ++i) {
-      if (sorted[i].place < found.size()) on_page.push_back(found[sorted[i].place]);
+      if (sorted[i].place < found.size()) HEADRACE_CHECK(shown.add(index, found[sorted[i].place]));
     }
-    HEADRACE_TRY(shown, views_of(index, std::move(on_page), experiments, call));
+    HEADRACE_CHECK(read_views(shown, experiments, call));
     auto next = shown.views.begin();
     for (std::size_t i = page.begin; i < page.end; ++i) {
       const std::size_t place = sorted[i].place;
@@ -112,16 +154,10 @@ Result<Json> Runs::search_in(RunIndex& index, const MlflowQuery& query, const Ru
           run_to_json(place < found.size() ? *next++ : others.views[place - found.size()]));
     }
     return {};
-  }));
-  for (const IndexedViews* const views : {&others, &shown}) {
-    for (std::size_t i = 0; i < views->runs.size(); ++i) {
-      const MlflowRun& run = views->runs[i];
-      const bool is_changing =
-          std::ranges::find(query.changing_runs, run.record.id) != query.changing_runs.end();
-      if (run.points || is_changing || !has_ended(run.record)) continue;
-      HEADRACE_CHECK(index.keep_points(views->found[i], run, views->views[i].points));
-    }
-  }
+  };
+  HEADRACE_CHECK(index.in_snapshot(read));
+  HEADRACE_CHECK(keep_points(index, query, others));
+  HEADRACE_CHECK(keep_points(index, query, shown));
   return answer;
 }
 
@@ -135,6 +171,7 @@ Result<std::optional<Json>> Runs::search_index(const RunSearch& search, const Ca
   std::optional<Json> answer;
   const auto use = [&](RunIndex& index) -> Status {
     HEADRACE_CHECK(refresh(index, call));
+    HEADRACE_CHECK(settle(index, query, experiments, call));
     HEADRACE_TRY(answer, search_in(index, query, search, experiments, call));
     return {};
   };

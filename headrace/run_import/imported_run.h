@@ -14,9 +14,6 @@
 
 namespace headrace {
 
-/// A record has no more of them.
-inline constexpr std::size_t kMostFinalMetrics = 1000;
-
 struct ImportedRun {
   std::string identity;  // the same each time the run is read; the format says what it is for each source
   std::string source;    // "mlflow", "tensorboard", "wandb", "neptune"

@@ -101,11 +101,13 @@ Result<std::vector<FoundMlflowRun>> RunIndex::find_mlflow_runs(const MlflowQuery
   return found;
 }
 
-Result<std::vector<FoundMlflowRun>> RunIndex::unsettled_mlflow_runs(const MlflowQuery& query) {
+Result<std::vector<FoundMlflowRun>> RunIndex::unsettled_mlflow_runs(const MlflowQuery& query,
+                                                                    std::int64_t after, std::int64_t most) {
   Sql sql{"SELECT r.number, r.id"};
   add_sql(sql, "", asked_runs(query));
   add_sql(sql, " AND (r.id IN ", list_of(query.changing_runs));
   sql.add(query.names_metrics() ? " OR r.points_kind = 0)" : ")");
+  sql.add(" AND r.number > ? ORDER BY r.number LIMIT ?", {after, most});
   HEADRACE_TRY(const auto rows, database_.rows(sql));
   std::vector<FoundMlflowRun> found;
   for (const auto& row : rows) found.push_back({integer_value(row[0]), text_value(row[1])});

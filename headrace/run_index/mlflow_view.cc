@@ -7,6 +7,7 @@
 
 #include "headrace/base/text.h"
 #include "headrace/os/parallel.h"
+#include "headrace/run_index/points_kind.h"
 #include "headrace/run_index/run_index.h"
 #include "headrace/store/numbered.h"
 #include "headrace/track/mlflow_states.h"
@@ -20,13 +21,6 @@ constexpr std::size_t kStatesPerTransaction = 256;
 constexpr std::uint64_t kStateBytesPerTransaction = 4 << 20;
 constexpr std::uint64_t kStateBytesMax = 16 << 20;
 constexpr std::string_view kStateFormat = "headrace.mlflow.run";
-
-// Where the points of a run are.
-enum PointsKind : std::int64_t {
-  kUnknown,     // in the store
-  kInPoints,    // in `points`
-  kEndMetrics,  // in `metrics`, since the record's end has them
-};
 
 // A state that is to be read; number 0: the states of the run were removed.
 struct NewState {
@@ -51,10 +45,10 @@ std::string_view shown_status(const Json& state) {
 PointsKind points_kind(const Json& state, const RunRecord& run) {
   for (const RunPart& part : run.parts) {
     const bool has_series = part.end ? !part.end->series.empty() : !part.so_far.series.empty();
-    if (has_series && !mlflow::has_points_of(state, part)) return kUnknown;
+    if (has_series && !mlflow::has_points_of(state, part)) return kUnknownPoints;
   }
   const bool has_only_end = run.end && !mlflow::is_of_mlflow(state) && !state.contains("last_points");
-  return has_only_end ? kEndMetrics : kInPoints;
+  return has_only_end ? kEndPoints : kToldPoints;
 }
 
 Status read_new_state(const Location& root, NewState& state, const CallOptions& call) {
@@ -187,7 +181,7 @@ Status RunIndex::write_view(std::int64_t number, const RunRecord& run, bool is_v
          {number, name, value, as_number ? SqlValue(*as_number) : SqlValue(),
           std::int64_t{shown.contains(name)}}}));
   }
-  return kind == kInPoints ? write_points(number, mlflow::told_points(state, run)) : Status{};
+  return kind == kToldPoints ? write_points(number, mlflow::told_points(state, run)) : Status{};
 }
 
 Status RunIndex::write_points(std::int64_t number, const mlflow::LastPoints& points) {
@@ -211,11 +205,13 @@ Result<MlflowRun> RunIndex::mlflow_run(const FoundMlflowRun& run) {
     out.state = *std::move(state);
     out.state_number = static_cast<std::uint64_t>(integer_value(states[0][0]));
   }
-  HEADRACE_TRY(const auto kinds,
-               database_.rows({"SELECT points_kind FROM runs WHERE number = ?", {run.number}}));
-  const std::int64_t kind = kinds.empty() ? kUnknown : integer_value(kinds[0][0]);
-  if (kind == kEndMetrics) out.points = mlflow::told_points(out.state, out.record);
-  if (kind != kInPoints) return out;
+  HEADRACE_TRY(
+      const auto kinds,
+      database_.rows({"SELECT points_kind, folder_changes FROM runs WHERE number = ?", {run.number}}));
+  const std::int64_t kind = kinds.empty() ? kUnknownPoints : integer_value(kinds[0][0]);
+  if (!kinds.empty()) out.folder_changes = integer_value(kinds[0][1]);
+  if (kind == kEndPoints) out.points = mlflow::told_points(out.state, out.record);
+  if (kind == kEndPoints || kind == kUnknownPoints) return out;
   out.points.emplace();
   HEADRACE_CHECK(database_.visit(
       {"SELECT name, step, time_ms, value FROM points WHERE run = ?", {run.number}}, [&](const SqlRow& row) {
@@ -231,12 +227,14 @@ Status RunIndex::keep_points(const FoundMlflowRun& found, const MlflowRun& run,
   HEADRACE_CHECK(database_.begin());
   HEADRACE_TRY(
       const auto rows,
-      database_.rows({"SELECT 1 FROM runs WHERE number = ? AND state_number = ? AND points_kind = ?",
-                      {found.number, static_cast<std::int64_t>(run.state_number), std::int64_t{kUnknown}}}));
+      database_.rows({"SELECT 1 FROM runs WHERE number = ? AND state_number = ? AND folder_changes = ? AND "
+                      "points_kind = ?",
+                      {found.number, static_cast<std::int64_t>(run.state_number), run.folder_changes,
+                       std::int64_t{kUnknownPoints}}}));
   if (!rows.empty()) {
     HEADRACE_CHECK(write_points(found.number, points));
     HEADRACE_CHECK(database_.run(
-        {"UPDATE runs SET points_kind = ? WHERE number = ?", {std::int64_t{kInPoints}, found.number}}));
+        {"UPDATE runs SET points_kind = ? WHERE number = ?", {std::int64_t{kReadPoints}, found.number}}));
   }
   return database_.commit();
 }

@@ -173,6 +173,8 @@ Result<RefreshReport> RunIndex::refresh_records(const Location& root, const Call
       HEADRACE_TRY(const std::optional<KnownRun> now, known_run(database_, run.key));
       if (is_same_state(now, run.known)) {
         if (now) HEADRACE_CHECK(forget(now->number));
+        if (run.parts.empty() && !run.key.second)
+          HEADRACE_CHECK(database_.run({"DELETE FROM states WHERE id = ?", {run.key.first}}));
         for (const RunRecord& record : run.read.runs)
           HEADRACE_CHECK(insert(record, run.key.second, kept_state(run, record)));
       }
@@ -191,6 +193,7 @@ struct RunIndex::Pending {
   std::string id;
   std::string state;
   std::string metrics_state;
+  std::int64_t folder_changes = 0;
   std::optional<RunRecord> record{};  // none: another process has replaced the run meanwhile
   bool has_changed = false;
   std::map<std::string, double> values{};
@@ -198,12 +201,14 @@ struct RunIndex::Pending {
 };
 
 Result<std::vector<RunIndex::Pending>> RunIndex::pending_metrics(bool are_ended) {
-  HEADRACE_TRY(const auto rows,
-               database_.rows({concat("SELECT number, id, state, metrics_state FROM runs WHERE ",
-                                      are_ended ? "is_ended AND metrics_state IS NULL" : "NOT is_ended")}));
+  HEADRACE_TRY(
+      const auto rows,
+      database_.rows({concat("SELECT number, id, state, metrics_state, folder_changes FROM runs WHERE ",
+                             are_ended ? "is_ended AND metrics_state IS NULL" : "NOT is_ended")}));
   std::vector<Pending> pending;
   for (const auto& row : rows)
-    pending.push_back({integer_value(row[0]), text_value(row[1]), text_value(row[2]), text_value(row[3])});
+    pending.push_back({integer_value(row[0]), text_value(row[1]), text_value(row[2]), text_value(row[3]),
+                       integer_value(row[4])});
   return pending;
 }
 
@@ -271,10 +276,12 @@ Status RunIndex::read_metrics(std::vector<Pending> pending, const HistorySource&
   return {};
 }
 
-// False: another process has replaced the run meanwhile.
+// False: another process has replaced the run meanwhile, or a run that shares its folders of event files.
 Result<bool> RunIndex::write_metrics(const Pending& pending) {
-  HEADRACE_TRY(const auto now, database_.rows({"SELECT 1 FROM runs WHERE number = ? AND id = ? AND state = ?",
-                                               {pending.number, pending.id, pending.state}}));
+  HEADRACE_TRY(
+      const auto now,
+      database_.rows({"SELECT 1 FROM runs WHERE number = ? AND id = ? AND state = ? AND folder_changes = ?",
+                      {pending.number, pending.id, pending.state, pending.folder_changes}}));
   if (now.empty()) return false;
   HEADRACE_CHECK(database_.run(
       {"UPDATE runs SET metrics_state = ? WHERE number = ?", {pending.metrics_state, pending.number}}));

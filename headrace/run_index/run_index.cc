@@ -5,12 +5,14 @@
 #include <limits>
 
 #include "headrace/base/bytes.h"
+#include "headrace/base/text.h"
+#include "headrace/run_index/points_kind.h"
 
 namespace headrace {
 namespace {
 
 // Counts up whenever the tables, or what is put into them, change.
-constexpr std::int64_t kLayoutVersion = 3;
+constexpr std::int64_t kLayoutVersion = 4;
 
 constexpr std::string_view kSchema = R"(
 CREATE TABLE place (root TEXT NOT NULL);
@@ -20,7 +22,7 @@ CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, i
   experiment TEXT NOT NULL DEFAULT '', is_deleted INTEGER NOT NULL DEFAULT 0, name TEXT NOT NULL DEFAULT '',
   user TEXT NOT NULL DEFAULT '', mlflow_status TEXT NOT NULL DEFAULT '', start_ms INTEGER NOT NULL DEFAULT 0,
   end_ms INTEGER, points_kind INTEGER NOT NULL DEFAULT 0, state_number INTEGER NOT NULL DEFAULT 0,
-  UNIQUE (id, is_version_1));
+  folder_changes INTEGER NOT NULL DEFAULT 0, UNIQUE (id, is_version_1));
 CREATE INDEX runs_by_start ON runs (started, id);
 CREATE INDEX runs_to_look_at ON runs (number) WHERE metrics_state IS NULL OR NOT is_ended;
 CREATE TABLE objects (run INTEGER, part TEXT, kind INTEGER, number INTEGER, content TEXT NOT NULL,
@@ -150,7 +152,7 @@ Status RunIndex::forget(std::int64_t number) {
 
 Status RunIndex::insert(const RunRecord& run, bool is_version_1, const std::string& state) {
   const std::vector<RunEventFolder> folders = event_folders_of(run);
-  const bool has_all_metrics = run.end && folders.empty();
+  const bool has_all_metrics = end_has_all_metrics(run) && folders.empty();
   HEADRACE_CHECK(database_.run(
       {"INSERT INTO runs (id, is_version_1, state, metrics_state, is_ended, status, command, output, "
        "started, "
@@ -196,11 +198,19 @@ Status RunIndex::insert_objects(std::int64_t number, const RunRecord& run) {
 
 // The values that a run has in folders of event files may have changed, since another run goes on there: they
 // are to be read again. This stands in the transaction that tells of the other run: no kill comes between.
+// `folder_changes` tells those that are reading the values right now.
 Status RunIndex::forget_metrics_of_sharers(std::int64_t number) {
+  constexpr std::string_view kSharers =
+      "is_ended AND number != ? AND number IN "
+      "(SELECT other.run FROM folders f JOIN folders other ON other.url = f.url WHERE f.run = ?)";
+  HEADRACE_CHECK(database_.run({concat("DELETE FROM points WHERE run IN (SELECT number FROM runs WHERE ",
+                                       kSharers, " AND points_kind = ?)"),
+                                {number, number, std::int64_t{kReadPoints}}}));
   return database_.run(
-      {"UPDATE runs SET metrics_state = NULL WHERE is_ended AND number != ? AND number IN "
-       "(SELECT other.run FROM folders f JOIN folders other ON other.url = f.url WHERE f.run = ?)",
-       {number, number}});
+      {concat("UPDATE runs SET metrics_state = NULL, folder_changes = folder_changes + 1, points_kind = "
+              "CASE points_kind WHEN ? THEN ? ELSE points_kind END WHERE ",
+              kSharers),
+       {std::int64_t{kReadPoints}, std::int64_t{kUnknownPoints}, number, number}});
 }
 
 Status RunIndex::in_snapshot(const std::function<Status()>& read) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -90,6 +91,7 @@ struct MlflowRun {
   RunRecord record;
   std::uint64_t state_number = 0;  // 0: it has no state
   Json state{};
+  std::int64_t folder_changes = 0;             // how often other runs have changed its folders of event files
   std::optional<mlflow::LastPoints> points{};  // none: they are to be read, and may be kept by `keep_points`
 };
 
@@ -151,12 +153,16 @@ class RunIndex {
   /// The first runs of a search that the index can judge: not those that `unsettled_mlflow_runs` returns.
   Result<std::vector<FoundMlflowRun>> find_mlflow_runs(const MlflowQuery& query);
   /// Runs of the query's experiments and stages that its filter may keep or not: the changing ones and, if it
-  /// names metrics, those whose points the index does not know. Without keys.
-  Result<std::vector<FoundMlflowRun>> unsettled_mlflow_runs(const MlflowQuery& query);
+  /// names metrics, those whose points the index does not know. The first `most` whose numbers are greater
+  /// than `after`, by number. Without keys.
+  Result<std::vector<FoundMlflowRun>> unsettled_mlflow_runs(
+      const MlflowQuery& query, std::int64_t after = 0,
+      std::int64_t most = std::numeric_limits<std::int64_t>::max());
   /// REQUIRES: within the snapshot in which the run was found
   Result<MlflowRun> mlflow_run(const FoundMlflowRun& run);
-  /// Keeps points that were read from the store, unless record or state have changed since.
-  /// REQUIRES: the run has ended; not in a snapshot
+  /// Keeps points that were read from the store, unless record, state or a shared folder of event files
+  /// have changed since.
+  /// REQUIRES: the run has ended, and no points will follow; not in a snapshot
   Status keep_points(const FoundMlflowRun& found, const MlflowRun& run, const mlflow::LastPoints& points);
 
  private:

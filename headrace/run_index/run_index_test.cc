@@ -404,6 +404,83 @@ TEST_F(RunIndexTest, AnEndedRunWhoseEventFilesGoOnIsReadAgainAfterAnyBreak) {
   }
 }
 
+HistorySource source_of(const Location& root) {
+  return {.open = [root](const std::string& url) -> Result<Location> {
+    return root.at(url.substr(std::string("memory://b/").size()));
+  }};
+}
+
+MlflowQuery metric_query() {
+  return {.orders = {{{Entity::kMetric, "loss"}, true}, {{Entity::kAttribute, "run_id"}, true}},
+          .experiments = {"0"},
+          .most = 1000};
+}
+
+TEST_F(RunIndexTest, AMetricThatAFullEndLacksIsReadFromSegments) {
+  RunEnd full = end_with({});
+  for (std::size_t i = 0; i < kMostFinalMetrics; ++i) full.metrics[concat("a/", i)] = 1;
+  full.series = {{"metrics", "memory://b/segments", "metric_segments"}};
+  put_run(1, full);
+  const std::vector<std::string> names = {"a/0", "loss"};
+  const std::vector<MetricPoint> points = {{0, 1, 0, 9.0}, {1, 1, 0, 0.25}};
+  ASSERT_TRUE(store_->write(concat("segments/", segment_name(0, 0)),
+                            encode_segment({.is_end = true}, names, points), {}));
+  RunIndex index = open();
+  refresh(index);
+  ASSERT_TRUE(index.refresh_metrics(source_of(root_)));
+  const auto metrics = index.metrics(index.find({.most = 1})->at(0));
+  ASSERT_TRUE(metrics);
+  const auto found = [&](const std::string& name) {
+    return *std::ranges::find(*metrics, name, &IndexedMetric::name);
+  };
+  EXPECT_EQ(metrics->size(), kMostFinalMetrics + 1);
+  EXPECT_EQ(found("loss").value, 0.25);
+  EXPECT_EQ(found("a/0").value, 1);  // the end's counts
+  EXPECT_EQ(index.refresh_metrics(source_of(root_))->read, 0U);
+}
+
+// Another process records a run that goes on in the folder, while the values of the ended run are read.
+TEST_F(RunIndexTest, ValuesThatWereReadBeforeAnotherRunChangedTheirFolderAreNotKept) {
+  const RunSeries events{"events", "memory://b/events", "event_files"};
+  RunEnd end = end_with({});
+  end.series = {events};
+  put_run(1, end);
+  const std::string path = index_scratch->new_root() + ".sqlite";
+  DatabaseFailure failure = DatabaseFailure::kNone;
+  auto slow = RunIndex::open(path, "memory://b", failure),
+       quick = RunIndex::open(path, "memory://b", failure);
+  ASSERT_TRUE(slow && quick);
+  refresh(*slow);
+  int later = 2;
+  const auto begin_later_run = [&] {
+    const std::string run = concat("later-", later);
+    put(run, part_of(later), "start", serialize_run_start(run, start_of(later)));
+    put(run, part_of(later++), "series/events", serialize_run_series(run, events));
+    refresh(*quick);
+  };
+  store_->on_listing = [&](std::string_view prefix) -> Status {
+    if (prefix.starts_with("events") && later == 2) begin_later_run();
+    return {};
+  };
+  EXPECT_EQ(slow->refresh_metrics(source_of(root_))->read, 0U);
+  EXPECT_EQ(slow->refresh_metrics(source_of(root_))->read, 2U);
+
+  const auto unsettled = [&] { return *quick->unsettled_mlflow_runs(metric_query()); };
+  const FoundMlflowRun found = unsettled().at(0);
+  ASSERT_EQ(found.id, "run-1");
+  const auto run = [&] { return *slow->mlflow_run(found); };
+  const MlflowRun before = run();
+  begin_later_run();
+  ASSERT_TRUE(slow->keep_points(found, before, {{"loss", {1, 1, 2.0}}}));
+  EXPECT_EQ(unsettled().at(0).id, "run-1");
+  ASSERT_TRUE(slow->keep_points(found, run(), {{"loss", {1, 1, 2.0}}}));
+  EXPECT_NE(unsettled().at(0).id, "run-1");
+  EXPECT_EQ(run().points->at("loss").value, 2.0);
+  begin_later_run();
+  EXPECT_EQ(unsettled().at(0).id, "run-1");
+  EXPECT_FALSE(run().points);
+}
+
 TEST_F(RunIndexTest, WarningsComeOneAtATime) {
   for (int i = 0; i < 64; ++i) {
     const std::string run = concat("r", i);

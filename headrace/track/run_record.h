@@ -72,6 +72,10 @@ enum class RunStatus : std::uint8_t {
 /// "finished", "failed", "stopped"; "running or killed" for kUnfinished.
 std::string_view run_status_name(RunStatus status);
 
+/// Programs write so many final metrics at most, so that records stay small; where there are more, only the
+/// series have the others. Their summary may add some.
+inline constexpr std::size_t kMostFinalMetrics = 1000;
+
 /// Facts that are known when a part of a run has ended.
 struct RunEnd {
   RunStatus status = RunStatus::kFinished;

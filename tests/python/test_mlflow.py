@@ -264,6 +264,14 @@ def test_tables_of_runs_know_tags_params_and_states(client, headrace, file_url):
     assert found("status = 'running or killed'") == [first]
     client.set_tag(first, "team", "b")
     assert set(found("tags.team = 'b'")) == {first, second}
+    # A kill comes between the state and the end of the record: lines and filters still agree.
+    ends = list(pathlib.Path(file_url.removeprefix("file://")).glob(f"_headrace/runs/v2/{second}/*/end"))
+    assert ends
+    for end in ends:
+        end.unlink()
+    listed = json.loads(headrace("runs", "ls", file_url, "--json").stdout)["runs"]
+    assert {run["id"]: run["status"] for run in listed} == {first: "running or killed", second: "failed"}
+    assert found("status = 'failed'") == [second]
 
 
 def test_experiments(client):
