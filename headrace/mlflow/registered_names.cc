@@ -40,6 +40,11 @@ Result<RegisteredName> RegisteredNames::find(const std::string& name, const Call
   return parse_registered_name(entry);
 }
 
+Status RegisteredNames::require_free(const std::string& name, const CallOptions& call) {
+  HEADRACE_TRY(const State state, log_.load(call));
+  return (*state)["models"][name].is_null() ? Status{} : name_is_taken(name);
+}
+
 Status RegisteredNames::add(const std::string& name, const std::string& id, const CallOptions& call) {
   const auto add = [&](Json& state) -> Status {
     Json& entry = state["models"][name];

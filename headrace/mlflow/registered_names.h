@@ -25,7 +25,9 @@ class RegisteredNames {
   Result<std::map<std::string, RegisteredName>> all(const CallOptions& call);
   /// \error kNotFound  no model has this name
   Result<RegisteredName> find(const std::string& name, const CallOptions& call);
-  /// \error kAlreadyExists  another model has this name
+  /// \error kAlreadyExists  a model has this name
+  Status require_free(const std::string& name, const CallOptions& call);
+  /// \error as require_free
   Status add(const std::string& name, const std::string& id, const CallOptions& call);
   /// \error kNotFound, kAlreadyExists  no model has the name; another one has the new name
   Status rename(const std::string& name, const std::string& new_name, std::int64_t now_ms,
