@@ -13,15 +13,28 @@
 namespace headrace::mlflow {
 namespace {
 
-// Calls something before each write.
+// Calls something before a write.
 class WatchedStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
-    if (const auto before = std::exchange(before_write, nullptr)) before();
+    if (const auto before = take()) before();
     return ForwardingStore::write(key, data, options);
   }
-  std::function<void()> before_write;
+  // Once.
+  void before_next_write(std::function<void()> call) {
+    const std::scoped_lock lock(mutex_);
+    before_write_ = std::move(call);
+  }
+
+ private:
+  std::function<void()> take() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(before_write_, nullptr);
+  }
+
+  std::mutex mutex_;
+  std::function<void()> before_write_;
 };
 
 // A process that has the registry open.
@@ -61,8 +74,8 @@ class RegistryUser {
   std::vector<std::string> found(std::string_view route, Json fields, std::string_view list,
                                  std::string_view key) {
     std::vector<std::string> out;
-    for (const Json& each : good(route, std::move(fields))[list].values())
-      out.push_back(each.get<std::string>(key));
+    const Json answer = good(route, std::move(fields));
+    for (const Json& each : answer[list].values()) out.push_back(each.get<std::string>(key));
     return out;
   }
   std::vector<std::string> models(const std::string& filter, Json order = Json::array()) {
@@ -305,9 +318,9 @@ TEST_F(RegisteredModelsTest, NamesThatMlflowRefusesAreRefused) {
 }
 
 TEST_F(RegisteredModelsTest, IfTwoCreateOneNameAtOnceOneOfThemHasIt) {
-  store_->before_write = [&] {
+  store_->before_next_write([&] {
     other_.good("POST registered-models/create", {{"name", "cats"}, {"description", "the other"}});
-  };
+  });
   EXPECT_EQ(user_.code("POST registered-models/create", {{"name", "cats"}}), Code::kAlreadyExists);
   EXPECT_EQ(user_.model("cats")["description"], Json("the other"));
   EXPECT_EQ(user_.models(""), std::vector<std::string>{"cats"});
@@ -315,7 +328,7 @@ TEST_F(RegisteredModelsTest, IfTwoCreateOneNameAtOnceOneOfThemHasIt) {
 
 TEST_F(RegisteredModelsTest, VersionsThatTwoCreateAtOnceAreBothThere) {
   user_.create("cats");
-  store_->before_write = [&] { EXPECT_EQ(other_.create_version("cats", "s3://other"), "1"); };
+  store_->before_next_write([&] { EXPECT_EQ(other_.create_version("cats", "s3://other"), "1"); });
   EXPECT_EQ(user_.create_version("cats", "s3://own"), "2");
   EXPECT_EQ(other_.version("cats", "1")["source"], Json("s3://other"));
   EXPECT_EQ(other_.version("cats", "2")["source"], Json("s3://own"));
@@ -324,16 +337,16 @@ TEST_F(RegisteredModelsTest, VersionsThatTwoCreateAtOnceAreBothThere) {
 TEST_F(RegisteredModelsTest, AStalledWriterMakesItsChangeToTheModelAsItIsThen) {
   user_.create("cats");
   user_.create_version("cats");
-  store_->before_write = [&] {
+  store_->before_next_write([&] {
     other_.good("POST registered-models/rename", {{"name", "cats"}, {"new_name", "felines"}});
     other_.good("POST registered-models/set-tag", {{"name", "felines"}, {"key", "a"}, {"value", "1"}});
-  };
+  });
   user_.good("POST registered-models/set-tag", {{"name", "cats"}, {"key", "b"}, {"value", "2"}});
   EXPECT_EQ(other_.model("felines")["tags"].values().size(), 2U);
 
-  store_->before_write = [&] {
+  store_->before_next_write([&] {
     other_.good("DELETE model-versions/delete", {{"name", "felines"}, {"version", "1"}});
-  };
+  });
   EXPECT_EQ(
       user_.code("POST registered-models/alias", {{"name", "felines"}, {"alias", "best"}, {"version", "1"}}),
       Code::kNotFound);
@@ -341,10 +354,10 @@ TEST_F(RegisteredModelsTest, AStalledWriterMakesItsChangeToTheModelAsItIsThen) {
 
 TEST_F(RegisteredModelsTest, AChangeOfADeletedModelDoesNotReachItsSuccessor) {
   user_.create("cats");
-  store_->before_write = [&] {
+  store_->before_next_write([&] {
     other_.good("DELETE registered-models/delete", {{"name", "cats"}});
     other_.create("cats");
-  };
+  });
   user_.good("POST registered-models/set-tag", {{"name", "cats"}, {"key", "a"}, {"value", "1"}});
   EXPECT_TRUE(user_.model("cats")["tags"].values().empty());
 }

@@ -30,8 +30,8 @@ class ArtifactFolderUri {
 
 struct RegisteredModel {
   std::string name;
-  RegisteredName entry;
-  State state;
+  RegisteredName entry{};
+  State state{};
 };
 
 /// The version's facts; null if the model has no such version.

@@ -11,6 +11,22 @@ from mlflow_server_support import MOST_SECONDS, serving_mlflow
 
 from headrace import mlflow as plugin
 
+FORKING = """
+import os, sys
+import headrace.mlflow
+import mlflow
+
+headrace.mlflow.register()
+client = mlflow.MlflowClient(sys.argv[1])
+client.create_registered_model("parent")
+child = os.fork()
+if child == 0:
+    client.create_model_version("parent", "s3://elsewhere/net")
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print(client.create_model_version("parent", "s3://elsewhere/net").version)
+"""
+
 
 @pytest.fixture(autouse=True)
 def places(tmp_path, monkeypatch):
@@ -98,6 +114,17 @@ def test_prompts_and_webhooks_are_refused(request, how, file_url):
             call()
         assert refused.value.error_code in ("NOT_IMPLEMENTED", "INVALID_PARAMETER_VALUE"), refused.value
     assert client.search_registered_models() == []
+
+
+def test_a_forked_child_may_use_the_registry(file_url):
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, f"headrace+{file_url}"],
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
 
 
 def test_a_folder_that_takes_nothing_is_an_error_in_words(tmp_path):
