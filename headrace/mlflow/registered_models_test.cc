@@ -311,6 +311,17 @@ TEST_F(RegisteredModelsTest, FilesOfAVersionAreFoundByServersAndPlugins) {
             Code::kNotFound);
 }
 
+TEST(ArtifactFolderUriTest, AnEmptyAuthorityMayBeMissing) {
+  const ArtifactFolderUri folder("headrace+file:///data/_headrace/mlflow/artifacts");
+  EXPECT_EQ(folder.kept("headrace+file:/data/_headrace/mlflow/artifacts/1/r/net"),
+            "mlflow-artifacts:/1/r/net");
+  EXPECT_EQ(folder.kept("headrace+file:///data/_headrace/mlflow/artifacts/1/net"), "mlflow-artifacts:/1/net");
+  EXPECT_EQ(folder.kept("headrace+file:/data/_headrace/mlflow/artifacts-2/net"),
+            "headrace+file:/data/_headrace/mlflow/artifacts-2/net");
+  EXPECT_EQ(folder.shown("mlflow-artifacts:/1/net"),
+            "headrace+file:///data/_headrace/mlflow/artifacts/1/net");
+}
+
 TEST_F(RegisteredModelsTest, NamesThatMlflowRefusesAreRefused) {
   for (const std::string& name : {std::string(), std::string("  "), std::string("a/b"), std::string("a:b"),
                                   std::string(".."), std::string(257, 'a')})

@@ -27,6 +27,13 @@ Json aliases_to_json(const Json& aliases) {
   return out;
 }
 
+// MLflow joins paths by Python's `urlunparse`, which drops an empty authority: file:/a for file:///a.
+std::string with_authority(std::string_view uri) {
+  const std::size_t colon = uri.find(":/");
+  const bool lacks_it = colon != uri.npos && !uri.substr(colon + 2).starts_with('/');
+  return lacks_it ? concat(uri.substr(0, colon), "://", uri.substr(colon + 1)) : std::string(uri);
+}
+
 void copy_if_there(const Json& facts, std::string_view key, Json& out, std::string_view as) {
   if (facts[key].is_string()) out[as] = facts[key];
 }
@@ -39,9 +46,10 @@ std::string ArtifactFolderUri::shown(std::string_view kept) const {
 }
 
 std::string ArtifactFolderUri::kept(std::string_view shown) const {
-  const bool is_there =
-      !uri_.empty() && shown.starts_with(uri_) && shown.substr(uri_.size()).starts_with('/');
-  return is_there ? concat(kServedArtifacts, shown.substr(uri_.size() + 1)) : std::string(shown);
+  const std::string full = with_authority(shown);
+  const std::string folder = concat(uri_, "/");
+  if (uri_.empty() || !full.starts_with(folder)) return std::string(shown);
+  return concat(kServedArtifacts, full.substr(folder.size()));
 }
 
 const Json& find_version(const RegisteredModel& model, std::uint64_t number) {
