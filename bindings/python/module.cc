@@ -6,6 +6,7 @@
 #include "bindings/python/history.h"
 #include "bindings/python/ignite.h"
 #include "bindings/python/loader.h"
+#include "bindings/python/model_registry.h"
 #include "bindings/python/process.h"
 #include "bindings/python/published.h"
 #include "bindings/python/run.h"
@@ -46,6 +47,7 @@ NB_MODULE(_headrace, module) {
   bind_artifact(module);
   bind_run(module);
   bind_history(module);
+  bind_model_registry(module);
   bind_run_charts(module);
   bind_staging(module);
   bind_store(module);

@@ -13,6 +13,9 @@ constexpr std::size_t kTagCharacters = 8000;
 constexpr std::size_t kExperimentTagCharacters = 20'000;
 constexpr std::size_t kExperimentCharacters = 500;
 constexpr std::size_t kRunIdBytes = 64;
+constexpr std::size_t kRegisteredModelCharacters = 256;  // as MLflow's database
+constexpr std::size_t kAliasCharacters = 255;
+constexpr std::size_t kRegistryTagCharacters = 100'000;
 
 bool is_letter_or_digit(char each) {
   return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9');
@@ -89,6 +92,42 @@ Status check_model_name(std::string_view name) {
   return Error{Code::kInvalidArgument,
                concat("Invalid model name ('", printable_line(name, 100),
                       "') provided. It must be a non-empty string without / : . % \" '")};
+}
+
+Status check_registered_model_name(std::string_view name) {
+  if (trim(name).empty())
+    return Error{Code::kInvalidArgument, "Missing value for required parameter 'name'."};
+  if (name.find_first_of("/:") != name.npos || name == "." || name == "..") {
+    return Error{Code::kInvalidArgument,
+                 concat("Invalid model name '", printable_line(name, 100),
+                        "'. Names cannot contain '/' or ':', and must not resolve to other names")};
+  }
+  return check_length("name", kRegisteredModelCharacters, name);
+}
+
+Status check_alias(std::string_view alias) {
+  const bool is_valid = !alias.empty() && std::ranges::all_of(alias, [](char each) {
+    return is_letter_or_digit(each) || each == '_' || each == '-' || static_cast<unsigned char>(each) >= 0x80;
+  });
+  if (!is_valid) {
+    return Error{Code::kInvalidArgument,
+                 concat("Invalid alias name: '", printable_line(alias, 100),
+                        "'. Names may only contain alphanumerics, underscores (_), and dashes (-)")};
+  }
+  return check_length("Registered model alias name", kAliasCharacters, alias);
+}
+
+Status check_alias_is_free(std::string_view alias) {
+  const std::string lower = to_lower(alias);
+  const bool is_version =
+      lower.size() > 1 && lower[0] == 'v' &&
+      std::string_view(lower).find_first_not_of("0123456789", 1) == std::string_view::npos;
+  if (lower != "latest" && !is_version) return {};
+  return Error{Code::kInvalidArgument, concat("the alias name '", alias, "' is reserved")};
+}
+
+Status check_registry_tag_value(std::string_view value) {
+  return check_length("value", kRegistryTagCharacters, value);
 }
 
 }  // namespace headrace::mlflow

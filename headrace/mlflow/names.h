@@ -28,5 +28,13 @@ Status check_experiment_name(std::string_view name);
 /// Letters, digits, '_', '-' and '.', at most 64, the first a letter or digit; also for logged models.
 Status check_run_id(std::string_view id);
 Status check_model_name(std::string_view name);
+/// A registered model's: 1 to 256 characters other than '/' and ':', not all of them spaces, not "." or "..".
+Status check_registered_model_name(std::string_view name);
+/// Letters, digits, '_' and '-', 1 to 255 characters. Characters beyond ASCII are taken for letters.
+Status check_alias(std::string_view alias);
+/// Not "latest" and not "v1", in any case: MLflow's client gives these a meaning of its own.
+Status check_alias_is_free(std::string_view alias);
+/// At most 100,000 characters.
+Status check_registry_tag_value(std::string_view value);
 
 }  // namespace headrace::mlflow

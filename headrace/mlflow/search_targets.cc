@@ -34,6 +34,24 @@ const SearchTarget& model_target() {
   return kModels;
 }
 
+const SearchTarget& registered_model_target() {
+  static const SearchTarget kRegisteredModels = {
+      .text_attributes = {"name"},
+      .number_attributes = {"creation_timestamp", "last_updated_timestamp", "timestamp"},
+      .list_attributes = {"name"},
+      .entities = {Entity::kTag}};
+  return kRegisteredModels;
+}
+
+const SearchTarget& model_version_target() {
+  static const SearchTarget kModelVersions = {
+      .text_attributes = {"name", "run_id", "source_path"},
+      .number_attributes = {"version_number", "creation_timestamp", "last_updated_timestamp"},
+      .list_attributes = {"name", "run_id"},
+      .entities = {Entity::kTag}};
+  return kModelVersions;
+}
+
 Result<ListPage> find_page(std::size_t count, std::string_view token, std::size_t most) {
   ListPage page;
   if (!token.empty()) {

@@ -14,6 +14,8 @@ namespace headrace::mlflow {
 const SearchTarget& run_target();
 const SearchTarget& experiment_target();
 const SearchTarget& model_target();
+const SearchTarget& registered_model_target();
+const SearchTarget& model_version_target();
 
 /// A part of a list.
 struct ListPage {

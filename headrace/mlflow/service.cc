@@ -6,6 +6,7 @@
 #include "headrace/base/text.h"
 #include "headrace/metrics/recover.h"
 #include "headrace/mlflow/artifacts.h"
+#include "headrace/mlflow/registered_models.h"
 #include "headrace/mlflow/runs.h"
 #include "headrace/net/url_encoding.h"
 
@@ -23,8 +24,9 @@ constexpr std::string_view kLogBatchPath = "mlflow/runs/log-batch";
 constexpr std::string_view kLogMetricPath = "mlflow/runs/log-metric";
 constexpr int kBackgroundThreads = 4;
 constexpr std::string_view kHint =
-    "Headrace keeps MLflow's experiments, runs, artifacts and logged models, nothing else. Keep models' "
-    "registry, traces, prompts and so on with an MLflow server. See docs/how-to/mlflow.md";
+    "Headrace keeps MLflow's experiments, runs, artifacts, logged models and registered models, nothing "
+    "else. "
+    "Keep traces, prompts, webhooks and so on with an MLflow server. See docs/how-to/mlflow.md";
 
 struct Target {
   std::string_view path;  // behind /api/2.0/, /ajax-api/3.0/ and so on; whole for others
@@ -151,6 +153,7 @@ struct TrackingService::State {
               .background = background},
         experiments(options.root, clock()),
         models(options.root, experiments, clock(), options.remark),
+        registry(options.root, models, "", clock(), options.remark),
         runs(options.root, parts, experiments, models, clock(), options.remark, options.cache),
         artifacts(options.root.at(concat(kStatesFolder, "/artifacts"))) {
     add_calls();
@@ -184,6 +187,7 @@ struct TrackingService::State {
   const PartSurroundings parts;
   Experiments experiments;
   LoggedModels models;
+  RegisteredModels registry;
   Runs runs;
   Artifacts artifacts;
   std::map<std::string, Call, std::less<>> calls;  // "POST mlflow/runs/create"
@@ -216,6 +220,7 @@ void TrackingService::State::add_calls() {
   add("PATCH mlflow/logged-models/MODEL/tags", models, &LoggedModels::set_tags);
   add("DELETE mlflow/logged-models/MODEL/tags/TAG", models, &LoggedModels::delete_tag);
   add("POST mlflow/logged-models/MODEL/params", models, &LoggedModels::log_params);
+  for (const auto& [route, call] : RegisteredModels::calls()) add(route, registry, call);
 }
 
 void TrackingService::State::add_logging_calls() {

@@ -314,7 +314,12 @@ TEST_F(TrackingServiceTest, ErrorsHaveMlflowsCodes) {
             "400 INVALID_PARAMETER_VALUE");
   EXPECT_EQ(code("POST", "mlflow/experiments/create", R"({"name": "Default"})"),
             "400 RESOURCE_ALREADY_EXISTS");
-  EXPECT_EQ(code("POST", "mlflow/registered-models/create", "{}"), "501 NOT_IMPLEMENTED");
+  EXPECT_EQ(code("POST", "mlflow/webhooks", "{}"), "501 NOT_IMPLEMENTED");
+  EXPECT_EQ(code("POST", "mlflow/registered-models/create", "{}"), "400 INVALID_PARAMETER_VALUE");
+  EXPECT_EQ(code("GET", "mlflow/registered-models/get?name=none"), "404 RESOURCE_DOES_NOT_EXIST");
+  good("POST", "mlflow/registered-models/create", R"({"name": "cats"})");
+  EXPECT_EQ(code("POST", "mlflow/registered-models/create", R"({"name": "cats"})"),
+            "400 RESOURCE_ALREADY_EXISTS");
   EXPECT_EQ(code("GET", "mlflow/logged-models/m-1"), "404 RESOURCE_DOES_NOT_EXIST");
   EXPECT_EQ(code("DELETE", "mlflow/logged-models/m-1/tags/a%2Fb"), "404 RESOURCE_DOES_NOT_EXIST");
   EXPECT_EQ(code("GET", "mlflow-artifacts/artifacts/0/x/artifacts/%2e%2e"), "400 INVALID_PARAMETER_VALUE");

@@ -43,7 +43,8 @@ struct StateKey {
   std::uint64_t number = 0;
 };
 
-// "experiments/00000001", "runs/<id>/00000001", "models/<id>/00000001"; none for other objects.
+// "experiments/00000001", "runs/<id>/00000001", "registered-models/<id>/00000001" and so on; none for other
+// objects.
 std::optional<StateKey> parse_state_key(std::string_view prefix, const std::string& key) {
   const std::string_view inner = std::string_view(key).substr(prefix.size());
   const std::vector<std::string> segments = split(inner, '/');
@@ -51,6 +52,9 @@ std::optional<StateKey> parse_state_key(std::string_view prefix, const std::stri
   if (segments.size() == 2 && segments[0] == "experiments") out.format = "headrace.mlflow.experiments";
   if (segments.size() == 3 && segments[0] == "runs") out.format = "headrace.mlflow.run";
   if (segments.size() == 3 && segments[0] == "models") out.format = "headrace.mlflow.model";
+  if (segments.size() == 2 && segments[0] == "registry") out.format = "headrace.mlflow.registry";
+  if (segments.size() == 3 && segments[0] == "registered-models")
+    out.format = "headrace.mlflow.registered-model";
   const std::string& name = segments.back();
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), out.number);
   const bool is_number = error == std::errc() && end == name.data() + name.size();

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mlflow.store.artifact.artifact_repo import ArtifactRepository
+    from mlflow.store.model_registry.abstract_store import AbstractStore as AbstractRegistryStore
     from mlflow.store.tracking.abstract_store import AbstractStore
 
-__all__ = ["artifact_repository", "register", "tracking_store"]
+__all__ = ["artifact_repository", "model_registry_store", "register", "tracking_store"]
 
 
 def tracking_store(store_uri: str, artifact_uri: str | None = None) -> AbstractStore:
@@ -24,6 +25,14 @@ def tracking_store(store_uri: str, artifact_uri: str | None = None) -> AbstractS
     from headrace._src.mlflow.tracking_store import TrackingStore
 
     return TrackingStore(store_uri, artifact_uri)
+
+
+def model_registry_store(store_uri: str) -> AbstractRegistryStore:
+    """MLflow calls this for a registry URI, by default the tracking URI, that begins with `headrace+`."""
+    _require_mlflow_3()
+    from headrace._src.mlflow.registry_store import ModelRegistryStore
+
+    return ModelRegistryStore(store_uri)
 
 
 def artifact_repository(
@@ -48,6 +57,7 @@ def _require_mlflow_3() -> None:
 def register() -> None:
     """Registers the schemes of all store drivers of this build with MLflow. Calling it again does no harm."""
     from mlflow.store.artifact.artifact_repository_registry import _artifact_repository_registry
+    from mlflow.tracking._model_registry.utils import _get_store_registry
     from mlflow.tracking._tracking_service.utils import _tracking_store_registry
 
     from headrace import _headrace
@@ -55,4 +65,5 @@ def register() -> None:
     for driver in _headrace.store_drivers():
         scheme = f"headrace+{driver['scheme']}"
         _tracking_store_registry.register(scheme, tracking_store)
+        _get_store_registry().register(scheme, model_registry_store)
         _artifact_repository_registry.register(scheme, artifact_repository)

@@ -440,7 +440,7 @@ def test_tokens_are_asked_for(build, file_url, tmp_path, monkeypatch):
 def test_what_is_not_there_says_what_to_use(server):
     client = MlflowClient(server.url)
     with pytest.raises(MlflowException, match=r"docs/how-to/mlflow\.md") as refused:
-        client.create_registered_model("model")
+        client.search_traces(["0"])
     assert refused.value.error_code == "NOT_IMPLEMENTED"
     for method, path in (
         ("POST", "/api/3.0/mlflow/traces"),

@@ -23,11 +23,14 @@ def states(file_url, tmp_path, monkeypatch) -> list[pathlib.Path]:
     client.set_tag(run, "lone", "\ud800")
     client.log_metric(run, "loss", 0.5)
     client.create_logged_model(experiment, name="net", source_run_id=run)
+    client.create_registered_model("cats é", description='"version":2')
+    client.create_model_version("cats é", "s3://elsewhere/net", tags={"version": "2"})
     client.log_text(run, "hello", "notes/00000001")
     client.set_terminated(run)
     folder = tmp_path / "store/_headrace/mlflow"
     found = sorted(path for path in folder.rglob("*") if path.is_file() and "artifacts" not in path.parts)
-    assert {path.relative_to(folder).parts[0] for path in found} == {"experiments", "runs", "models"}
+    kinds = {path.relative_to(folder).parts[0] for path in found}
+    assert kinds == {"experiments", "runs", "models", "registry", "registered-models"}
     return found
 
 

@@ -24,6 +24,7 @@ _CODES = {
     errors.DeadlineExceededError: codes.TEMPORARILY_UNAVAILABLE,
     errors.FailedPreconditionError: codes.INVALID_STATE,
     errors.AbortedError: codes.ABORTED,
+    errors.UnimplementedError: codes.NOT_IMPLEMENTED,
 }
 # MLflow's own logic on top of the calls that the store has.
 _INHERITED = {
@@ -81,7 +82,7 @@ def _refusing(name: str) -> Any:
 
 def unsupported(what: str) -> MlflowException:
     return MlflowException(
-        f"{what}: Headrace keeps MLflow's experiments, runs and logged models, nothing else. Keep traces, "
-        "prompts and so on with an MLflow server. See docs/how-to/mlflow.md",
+        f"{what}: Headrace keeps MLflow's experiments, runs, logged models and registered models, nothing "
+        "else. Keep traces, prompts, webhooks and so on with an MLflow server. See docs/how-to/mlflow.md",
         codes.NOT_IMPLEMENTED,
     )
