@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 #include "headrace/base/environment.h"
@@ -13,14 +16,16 @@
 namespace headrace::mlflow {
 namespace {
 
-// Calls something before a write.
+// Calls something before a write, and can become unavailable.
 class WatchedStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
   Result<ObjectInfo> write(std::string_view key, BytesView data, const WriteOptions& options) override {
     if (const auto before = take()) before();
+    if (writes_left.fetch_sub(1) <= 0) return Error{Code::kUnavailable, "out of reach"};
     return ForwardingStore::write(key, data, options);
   }
+  std::atomic<int> writes_left = 1'000'000;  // then the store is out of reach
   // Once.
   void before_next_write(std::function<void()> call) {
     const std::scoped_lock lock(mutex_);
@@ -334,6 +339,15 @@ TEST_F(RegisteredModelsTest, IfTwoCreateOneNameAtOnceOneOfThemHasIt) {
   });
   EXPECT_EQ(user_.code("POST registered-models/create", {{"name", "cats"}}), Code::kAlreadyExists);
   EXPECT_EQ(user_.model("cats")["description"], Json("the other"));
+  EXPECT_EQ(user_.models(""), std::vector<std::string>{"cats"});
+}
+
+TEST_F(RegisteredModelsTest, AModelWhoseCreationWasCutShortIsNotThere) {
+  store_->writes_left = 1;
+  EXPECT_EQ(user_.code("POST registered-models/create", {{"name", "cats"}}), Code::kUnavailable);
+  store_->writes_left = 1'000'000;
+  EXPECT_EQ(other_.models(""), std::vector<std::string>{});
+  other_.create("cats");
   EXPECT_EQ(user_.models(""), std::vector<std::string>{"cats"});
 }
 

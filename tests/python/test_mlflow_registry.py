@@ -108,7 +108,6 @@ def test_prompts_and_webhooks_are_refused(request, how, file_url):
     client = MlflowClient(uri)
     for call in (
         lambda: client.register_prompt("greeting", "hello {{name}}"),
-        lambda: client.create_registered_model("greeting", tags={"mlflow.prompt.is_prompt": "false"}),
         lambda: client.list_webhooks(),
     ):
         with pytest.raises(MlflowException) as refused:
