@@ -75,7 +75,7 @@ void remove_remains(const fs::path& folder) {
   } else if (open_locked((folder / kLockName).string(), O_RDWR).is_open()) {
     remove_journal_folder(folder.string());
   } else {
-    fs::remove(folder, ignored);  // if it is empty
+    rmdir(folder.c_str());  // if it is an empty folder
   }
 }
 
