@@ -10,7 +10,7 @@ namespace headrace {
 EventWriter::EventWriter(std::shared_ptr<SegmentLog> log, EventWriterOptions options, Background& background)
     : log_(std::move(log)), options_(std::move(options)), background_(background) {}
 
-// What an earlier `close` has left in the journal stays there.
+// An earlier `close` may have left events in the journal: they stay there.
 EventWriter::~EventWriter() { static_cast<void>(is_closed_ && has_journal() ? flush_journal() : close()); }
 
 Result<std::shared_ptr<EventWriter>> EventWriter::open(Location location, double wall_time_s,

@@ -39,7 +39,7 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   /// \error kInvalidArgument  flush_seconds is negative, or not a number
   static Result<std::shared_ptr<EventWriter>> open(Location location, double wall_time_s,
                                                    EventWriterOptions options, Background& background);
-  /// Closes the writer, and drops the error. If `close` has failed, what it has left in a journal stays there.
+  /// Closes the writer, and drops the error. Events that a failed `close` has left in a journal stay there.
   ~EventWriter();
 
   /// `encode` appends events to the buffer, which is passed on now and then. Never waits for the store.

@@ -67,7 +67,7 @@ UnlockedFolder make_unlocked(const fs::path& named) {
   return made;
 }
 
-// What a process that was killed has left of a folder that it was making or removing.
+// Removes the rest of a folder whose process was killed while it made or removed the folder.
 void remove_remains(const fs::path& folder) {
   std::error_code ignored;
   if (folder.filename().string().starts_with(kRemoved)) {
@@ -75,7 +75,7 @@ void remove_remains(const fs::path& folder) {
   } else if (open_locked((folder / kLockName).string(), O_RDWR).is_open()) {
     remove_journal_folder(folder.string());
   } else {
-    fs::remove(folder, ignored);  // if it is empty
+    rmdir(folder.c_str());  // if it is an empty folder
   }
 }
 
@@ -86,7 +86,7 @@ std::vector<std::uint64_t> numbers_in(const fs::path& folder) {
     if (const auto number = parse_number<std::uint64_t>(file.path().filename().string()))
       numbers.push_back(*number);
   }
-  std::ranges::sort(numbers);
+  std::sort(numbers.begin(), numbers.end());
   return numbers;
 }
 
@@ -209,7 +209,7 @@ void visit_left_journals(const std::string& state, const std::function<void(cons
   std::vector<fs::path> folders;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(state, ignored)) folders.push_back(entry.path());
-  std::ranges::sort(folders);
+  std::sort(folders.begin(), folders.end());
   for (const fs::path& folder : folders) {
     if (folder.filename().string().starts_with('.')) {
       remove_remains(folder);

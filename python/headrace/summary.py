@@ -161,12 +161,12 @@ class Writer:
         self._native.flush()
 
     def close(self, *, timeout: float = _CLOSE_SECONDS) -> None:
-        """Waits until everything is in the store. A closed writer takes no more events. If it fails, it may be
-        called again; with a journal, `headrace runs recover` writes the rest after the end of the program.
+        """Waits until everything is in the store. A closed writer takes no more events. If this fails, call
+        it again; with a journal, `headrace runs recover` writes the rest after the end of the program.
 
         Args:
-            timeout: longest time in seconds to wait for the store. A request that is under way may take half a
-                minute more.
+            timeout: longest time in seconds to wait for the store. A request that is under way may take half
+                a minute more.
 
         Raises:
             DeadlineExceededError: the store did not take all events in time.

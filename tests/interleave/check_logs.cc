@@ -86,7 +86,7 @@ std::vector<double> media_values(const World& world, const std::string& folder,
   return values;
 }
 
-// Of the values that were logged, the first `least` are there; each once, and no others.
+// The first `least` of the logged values are there; each once, and no others.
 void check_media(const World& world, const std::string& folder, const LoggedValues& logged, std::size_t least,
                  std::vector<std::string>& damage) {
   const std::vector<double> found = media_values(world, folder, damage);

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -177,5 +178,5 @@ def test_histograms_and_tables_are_media_too(headrace, file_url, state):
     run.flush()
     (journal,) = state.iterdir()
     assert (journal / "000000").stat().st_size > 0
-    run.finish()
+    run.finish(timeout=math.inf)
     assert not list(state.iterdir())

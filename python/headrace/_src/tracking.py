@@ -303,8 +303,8 @@ class Run:
         Args:
             error: why the run has failed. None: it has finished.
             timeout: longest time in seconds to wait for the store to take numbers and media; a request that
-                is under way may take half a minute more. What the store does not take stays on this machine,
-                until the next run or `headrace runs recover` writes it.
+                is under way may take half a minute more. Values that the store does not take stay on this
+                machine, until the next run or `headrace runs recover` writes them.
 
         Raises:
             DeadlineExceededError: the store did not take all numbers and media in time.
