@@ -84,7 +84,7 @@ struct FoundTable {
 
 Status fill(RunIndex& index, const TableRequest& request, TableRun& row) {
   if (request.has_metrics) {
-    HEADRACE_TRY(row.metrics, index.metrics(row.run));
+    HEADRACE_TRY(row.metrics, index.metrics(row.run, request.metric_names));
   }
   if (request.has_parameters) {
     HEADRACE_TRY(row.parameters, index.parameters(row.run));

@@ -34,6 +34,7 @@ struct TableRequest {
   std::size_t limit = kMaximumRuns;
   std::size_t offset = 0;
   bool has_metrics = false;  // the rows shall have them; so they do where the filter or the order names one
+  std::vector<std::string> metric_names{};  // only these; empty: all
   bool has_parameters = false;
   bool has_records = false;
   bool refreshes = true;  // else, only what the index of this machine has

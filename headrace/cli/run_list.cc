@@ -78,6 +78,8 @@ Result<TableRequest> request_of(const OptionValues& options) {
                        .has_metrics = !options.list("metric").empty(),
                        .has_parameters = !options.list("param").empty(),
                        .refreshes = !options.flag("no-refresh")};
+  const std::vector<std::string>& named = options.list("metric");
+  if (std::ranges::find(named, kAllNames) == named.end()) request.metric_names = named;
   request.has_records = !request.has_metrics && !request.has_parameters && !options.flag("csv");
   if (options.has("where")) {
     auto filter = SearchFilter::parse(options.text("where"), indexed_run_target());

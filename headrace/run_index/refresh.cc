@@ -19,6 +19,8 @@ constexpr std::size_t kRunsPerTransaction = 256;
 constexpr std::uint64_t kBytesPerTransaction = 4 << 20;  // as listed
 constexpr std::int64_t kRowsPerTransaction = 50'000;
 constexpr std::size_t kStateDigits = 32;
+// Of a run, beside those that its end has: a run may log a million.
+constexpr std::size_t kMostLoggedMetrics = 100'000;
 
 // Keeps no state: the next refresh reads the run again.
 constexpr std::string_view kUnsettled = "";
@@ -249,6 +251,11 @@ Status RunIndex::read_metrics(std::vector<Pending> pending, const HistorySource&
     }
     if (state == run.metrics_state) return {};
     HEADRACE_TRY(run.values, last_values(*run.record, source));
+    if (run.values.size() > kMostLoggedMetrics) {
+      run.damage = concat("tables of runs show the first ", kMostLoggedMetrics, " metrics of the run ",
+                          run.id, ", by name, of ", run.values.size());
+      run.values.erase(std::next(run.values.begin(), kMostLoggedMetrics), run.values.end());
+    }
     run.metrics_state = std::move(state);
     run.has_changed = true;
     return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "headrace/base/bytes.h"
 #include "headrace/base/text.h"
@@ -239,14 +240,17 @@ Result<std::optional<RunRecord>> RunIndex::record_if_there(std::int64_t number, 
   return std::optional(join_parts(id, std::move(parts)));
 }
 
-Result<std::vector<IndexedMetric>> RunIndex::metrics(const IndexedRun& run) {
+Result<std::vector<IndexedMetric>> RunIndex::metrics(const IndexedRun& run,
+                                                     const std::vector<std::string>& names) {
   std::vector<IndexedMetric> metrics;
-  HEADRACE_CHECK(database_.visit(
-      {"SELECT name, value, is_final FROM metrics WHERE run = ? ORDER BY name", {run.number}},
-      [&](const SqlRow& row) {
-        const double value = row.is_null(1) ? std::numeric_limits<double>::quiet_NaN() : row.number(1);
-        metrics.push_back({std::string(row.text(0)), value, row.integer(2) != 0});
-      }));
+  const auto add = [&](const SqlRow& row) {
+    const double value = row.is_null(1) ? std::numeric_limits<double>::quiet_NaN() : row.number(1);
+    metrics.push_back({std::string(row.text(0)), value, row.integer(2) != 0});
+  };
+  constexpr std::string_view kSelect = "SELECT name, value, is_final FROM metrics WHERE run = ?";
+  if (names.empty()) HEADRACE_CHECK(database_.visit({concat(kSelect, " ORDER BY name"), {run.number}}, add));
+  for (const std::string& name : std::set(names.begin(), names.end()))
+    HEADRACE_CHECK(database_.visit({concat(kSelect, " AND name = ?"), {run.number, name}}, add));
   metrics.shrink_to_fit();  // tables keep those of many runs
   return metrics;
 }

@@ -144,8 +144,10 @@ class RunIndex {
   Status in_snapshot(const std::function<Status()>& read);
 
   Result<std::vector<IndexedRun>> find(const RunQuery& query);
+  /// By name. `names`: only these; empty: all, of which a run may have 100,000 beside those of its end.
+  Result<std::vector<IndexedMetric>> metrics(const IndexedRun& run,
+                                             const std::vector<std::string>& names = {});
   /// By name.
-  Result<std::vector<IndexedMetric>> metrics(const IndexedRun& run);
   Result<std::vector<std::pair<std::string, std::string>>> parameters(const IndexedRun& run);
   /// REQUIRES: within the snapshot in which the run was found
   Result<RunRecord> record(const IndexedRun& run);

@@ -434,6 +434,10 @@ TEST_F(RunIndexTest, AMetricThatAFullEndLacksIsReadFromSegments) {
     return *std::ranges::find(*metrics, name, &IndexedMetric::name);
   };
   EXPECT_EQ(metrics->size(), kMostFinalMetrics + 1);
+  const auto named = index.metrics(index.find({.most = 1})->at(0), {"loss", "a/7", "none", "loss"});
+  ASSERT_EQ(named->size(), 2U);
+  EXPECT_EQ(named->at(0).name, "a/7");
+  EXPECT_EQ(named->at(1).value, 0.25);
   EXPECT_EQ(found("loss").value, 0.25);
   EXPECT_EQ(found("a/0").value, 1);  // the end's counts
   EXPECT_EQ(index.refresh_metrics(source_of(root_))->read, 0U);
