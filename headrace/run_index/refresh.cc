@@ -19,7 +19,7 @@ constexpr std::size_t kRunsPerTransaction = 256;
 constexpr std::uint64_t kBytesPerTransaction = 4 << 20;  // as listed
 constexpr std::int64_t kRowsPerTransaction = 50'000;
 constexpr std::size_t kStateDigits = 32;
-// Of a run, beside those that its end has: a run may log a million.
+// A run may log a million; this many are kept beside those that its end has.
 constexpr std::size_t kMostLoggedMetrics = 100'000;
 
 // Keeps no state: the next refresh reads the run again.
