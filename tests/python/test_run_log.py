@@ -170,6 +170,20 @@ def test_runs_are_compared(headrace, file_url):
     assert alone.returncode == 1 and "at least two runs" in alone.stderr
 
 
+def assert_duckdb_reads(parquet: os.PathLike, names: list[str]) -> None:
+    """The points of run "two", whose odd values no JSON has."""
+    import duckdb
+
+    with duckdb.connect() as database:
+        database.read_parquet(str(parquet)).create_view("points")
+        sums = database.execute("select metric, sum(step) from points group by metric").fetchall()
+        odd = database.execute("select value from points where metric = 'odd' order by step").fetchall()
+        newest = database.execute("select max(epoch(time_us)) from points").fetchone()[0]
+    assert sorted(sums) == sorted((name, 3) for name in [*names, "odd"])
+    assert math.isnan(odd[0][0]) and odd[1][0] == math.inf and math.copysign(1, odd[2][0]) == -1
+    assert abs(newest - time.time()) < 600
+
+
 @pytest.mark.slow
 def test_points_become_a_table(headrace, all_packages, file_url, s3_url, tmp_path):
     import pandas
@@ -191,6 +205,7 @@ def test_points_become_a_table(headrace, all_packages, file_url, s3_url, tmp_pat
     odd = two[two["metric"] == "odd"]["value"].tolist()
     assert math.isnan(odd[0]) and odd[1] == math.inf and math.copysign(1, odd[2]) == -1
     assert abs(two["time_us"].iloc[0].timestamp() - time.time()) < 600
+    assert_duckdb_reads(tmp_path / "two.parquet", names)
     refused = headrace("runs", "export", file_url, tmp_path / "all.xls", check=False)
     assert refused.returncode == 1 and "neither in .csv nor in .parquet" in refused.stderr
 
