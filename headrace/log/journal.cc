@@ -179,7 +179,7 @@ Result<Bytes> read_journal_file(const std::string& path) {
   const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(stream.tellg(), 0));
   if (size > kJournalFileLimitBytes)
     return Error{Code::kResourceExhausted,
-                 concat(path, " has ", format_size(size), ", which is no journal's")};
+                 concat(path, " has ", format_size(size), ", more than a journal may have")};
   Bytes file(size);
   stream.seekg(0);
   stream.read(reinterpret_cast<char*>(file.data()), static_cast<std::streamsize>(size));

@@ -16,8 +16,8 @@
 
 namespace headrace {
 
-/// Removes the folder of a journal, in which nobody wants anything any more. A kill meanwhile leaves a folder
-/// that `visit_left_journals` removes. REQUIRES: the caller has the folder's lock
+/// Removes the folder of a journal that is no longer needed. A kill meanwhile leaves a folder that
+/// `visit_left_journals` removes. REQUIRES: the caller has the folder's lock
 void remove_journal_folder(const std::string& folder);
 
 /// The files of one writer, one for each segment of its log, in a folder with a lock that is held as long as
@@ -35,9 +35,9 @@ class Journal {
   /// \error kResourceExhausted, kPermissionDenied  of the disk: nothing of the payload is kept
   /// REQUIRES: the payload has less than 4 GiB
   Status append(BytesView payload);
-  /// So much is in the current file.
+  /// Size of the current file.
   std::uint64_t file_bytes() const { return file_bytes_; }
-  /// So much is in all files.
+  /// Size of all files.
   std::uint64_t held_bytes() const { return held_bytes_; }
   /// The next payload goes to another file. Returns the number of the one that is done.
   /// REQUIRES: file_bytes() > 0

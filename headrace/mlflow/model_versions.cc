@@ -160,13 +160,7 @@ Result<Json> RegisteredModels::download_uri(const RequestFields& fields, const C
 }
 
 Result<Json> RegisteredModels::set_version_tag(const RequestFields& fields, const CallOptions& call) {
-  HEADRACE_TRY(const std::string key, fields.required_text("key"));
-  HEADRACE_TRY(const std::string value, fields.text("value"));
-  HEADRACE_CHECK(check_registry_tag(key, value));
-  const auto set = [&](Json&, Json& facts) -> Status {
-    facts["tags"][key] = value;
-    return {};
-  };
+  const auto set = [&](Json&, Json& facts) { return set_registry_tag(fields, facts); };
   HEADRACE_CHECK(change_version(fields, set, call));
   return Json::object();
 }
@@ -174,7 +168,7 @@ Result<Json> RegisteredModels::set_version_tag(const RequestFields& fields, cons
 Result<Json> RegisteredModels::delete_version_tag(const RequestFields& fields, const CallOptions& call) {
   HEADRACE_TRY(const std::string key, fields.required_text("key"));
   const auto remove = [&](Json&, Json& facts) -> Status {
-    if (std::as_const(facts)["tags"].contains(key)) facts["tags"].members().erase(key);
+    erase_member(facts, "tags", key);
     return {};
   };
   HEADRACE_CHECK(change_version(fields, remove, call));

@@ -138,13 +138,7 @@ Result<Json> RegisteredModels::latest_versions(const RequestFields& fields, cons
 }
 
 Result<Json> RegisteredModels::set_tag(const RequestFields& fields, const CallOptions& call) {
-  HEADRACE_TRY(const std::string key, fields.required_text("key"));
-  HEADRACE_TRY(const std::string value, fields.text("value"));
-  HEADRACE_CHECK(check_registry_tag(key, value));
-  const auto set = [&](Json& state) -> Status {
-    state["tags"][key] = value;
-    return {};
-  };
+  const auto set = [&](Json& state) { return set_registry_tag(fields, state); };
   HEADRACE_CHECK(change(fields, set, call));
   return Json::object();
 }
@@ -152,7 +146,7 @@ Result<Json> RegisteredModels::set_tag(const RequestFields& fields, const CallOp
 Result<Json> RegisteredModels::delete_tag(const RequestFields& fields, const CallOptions& call) {
   HEADRACE_TRY(const std::string key, fields.required_text("key"));
   const auto remove = [&](Json& state) -> Status {
-    if (std::as_const(state)["tags"].contains(key)) state["tags"].members().erase(key);
+    erase_member(state, "tags", key);
     return {};
   };
   HEADRACE_CHECK(change(fields, remove, call));
@@ -176,7 +170,7 @@ Result<Json> RegisteredModels::delete_alias(const RequestFields& fields, const C
   HEADRACE_TRY(const std::string alias, fields.required_text("alias"));
   HEADRACE_CHECK(check_alias(alias));
   const auto remove = [&](Json& state) -> Status {
-    if (std::as_const(state)["aliases"].contains(alias)) state["aliases"].members().erase(alias);
+    erase_member(state, "aliases", alias);
     return {};
   };
   HEADRACE_CHECK(change(fields, remove, call));

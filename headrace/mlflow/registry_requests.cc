@@ -1,12 +1,14 @@
 #include "headrace/mlflow/registry_requests.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "headrace/base/text.h"
 #include "headrace/mlflow/names.h"
 #include "headrace/mlflow/registered_models.h"
 
 namespace headrace::mlflow {
+namespace {
 
 Status check_registry_tag(std::string_view key, std::string_view value) {
   if (key == kPromptTag) {
@@ -16,6 +18,20 @@ Status check_registry_tag(std::string_view key, std::string_view value) {
   }
   HEADRACE_CHECK(check_entity_name(key, "key"));
   return check_registry_tag_value(value);
+}
+
+}  // namespace
+
+Status set_registry_tag(const RequestFields& fields, Json& facts) {
+  HEADRACE_TRY(const std::string key, fields.required_text("key"));
+  HEADRACE_TRY(const std::string value, fields.text("value"));
+  HEADRACE_CHECK(check_registry_tag(key, value));
+  facts["tags"][key] = value;
+  return {};
+}
+
+void erase_member(Json& facts, std::string_view object, const std::string& name) {
+  if (std::as_const(facts)[object].contains(name)) facts[object].members().erase(name);
 }
 
 Result<Json> registry_tags(const RequestFields& fields) {

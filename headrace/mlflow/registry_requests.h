@@ -14,11 +14,14 @@ namespace headrace::mlflow {
 inline constexpr std::string_view kFirstStage = "None";
 inline constexpr std::string_view kArchivedStage = "Archived";
 
+/// Sets the tag of the fields `key` and `value` in the facts of a model or of a version.
 /// \error kInvalidArgument  the key or the value is too long, or has a character that it may not have
 /// \error kUnimplemented    the tag is that of a prompt
-Status check_registry_tag(std::string_view key, std::string_view value);
-/// The field `tags`: an object from key to value. \error as check_registry_tag
+Status set_registry_tag(const RequestFields& fields, Json& facts);
+/// The field `tags`: an object from key to value. \error as set_registry_tag
 Result<Json> registry_tags(const RequestFields& fields);
+/// Removes the member `name` of the object `facts[object]`, if it is there.
+void erase_member(Json& facts, std::string_view object, const std::string& name);
 /// The field `version`. \error kInvalidArgument  it is missing, or no number
 Result<std::uint64_t> version_number(const RequestFields& fields);
 /// None, Staging, Production or Archived, of a name in any case. \error kInvalidArgument

@@ -1,4 +1,4 @@
-// Searches of MLflow's as SQL.
+// MLflow's searches as SQL.
 
 #include <algorithm>
 #include <limits>
@@ -30,7 +30,7 @@ void add_sql(Sql& sql, std::string_view before, Sql part) {
   sql.add(before).add(part.text, std::move(part.values));
 }
 
-// " FROM … WHERE …": runs of the experiments and stages. Version 1 is not of MLflow's.
+// " FROM … WHERE …": runs of the experiments and stages. MLflow's clients make no records of version 1.
 Sql asked_runs(const MlflowQuery& query) {
   Sql sql{" FROM runs r WHERE NOT r.is_version_1"};
   add_sql(sql, " AND r.experiment IN ", list_of(query.experiments));

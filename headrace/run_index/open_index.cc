@@ -125,7 +125,7 @@ Attempt attempt_file(const std::string& path, const std::string& root_url,
   return attempt(path, root_url, use);
 }
 
-// A damaged file is made anew.
+// Rebuilds a damaged file.
 Attempt attempt_kept(const std::string& path, const std::string& root_url,
                      const std::function<Status(RunIndex&)>& use) {
   Attempt made = attempt_file(path, root_url, use);

@@ -6,11 +6,12 @@
 
 namespace headrace {
 
+// The numbers are those in the file; its view mlflow_metrics names kEndPoints by its number.
 enum PointsKind : std::int64_t {
-  kUnknownPoints,  // in the store
-  kToldPoints,     // in `points`: record and state tell them
-  kEndPoints,      // in `metrics`, since the record's end has them
-  kReadPoints,     // in `points`, where `keep_points` has put them
+  kUnknownPoints = 0,  // in the store
+  kToldPoints = 1,     // in `points`: record and state tell them
+  kEndPoints = 2,      // in `metrics`, since the record's end has them
+  kReadPoints = 3,     // in `points`, where `keep_points` has put them
 };
 
 }  // namespace headrace

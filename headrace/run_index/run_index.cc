@@ -43,7 +43,7 @@ CREATE TABLE points (run INTEGER, name TEXT, step INTEGER NOT NULL, time_ms INTE
   PRIMARY KEY (run, name)) WITHOUT ROWID;
 CREATE VIEW mlflow_metrics AS SELECT run, name, value FROM points UNION ALL
   SELECT m.run, m.name, m.value FROM metrics m JOIN runs r ON r.number = m.run
-  WHERE m.is_final AND r.points_kind = 2;
+  WHERE m.is_final AND r.points_kind = 2;  -- kEndPoints
 CREATE VIEW mlflow_parameters AS SELECT run, name, value, number FROM parameters WHERE is_of_mlflow)";
 
 enum ObjectKind : std::int64_t { kStart, kEnd, kInput, kOutput, kSeries };

@@ -10,7 +10,7 @@
 namespace headrace::ignite {
 namespace {
 
-/// Each answer may ask this much at most: an array of so many is not a type of a person.
+/// Most fields of a type in an answer. No type that a person wrote has more.
 constexpr std::size_t kFieldLimit = 100'000;
 
 /// How many types that the cluster does not know are kept in mind.
