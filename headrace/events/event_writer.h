@@ -19,40 +19,44 @@ namespace headrace {
 struct EventWriterOptions {
   /// Name and version of the program: "headrace 0.1.0".
   std::string writer;
-  /// Longest time, in seconds, from an event until it is on its way into the store.
+  /// Longest time from an event until its write to the store begins; 0 or more.
   double flush_seconds = 30;
-  /// Where events wait on this machine that the store does not accept; nowhere, by default.
+  /// Where events wait on this machine while the store does not accept them; nowhere, by default.
   SpoolOptions spool{};
-  /// With a journal, events survive a kill of this process `journal_interval` after they were added, and the
+  /// With a journal, an event survives a kill of this process `journal_interval` after it was added, and the
   /// spool is not used.
   SegmentJournalOptions journal{};
   std::chrono::milliseconds journal_interval{500};
-  /// Tests pass their own, for SegmentLog.
+  /// The clock of SegmentLog; tests pass their own.
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };
 
-/// Thread-safe: events are in the order of the calls. `background` must outlive it, and should have three
-/// threads if there is a journal, so that the journal does not wait for the store.
+/// Thread-safe: events are written in the order of the calls. `background` must outlive the writer. If there
+/// is a journal, `background` should have three threads, so that the journal does not wait for the store.
 class EventWriter : public std::enable_shared_from_this<EventWriter> {
  public:
-  /// Writes nothing yet. `location` is the file, whose name contains "tfevents".
+  /// Opens a writer; writes nothing yet. `location` is the event file; its name contains "tfevents".
+  /// \param wall_time_s  time of the file's first event, in seconds since 1970
   /// \error kInvalidArgument  flush_seconds is negative, or not a number
+  /// \error as SegmentLog::open
   static Result<std::shared_ptr<EventWriter>> open(Location location, double wall_time_s,
                                                    EventWriterOptions options, Background& background);
-  /// Closes the writer, and drops the error. Events that a failed `close` has left in a journal stay there.
+  /// Closes the writer and ignores errors. Events that a failed `close` has left in a journal stay there.
   ~EventWriter();
 
-  /// `encode` appends events to the buffer, which is passed on now and then. Never waits for the store.
-  /// \error kResourceExhausted   the store accepts nothing, and too much waits for it: this event is dropped.
-  ///                             With a journal also, and kPermissionDenied: its disk is full, or refuses
+  /// Adds an event: `encode(EventEncoder&, Bytes&)` appends it to the buffer, which is passed on to the log
+  /// now and then. Never waits for the store.
+  /// \error kResourceExhausted   the store accepts nothing, and too much data waits for it: this event is
+  ///                             dropped. With a journal: its disk is full
+  /// \error kPermissionDenied    the journal's disk refuses the write
   /// \error kFailedPrecondition  the writer is closed
-  /// \error once, the store's or the disk's error of a write in the background: this event is kept, and so
-  /// are those before it
+  /// \error of the store or the disk, once, if a write in the background has failed: this event and those
+  /// before it are kept
   template <typename Encode>
   Status add(Encode&& encode) {
     const std::scoped_lock lock(mutex_);
     if (is_closed_) return refuse();
-    // Before the event is encoded: the encoder would take its tags for described.
+    // Pass the buffer on before the event is encoded: the encoder remembers which tags it has described.
     if (buffer_.size() >= kBufferBytes) HEADRACE_CHECK(hand_on());
     encode(encoder_, buffer_);
     if (!flush_due_ || (!is_journal_ordered_ && has_journal())) note_event();
@@ -60,17 +64,19 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
     return std::exchange(untold_, Status());
   }
 
-  /// The store accepts events, but too slowly.
+  /// True if the store accepts events, but too slowly.
   bool is_full() const { return is_full_; }
   /// Waits for the store if `is_full`. \error of the store; the events are kept
   Status make_room();
-  /// With a journal, all added events survive a kill of this process. Does not wait for the store.
-  /// \error as SegmentLog::append: the events are kept in memory
+  /// With a journal, makes all added events survive a kill of this process; without one, does nothing. Does
+  /// not wait for the store. \error as SegmentLog::append; the events are kept in memory
   Status flush_journal();
-  /// All added events are in the store within a second; \error as SegmentLog::flush
+  /// Gets all added events into the store: waits for the write or, if the last one was less than a second
+  /// ago, leaves it to the background. \error as SegmentLog::flush
   Status flush();
-  /// All events are in the store. May be repeated after an error. `within` as in SegmentLog::close, twice if
-  /// the log had no room for the last events at first.
+  /// Writes all events to the store, and refuses further ones. May be repeated after an error.
+  /// \param within  as in SegmentLog::close; it may be spent twice, if at first the log had no room for the
+  ///                last events
   Status close(std::chrono::milliseconds within);
   Status close();
   std::string describe() const { return log_->location().describe(); }
@@ -95,9 +101,9 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   std::mutex mutex_;
   EventEncoder encoder_;
   Bytes buffer_;
-  Status untold_;                                           // of a flush that nobody waited for
-  std::optional<Background::Clock::time_point> flush_due_;  // of the first event since the last flush
-  bool is_flush_ordered_ = false;                           // or goes on
+  Status untold_;                                           // error of a flush that nobody waited for
+  std::optional<Background::Clock::time_point> flush_due_;  // for the first event since the last flush
+  bool is_flush_ordered_ = false;                           // a flush is ordered, or under way
   bool is_journal_ordered_ = false;
   bool is_closed_ = false;
 };

@@ -22,22 +22,23 @@
 namespace headrace {
 
 struct LogFolderOptions {
-  /// Runs that are read at once; each takes LogReader::kPieceBytes while it is read.
+  /// Number of runs that are read at once. Each takes LogReader::kPieceBytes of memory while it is read.
   int load_threads = 8;
-  /// Key for making blob keys; secret, and different for each process.
+  /// The secret from which blob keys are made; a different one for each process.
   HashKey blob_secret{};
-  /// Reads scalars alone: no other series is kept or shown.
+  /// Read scalars only: no other series is kept or shown.
   bool only_scalars = false;
-  /// How long a poll reads live runs, and then the others, before the folder has to be listed again; or four
-  /// times as long as the listing took. Each thread reads at least one piece.
+  /// A poll reads live runs for this long, and then the others for this long, before it returns so that the
+  /// folder can be listed again; or for four times as long as the listing took, if that is longer. Each thread
+  /// reads at least one piece.
   std::chrono::milliseconds reading_time{500};
-  /// Called by a poll with each object that is no event file.
+  /// Called by a poll for each object that is not an event file.
   std::function<void(const ObjectInfo&)> other_object = [](const ObjectInfo&) {};
-  /// Called for damage in event files, from any thread.
+  /// Called for damage in event files, from any thread, with a message that names the file.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
-/// Selects series. Without runs or tags: those of all.
+/// Selects series. If `runs` or `tags` is not set, those of all runs or tags.
 struct SeriesQuery {
   std::string plugin;
   DataClass data_class = DataClass::kScalar;
@@ -47,25 +48,25 @@ struct SeriesQuery {
 
 struct PollOutcome {
   std::size_t event_files = 0;
-  /// Runs of which something was read.
+  /// Number of runs that had something new to read.
   std::size_t runs_read = 0;
-  /// Something was read, or went.
+  /// Something was read, or a log or run has disappeared.
   bool changed = false;
-  /// There is more to read: it was time to look for what has come meanwhile.
+  /// There is more to read: the poll stopped at `reading_time`, so that new data can be found.
   bool has_more = false;
 };
 
-/// `poll` may be called by one thread at a time; all other functions by any thread, also meanwhile.
+/// One thread at a time may call `poll`. Any thread may call the other functions, also during a poll.
 class LogFolder {
  public:
   LogFolder(Location folder, LogFolderOptions options);
 
-  /// Lists the folder and reads what is new: first live runs, that is those that had been read to their end.
-  /// Runs are shown as soon as they are found, and grow piece by piece.
-  /// \error of the store; the data read so far stay, and the next poll continues
+  /// Lists the folder and reads what is new. Live runs come first: those that an earlier poll has read to
+  /// their end. A run is shown as soon as it is found, and grows piece by piece.
+  /// \error of the store; the data read so far are kept, and the next poll continues
   Result<PollOutcome> poll(const CallOptions& call);
 
-  /// Shows a run that no poll reads; the caller adds to it.
+  /// Adds a run that no poll reads; the caller adds its points. If the run is there, returns it.
   /// REQUIRES: no event file lies in a folder of that name
   std::shared_ptr<Run> add_run(const std::string& name);
 
@@ -73,21 +74,24 @@ class LogFolder {
 
   struct RunInfo {
     std::string name;
-    std::optional<double> start_time_s;  // none until an event was read
+    std::optional<double> start_time_s;  // seconds since 1970; none until an event was read
   };
-  /// By name.
+  /// The runs found so far, by name.
   std::vector<RunInfo> runs() const;
-  /// Names of all plugins that have a series.
+  /// Names of all plugins that have a series, and of those whose values could not be read.
   std::set<std::string> plugins() const;
 
-  /// Calls `visit` by run and tag, ascending. The series does not change until it returns.
+  /// Calls `visit` for each selected series, by ascending run and tag. No series of that run changes until
+  /// `visit` returns.
   using Visit =
       std::function<void(const std::string& run, const std::string& tag, const Series&, const LogTimes&)>;
   void for_each_series(const SeriesQuery& query, const Visit& visit) const;
 
-  /// The key of a blob that a series has.
+  /// The key of a blob of a series of this folder.
   std::string blob_key(const BlobSequence& sequence, const BlobReference& blob) const;
-  /// \error kNotFound  no key of ours, or its bytes are not there any more; and those of the store
+  /// Reads a blob and compares it with its checksum.
+  /// \error kNotFound  the key was not made by this process, or the blob's bytes are gone or have changed
+  /// \error of the store
   Result<Bytes> read_blob(std::string_view key, const CallOptions& call) const;
 
  private:
@@ -95,13 +99,13 @@ class LogFolder {
   struct FollowedRun {
     std::shared_ptr<Run> run;
     std::map<std::string, std::unique_ptr<LogReader>> logs;
-    bool was_current = false;  // after an earlier poll
+    bool was_current = false;  // an earlier poll has read it to its end
   };
 
   Result<LogLayout> list(const CallOptions& call) const;
   bool forget_missing(const LogLayout& layout);
   struct Behind {
-    std::vector<std::string> live, others;  // names
+    std::vector<std::string> live, others;  // names of runs
   };
   Behind runs_behind(const LogLayout& layout);
   Result<bool> read_runs(const std::vector<std::string>& names, const LogLayout& layout, Clock::duration time,
@@ -112,7 +116,7 @@ class LogFolder {
 
   const Location folder_;
   const LogFolderOptions options_;
-  std::map<std::string, FollowedRun> followed_;  // of the thread that polls
+  std::map<std::string, FollowedRun> followed_;  // only for the thread that polls
   LogId next_log_ = 0;
 
   mutable std::mutex mutex_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads one log from its objects, and continues as they grow: the table in docs/tensorboard.md,
+/// \file Reads one log from its objects, and continues when they grow: the table in docs/tensorboard.md,
 /// "Following".
 
 #include <functional>
@@ -17,28 +17,30 @@ namespace headrace {
 struct LogReading {
   Store& store;
   Run& run;
-  /// Told of the first damage in each object. Called by the threads that read.
+  /// Called for the first damage in each object, by the threads that read.
   const std::function<void(const std::string&)>& warn;
   CallOptions call{};
-  /// Asked after each piece.
+  /// Called after each piece; true stops the reading for now.
   std::function<bool()> must_pause = [] { return false; };
 };
 
-/// One thread at a time.
+/// Not thread-safe.
 class LogReader {
  public:
   static constexpr std::size_t kPieceBytes = 8 << 20;
-  /// Number of the last bytes read that are compared before reading continues.
+  /// Before reading continues, this many of the last bytes read are compared with the object.
   static constexpr std::size_t kTailBytes = 64;
 
   LogReader(LogId id, std::string name) : id_(id), name_(std::move(name)) {}
 
-  /// Whether a listing that shows these segments has news for `advance`.
+  /// True if these segments, from a new listing, hold anything that `advance` has not read.
   bool is_behind(const LogSegments& segments) const;
 
-  /// Brings `run` up to date with the segments or, if it has to pause, nearer to that. An object that
-  /// vanished or shrank since it was listed is not an error: the next listing shows it. An archived object is
-  /// left out. After an error or a pause, the next call continues where this one stopped.
+  /// Brings `run` up to date with the segments or, if `must_pause` asks for a pause, closer to that. An
+  /// object that vanished or shrank since it was listed is not an error: the next listing shows the change.
+  /// An archived object is left out, with a warning. If a part that was read has changed, forgets the log
+  /// and reads it again. After an error or a pause, the next call continues where this one stopped.
+  /// \error of the store
   Status advance(const LogReading& reading, const LogSegments& segments);
 
   LogId id() const { return id_; }
@@ -61,7 +63,7 @@ class LogReader {
   const LogId id_;
   const std::string name_;
   std::vector<Seen> seen_;  // all but the last are finished
-  EventStream stream_;      // of the last
+  EventStream stream_;      // of the last segment
   Bytes tail_;
   bool broken_ = false;
   bool told_ = false;

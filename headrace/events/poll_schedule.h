@@ -12,12 +12,12 @@ class PollSchedule {
   using Time = std::chrono::milliseconds;
   static constexpr Time kLiveInterval{1'000};
   static constexpr Time kLongestInterval{10'000};
-  /// A folder in which nothing changed for so long has no live run.
+  /// A folder that has not changed for this long has no live run.
   static constexpr Time kLiveFor{600'000};
 
-  /// After a poll: how long to wait before the next.
-  /// \param changed  it had something to read
-  /// \param took     how long it took
+  /// Returns how long to wait after a poll before the next one.
+  /// \param changed  the poll had something to read
+  /// \param took     how long the poll took
   Time wait_after(bool changed, Time took) {
     quiet_for_ = changed ? Time{0} : quiet_for_ + took;
     interval_ = quiet_for_ < kLiveFor ? kLiveInterval : std::min(interval_ * 2, kLongestInterval);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The data read of one run.
+/// \file The data read so far of one run.
 
 #include <functional>
 #include <memory>
@@ -21,14 +21,14 @@ namespace headrace {
 /// Where the events of a stream come from.
 struct EventSource {
   LogId log = 0;
-  /// Orders the logs of a run.
+  /// Determines the order of the logs in a run.
   std::string_view log_name;
   std::shared_ptr<const std::string> object_key;
-  /// Called with everything that was left out, and why.
+  /// Called for each part that was left out, with the reason.
   std::function<void(const Error&)> problem;
 };
 
-/// A scalar that is in no event file.
+/// A scalar that comes from no event file.
 struct RunPoint {
   std::string_view tag;
   std::int64_t step = 0;
@@ -36,27 +36,29 @@ struct RunPoint {
   double value = 0;
 };
 
-/// Thread-safe: one thread reads into it, any number of others look at it meanwhile.
+/// Thread-safe: one thread adds to it, while any number of others read.
 class Run {
  public:
-  /// `only_scalars`: leaves all other series out.
+  /// \param only_scalars  leave all other series out
   explicit Run(bool only_scalars = false) : only_scalars_(only_scalars) {}
 
-  /// Takes every complete event out of `stream`. Returns kWait, or kBroken if no more can be read from it.
+  /// Takes every complete event out of `stream`. Returns kWait at the end of the data, or kBroken if nothing
+  /// more can be read from the stream.
   StreamOutcome take(EventStream& stream, const EventSource& source);
   void drop_log(LogId log, std::string_view log_name);
-  /// Forgets the scalars of that log at that step or later: another log repeats them.
+  /// Forgets the scalars of that log at that step or later, because another log repeats them.
   void cut_log(LogId log, std::int64_t step);
-  /// Adds what the writer of that log has logged next.
+  /// Adds the points that the writer of that log has logged next.
   void add_scalars(LogId log, std::string_view log_name, std::span<const RunPoint> points);
 
-  /// The wall time of the first event of the first log; none before there is one.
+  /// Wall time of the first event of the first log, in seconds since 1970; none before the first event.
   std::optional<double> start_time_s() const;
 
   /// Plugins of all series, and of values that could not be read.
   std::set<std::string> plugins() const;
 
-  /// Calls `visit` for every series, or the one of `tag`, in the order of tags, while nothing is added.
+  /// Calls `visit` for every series in the order of tags, or for the series of `tag` if there is one. Nothing
+  /// is added meanwhile.
   using Visit = std::function<void(const std::string& tag, const Series&, const LogTimes&)>;
   void for_each(const Visit& visit) const;
   void for_tag(const std::string& tag, const Visit& visit) const;
@@ -70,8 +72,8 @@ class Run {
   struct Entry {
     std::unique_ptr<Series> series;
     std::string_view tag{};
-    /// The entry that came after this one the last time: writers go round the same tags in the same order,
-    /// so that a tag is mostly found without being looked for.
+    /// The entry that was found after this one the last time. Writers go through the same tags in the same
+    /// order, so mostly no lookup is needed.
     Entry* follower = nullptr;
   };
 
@@ -88,7 +90,7 @@ class Run {
   const bool only_scalars_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<std::string, Entry, Hash, std::equal_to<>> series_;
-  Entry* latest_ = nullptr;  // that `find` found
+  Entry* latest_ = nullptr;  // the entry that `find` found last
   LogTimes begun_;
   std::map<std::string, double, std::less<>> begun_by_name_;
   EventMigration migration_;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The values of one tag in one log, in the order written: steps ascend, because a step that goes back
-/// removes the points that it repeats.
+/// \file The values of one tag in one log, in the order written. Steps ascend: a step that goes back removes
+/// the points that it repeats. Not thread-safe.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// All points, 24 bytes each.
+/// Keeps all points, at 24 bytes each.
 class ScalarColumns {
  public:
   void add(std::int64_t step, double wall_time_s, double value) {
@@ -21,7 +21,7 @@ class ScalarColumns {
     values.push_back(value);
   }
   std::size_t size() const { return steps.size(); }
-  /// Removes the points at that step or later.
+  /// Removes the points at `step` or later.
   void cut(std::int64_t step) {
     const auto from = std::lower_bound(steps.begin(), steps.end(), step);
     steps.erase(from, steps.end());
@@ -36,7 +36,7 @@ class ScalarColumns {
 
 struct SampleBounds {
   std::size_t samples = 1000;   // at least 2
-  std::size_t bytes = 4 << 20;  // of their contents; two are kept, however large they are
+  std::size_t bytes = 4 << 20;  // of the contents; two samples are kept, however large they are
 };
 
 template <typename T>
@@ -48,14 +48,15 @@ struct Sample {
   std::uint64_t ordinal = 0;
 };
 
-/// Samples within bounds. When there are too many, every second one is dropped, and from then on every second
-/// new one: the kept samples are evenly spaced, include the first and the last, and depend on the log alone.
+/// Keeps samples within bounds. When there are too many, every second sample is dropped, and from then on
+/// every second new one. The kept samples are evenly spaced, include the first and the last, and depend only
+/// on the log.
 template <typename T>
 class SampleList {
  public:
   void add(std::int64_t step, double wall_time_s, T value, std::size_t bytes, const SampleBounds& bounds) {
     if (!samples_.empty() && step <= samples_.back().step) cut(step);
-    // The last one stays only until the next comes, unless its turn was to stay.
+    // The last sample stays only until the next one comes, unless its ordinal is due to be kept.
     if (samples_.size() > 1 && samples_.back().ordinal % stride_ != 0) pop();
     samples_.push_back({step, wall_time_s, std::move(value), bytes, next_ordinal_++});
     bytes_ += bytes;

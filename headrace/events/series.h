@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The values of one tag in one run, of all its logs. Not thread-safe: its run guards it.
+/// \file The values of one tag in one run, from all its logs. Not thread-safe: the run guards it.
 
 #include <cstdint>
 #include <map>
@@ -15,12 +15,12 @@
 
 namespace headrace {
 
-/// Identifies one log among all that were ever followed.
+/// Identifies one log among all logs that were ever followed.
 using LogId = std::uint32_t;
-/// When each log of a run began: the wall time of its first event.
+/// The time when each log of a run began: the wall time of its first event, in seconds since 1970.
 using LogTimes = std::map<LogId, double>;
 
-/// Where a blob lies: in an object or, if it is in no file, here.
+/// Where a blob lies: in an object, or in `literal` if it is in no file.
 struct BlobReference {
   std::uint64_t offset_bytes = 0;
   std::uint64_t length_bytes = 0;
@@ -34,7 +34,7 @@ struct BlobSequence {
   std::vector<BlobReference> blobs;
 };
 
-/// Points in the order of their steps.
+/// Points in the order of their steps. Borrowed: see Series::scalars.
 struct ScalarView {
   std::span<const std::int64_t> steps;
   std::span<const double> wall_times_s;
@@ -60,19 +60,20 @@ class Series {
   void add_scalar(LogId log, std::int64_t step, double wall_time_s, double value);
   void add_tensor(LogId log, std::int64_t step, double wall_time_s, BytesView tensor);
   void add_blobs(LogId log, std::int64_t step, double wall_time_s, BlobSequence blobs);
-  /// Forgets the points of that log; true if nothing is left.
+  /// Forgets the points of that log. Returns true if no points are left.
   bool drop_log(LogId log);
-  /// Forgets the scalars of that log at that step or later; true if nothing is left of any log.
+  /// Forgets the scalars of that log at that step or later. Returns true if no points are left.
   bool cut_log(LogId log, std::int64_t step);
 
-  // The points to show: several logs merged by step, without points that a later log repeats
-  // (docs/tensorboard.md, "Steps that go back").
-  /// \param scratch  holds the points of several logs; the view ends with it
+  // The points to show: several logs are merged by step, and points that a later log repeats are left out
+  // (docs/tensorboard.md, "Steps that go back"). Pointers are valid until the series changes.
+  /// \param scratch  holds the points if there are several logs. The view is valid as long as `scratch` and
+  ///                 the series are alive and unchanged
   ScalarView scalars(const LogTimes& begun, ScalarColumns& scratch) const;
   std::vector<const Sample<Bytes>*> tensors(const LogTimes& begun) const;
   std::vector<const Sample<BlobSequence>*> blobs(const LogTimes& begun) const;
   SeriesExtent extent(const LogTimes& begun) const;
-  /// How many scalars are kept, hidden ones too.
+  /// The number of scalars that are kept, including hidden ones.
   std::size_t scalar_points() const;
 
  private:
