@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file How pages look: light or dark, as the reader's system is; on phones, too.
+/// \file The style of pages: light or dark, following the reader's system; also for phones.
 
 #include <string_view>
 

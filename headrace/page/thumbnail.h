@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Pictures small enough to stand in a page.
+/// \file Pictures small enough to be part of a page.
 
 #include <optional>
 
@@ -11,9 +11,9 @@ namespace headrace {
 inline constexpr std::uint32_t kThumbnailSide = 96;
 inline constexpr std::size_t kThumbnailBytes = 10'000;
 
-/// A JPEG of at most kThumbnailSide pixels a side and kThumbnailBytes, with the picture's ratio of sides;
-/// smaller pictures stay as they are, alpha is blended with white. None if `encoded` is not a
-/// picture, or has more than 25 million pixels. Pure.
+/// Makes a JPEG of at most kThumbnailSide pixels a side and kThumbnailBytes. The aspect ratio is kept,
+/// smaller pictures keep their size, and alpha is blended with white. Returns none if `encoded` is not a
+/// picture, has more than 25 million pixels, or does not fit into kThumbnailBytes. Pure.
 std::optional<Bytes> make_thumbnail(BytesView encoded);
 
 }  // namespace headrace

@@ -1,18 +1,18 @@
 #pragma once
 
-/// \file The left side of a chart of values: where a value lies between the lowest one and the highest one.
+/// \file The y axis of a chart: places a value between the least and the greatest.
 
 #include <cmath>
 #include <limits>
 
 namespace headrace {
 
-/// Linear or logarithmic. Any doubles may be included: those that it cannot show change nothing.
+/// A linear or logarithmic scale. Any double may be included: values that the scale cannot show are ignored.
 class ValueScale {
  public:
   explicit ValueScale(bool is_log) : is_log_(is_log) {}
 
-  /// Finite and, on a logarithmic scale, above 0.
+  /// True if the value is finite and, on a logarithmic scale, above 0.
   bool shows(double value) const { return std::isfinite(value) && (!is_log_ || value > 0); }
   void include(double value);
   bool is_empty() const { return !(least_ <= most_); }
@@ -21,13 +21,14 @@ class ValueScale {
   double least() const { return least_; }
   double most() const { return most_; }
 
-  /// Makes room around values that are equal, or nearly, so that `value` tells a scale's marks apart.
+  /// Makes room around values that are equal, or nearly so, so that the marks of the scale differ.
   void widen_if_flat();
 
-  /// From 0, the lowest value, to 1; 0.5 for all if their difference is lost in rounding.
+  /// The place of a value: 0 is the least, 1 the greatest. 0.5 for all values if rounding hides their
+  /// difference.
   /// REQUIRES: shows(value)
   double share(double value) const;
-  /// The value at that place.
+  /// The value at that place, the inverse of `share`.
   double value(double share) const;
 
  private:
@@ -36,7 +37,7 @@ class ValueScale {
   bool is_log_;
   double least_ = std::numeric_limits<double>::infinity();
   double most_ = -std::numeric_limits<double>::infinity();
-  // As they are drawn: logarithms, if it is logarithmic.
+  // As drawn: logarithms on a logarithmic scale.
   double low_ = std::numeric_limits<double>::infinity();
   double high_ = -std::numeric_limits<double>::infinity();
 };
