@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Everything that reading a dataset finds out about it, for a page or for JSON.
+/// \file The report on a dataset that was read, for a page or for JSON.
 
 #include <map>
 #include <string>
@@ -15,15 +15,16 @@
 namespace headrace {
 
 /// How differently a feature is distributed in two splits, from 0 to 1. For values, the greatest difference
-/// between the shares of a value (TensorFlow Data Validation's L-infinity distance); for numbers, between the
-/// cumulative shares (the Kolmogorov–Smirnov statistic), computed from their samples.
+/// between the shares of one value (TensorFlow Data Validation's L-infinity distance). For numbers, the
+/// greatest difference between the cumulative shares (the Kolmogorov–Smirnov statistic), computed from their
+/// samples.
 struct SplitDistance {
   std::string feature;
   std::string from;
   std::string to;
   double distance = 0;
-  std::string where;  // the value whose shares differ most; "" of numbers
-  /// Whether it is more than 0.1, and more than chance gives once in a hundred times.
+  std::string where;  // the value whose shares differ most; "" for numbers
+  /// True if the distance is above 0.1, and above the distance that chance exceeds once in a hundred times.
   bool is_notable = false;
 };
 
@@ -47,15 +48,16 @@ struct DatasetReport {
   std::vector<std::string> warnings;
 };
 
-/// Compares splits, each with "train" (or the first), and reports oddities: duplicates, also between splits;
-/// labels that are missing or rare; features that are constant, not finite, or differ between splits;
-/// rejected rows; damage. Pure.
+/// Fills `distances` and `warnings`. Compares each split with "train" (or the first split). Warns of
+/// duplicates within and between splits; labels that are missing or much rarer than others; features that are
+/// constant, not finite, or differ between splits; rejected rows; and damage. Pure.
 void judge(DatasetReport& report);
 
-/// The statistics, warnings and distances; no samples. Whole numbers of records; NaN does not occur.
+/// The statistics, warnings and distances, without samples. Counts of records are whole numbers; NaN does not
+/// occur.
 Json dataset_report_to_json(const DatasetReport& report);
 
-/// One file that needs nothing else: no script, no network. Everything that comes from data is escaped.
+/// One file that needs nothing else: no script, no network. Everything that comes from the data is escaped.
 std::string dataset_report_to_html(const DatasetReport& report);
 
 }  // namespace headrace

@@ -1,19 +1,19 @@
 #pragma once
 
-/// \file How far the features of later data have moved away from those of the data that a model learnt from.
+/// \file How far the features of later data have moved away from the data that a model was trained on.
 ///
-/// The measure is the population stability index over bins: PSI = Σ (q − p) ln(q / p), with the share p of
-/// a bin before and q now. It is Kullback and Leibler's symmetric divergence. Sources: Siddiqi, "Credit Risk
-/// Scorecards" (2006), also for the rule that below 0.1 nothing has happened and above 0.25 much; Yurdakul
-/// and Naranjo, "Statistical properties of the population stability index" (Journal of Risk Model Validation
-/// 14, 2020): for samples of n and m from one distribution, PSI / (1/n + 1/m) has the χ² distribution of
-/// B − 1 degrees of freedom for B bins.
+/// The measure is the population stability index over bins: PSI = Σ (q − p) ln(q / p), where a bin has the
+/// share p before and q now. This is the symmetric Kullback–Leibler divergence. Sources: Siddiqi, "Credit
+/// Risk Scorecards" (2006), also for the rule that below 0.1 nothing has changed and above 0.25 much has;
+/// Yurdakul and Naranjo, "Statistical properties of the population stability index" (Journal of Risk Model
+/// Validation 14, 2020): for samples of size n and m from one distribution, and B bins, PSI / (1/n + 1/m) has
+/// the χ² distribution with B − 1 degrees of freedom.
 ///
-/// Bins of numbers and of sizes end at the tenths of the data before, by samples of 2,048 numbers; a number
-/// that a tenth of them has is a bin of its own, and NaN and infinities have one. Bins of values are the 20
-/// most frequent before, all others of before, and those that are new. Records that lack the feature are a
-/// bin of their own. Bins that are empty before and now are left out. Half a record is added to each bin, so
-/// that no share is 0.
+/// Bins of numbers and of sizes end at the deciles of the data before, computed from samples of 2,048
+/// numbers. A number that makes up a tenth of them has its own bin; NaN and infinities share one. Bins of
+/// values are the 20 most frequent values before, all other values that occurred before, and new values.
+/// Records that lack the feature are a bin. Bins that are empty both before and now are left out. Half a
+/// record is added to each bin, so that no share is 0.
 
 #include <cstdint>
 #include <string>
@@ -26,36 +26,37 @@ namespace headrace {
 
 struct FeatureDrift {
   std::string feature;
-  /// One of "numbers", "values", "bytes" (sizes of byte strings), or "presence"; empty: nothing,
-  /// see `reason`.
+  /// What was compared: "numbers", "values", "bytes" (sizes of byte strings), or "presence". Empty if nothing
+  /// was compared; `reason` says why.
   std::string compared;
   std::string reason;
   double psi = 0;
-  /// The PSI that samples of one distribution exceed once in a hundred times.
+  /// Two samples of one distribution exceed this PSI once in a hundred times.
   double chance = 0;
-  /// PSI is above 0.1 and above chance.
+  /// True if `psi` is above 0.1 and above `chance`.
   bool has_moved = false;
-  /// Shares of records without the feature.
+  /// Shares of records that lack the feature.
   double missing_before = 0;
   double missing_now = 0;
-  /// Share of the records now with a value that did not occur before; 0 if no values are compared.
+  /// The share of values now that did not occur before; 0 if no values are compared.
   double new_values = 0;
-  /// The bin that adds most to PSI: a value, "18 to 24.5", "missing"; and its shares.
+  /// The bin that adds most to PSI, and its shares. Examples: a value in quotes, "above 18, up to 24.5",
+  /// "missing".
   std::string bin;
   double bin_before = 0;
   double bin_now = 0;
 };
 
-/// Every feature of either, the largest PSI first; behind them those that are not compared, by name. Not
-/// compared are images (datasets often have others than were sent), features that only `now` has, and
-/// features that are numbers here and byte strings there, as vectors of texts are. A feature that only
-/// `before` has is missing in all records now, unless it is a label or `id`, which are not compared then.
-/// `vocabularies`: as SplitStatistics::add. Pure.
+/// Compares every feature that `before` or `now` has. Returns the largest PSI first; features that are not
+/// compared come last, by name. Not compared are images (datasets often have other ones than were sent),
+/// features that only `now` has, and features that are numbers in one and byte strings in the other, as
+/// vectors of texts are. A feature that only `before` has counts as missing in all records now; but a label
+/// or `id` is not compared then. `vocabularies`: as in SplitStatistics::add. Pure.
 std::vector<FeatureDrift> compare_features(const SplitStatistics& before, const SplitStatistics& now,
                                            const FeatureVocabularies& vocabularies);
 
 Json feature_drift_to_json(const std::vector<FeatureDrift>& drifts);
-/// A line for each feature, in columns.
+/// A heading and a line for each feature, in columns. Each line begins with a line break.
 std::string feature_drift_to_text(const std::vector<FeatureDrift>& drifts);
 
 }  // namespace headrace

@@ -15,31 +15,36 @@
 namespace headrace {
 
 struct ReadSplitOptions {
-  /// At most so many records, and this share of them, are read: whole blocks, chosen by hash.
+  /// Reads at most this many records, and at most this share (above 0, up to 1) of them. Blocks are chosen by
+  /// a hash; all but one are read whole.
   std::uint64_t most_records = 1'000'000;
   double share = 1;
   int threads = 1;
   CallOptions call{};
-  /// Told now and then, by the calling thread, how many records were read, of how many.
+  /// Called now and then, by the calling thread, with the number of records read and the number to read.
   std::function<void(std::uint64_t, std::uint64_t)> progress = [](std::uint64_t, std::uint64_t) {};
 };
 
-/// The statistics are a function of data, share and limit, for any number of threads. Records that are not
-/// tf.Examples, or fail their checksum, are counted and skipped. Memory: for each thread a block (8 MiB and
-/// more), stored and inflated, and its statistics; and those of the split.
-/// \error as the store returns; kFailedPrecondition if a shard was replaced meanwhile; kCancelled
+/// Computes the statistics of a split. The result is a function of the data, share and limit, whatever the
+/// number of threads. Records that are not tf.Examples, or fail their checksum, are counted and skipped.
+/// Memory: for each thread a block (8 MiB and more), stored and inflated, and its statistics; and the
+/// statistics of the split.
+/// \error kFailedPrecondition  a shard was replaced meanwhile
+/// \error kCancelled           `options.call.stop` was requested
+/// \error of the store
 Result<SplitStatistics> read_split(const Dataset& dataset, const FeatureVocabularies& vocabularies,
                                    const ReadSplitOptions& options);
 
-/// One record, for people.
+/// One record, to be shown to people.
 struct SampleRecord {
   std::uint64_t record = 0;  // its number in the split
   std::string label;         // "" if it has none
   RecordPreview preview{};
 };
 
-/// At most `most` of the records that the statistics sampled, spread over the labels; ascending by label.
-/// \error as read_split
+/// Reads at most `most` of the records that the statistics have sampled, spread over the labels; ascending by
+/// label. Only `threads` and `call` of the options are used.
+/// \error as read_split; kDataLoss  a sampled record can no longer be read
 Result<std::vector<SampleRecord>> read_samples(const Dataset& dataset, const SplitStatistics& statistics,
                                                std::size_t most, const ReadSplitOptions& options);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The report of a published dataset (docs/formats/plan.md, "Report"): the rows that were rejected,
-/// dropped or changed.
+/// \file Reads the report of a published dataset (docs/formats/plan.md, "Report"): the rows that were
+/// rejected, dropped or changed.
 
 #include <cstdint>
 #include <functional>
@@ -15,28 +15,29 @@
 
 namespace headrace {
 
-/// Passes each line of all reports, without its end, to `visit`, in the manifest's order. Memory: 9 MiB, and
-/// a line of at most 1 MiB.
-/// \error kDataLoss  a report is damaged or has a longer line
-/// \error as the store or `visit` returns
+/// Passes each line of all reports to `visit`, without its line break, in the order of the manifest. Memory:
+/// 9 MiB, and a line of at most 1 MiB.
+/// \error kDataLoss  a report is damaged, or has a longer line
+/// \error of the store, or as `visit` returns
 Status visit_report_lines(const PublishedFolder& published, const CallOptions& call,
                           const std::function<Status(std::string_view)>& visit);
 
 struct ReportedRow {
   std::string id;
   std::string detail;
-  std::string source;     // the file's URL; "" if the id says it
-  std::uint64_t row = 0;  // 0: not of a table
+  std::string source;     // URL of the file; "" if the id says it
+  std::uint64_t row = 0;  // 0: not from a table
 };
 
-/// Rows that one thing happened to.
+/// Rows that have the same status and reason.
 struct ReportedRows {
   std::uint64_t count = 0;
   std::vector<ReportedRow> examples;  // the first ones
 };
 
-/// By status and reason; not of rows that were simply written. At most 200 reasons, the first ones met.
-/// \error as above
+/// Summarises the reports by status and reason; rows that were simply written are left out. At most 200
+/// pairs, the first ones found. Each has at most `examples` examples.
+/// \error as visit_report_lines
 Result<std::map<std::pair<std::string, std::string>, ReportedRows>> summarize_reports(
     const PublishedFolder& published, std::size_t examples, const CallOptions& call);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Statistics of a split's records: one pass, bounded memory, mergeable.
+/// \file Statistics of a split's records: one pass, bounded memory, mergeable. Not thread-safe.
 
 #include <cstdint>
 #include <map>
@@ -17,8 +17,8 @@ namespace headrace {
 /// Label feature → its values in the order of their ids.
 using FeatureVocabularies = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-/// The label in a feature, as an id or one-hot; none if the feature's name is not in the vocabularies, or its
-/// value is none of theirs.
+/// The label that a feature holds, as an id or one-hot. None if the vocabularies lack the feature's name, or
+/// its value is not in the vocabulary.
 std::optional<std::string_view> label_of(const FeatureVocabularies& vocabularies, const Feature& feature);
 
 struct ImageStatistics {
@@ -32,20 +32,20 @@ struct ImageStatistics {
 /// Memory: 160 KiB at most, and 100 KiB of values.
 struct FeatureStatistics {
   std::string dtype;          // "bytes", "float32", "int64", or "mixed"
-  std::uint64_t records = 0;  // that have it, with a value or without
-  NumberSketch lengths;       // values of a record
+  std::uint64_t records = 0;  // that have the feature, with or without values
+  NumberSketch lengths;       // numbers of values in a record
   NumberSketch numbers;       // all values of all records
   NumberSketch sizes_bytes;   // of byte strings
   std::uint64_t texts = 0;    // byte strings that are UTF-8
-  /// Filled for features with one value a record that is a label, a whole number or a short text.
+  /// Complete only if each record has one value that is a label, a whole number or a short text.
   ValueCounts values;
-  ImageStatistics images;  // byte strings that begin as images do
+  ImageStatistics images;  // of byte strings that begin as images do
 
   void add(const Feature& feature, std::optional<std::string_view> label, std::uint64_t record);
   void merge(const FeatureStatistics& other);
 };
 
-/// Memory: kMaxFeatures features, 8 bytes a record, and kSampledLabels samples.
+/// Memory: that of kMaxFeatures features, 8 bytes a record, and the samples of kSampledLabels labels.
 struct SplitStatistics {
   static constexpr std::size_t kMaxFeatures = 200;
   static constexpr std::size_t kSampledLabels = 100;
@@ -56,21 +56,21 @@ struct SplitStatistics {
   std::uint64_t damaged = 0;
   std::map<std::string, FeatureStatistics, std::less<>> features;
   bool has_more_features = false;
-  /// A hash of each record's features, but for labels and `id`; ascending once `finish` was called.
+  /// A hash of each record's features except labels and `id`; ascending after `finish`.
   std::vector<std::uint64_t> contents;
-  /// By label ("" without): numbers of records in the split.
+  /// Label ("" for none) → sampled records, by their number in the split.
   std::map<std::string, BottomSample<std::uint64_t>, std::less<>> places;
 
-  /// `record` is its number in the split.
+  /// Adds a record. `record` is its number in the split.
   void add(const std::vector<Feature>& example, const FeatureVocabularies& vocabularies,
            std::uint64_t record);
   void merge(const SplitStatistics& other);
   void finish();
-  /// Records whose content an earlier one has. REQUIRES: finish was called
+  /// The number of records with the same content as an earlier record. REQUIRES: finish was called
   std::uint64_t duplicates() const;
 };
 
-/// Records of `a` whose content is in `b`. REQUIRES: both are finished
+/// The number of records of `a` whose content `b` has, too. REQUIRES: both are finished
 std::uint64_t shared_contents(const SplitStatistics& a, const SplitStatistics& b);
 
 }  // namespace headrace
