@@ -22,21 +22,22 @@ struct EvaluatedInput {
   std::string digest;  // SHA-256 (hex) of its manifest
 };
 
-/// How well an output agrees with a label. The kind decides which members are used.
+/// How well an output agrees with a label. The kind determines which members are used.
 struct TargetEvaluation {
   std::string output;
   std::string label;
   TargetKind kind = TargetKind::kClasses;
   TargetScores meaning = TargetScores::kProbability;  // of the output's numbers
   std::vector<std::string> classes;                   // names; a binary target has two; none for regression
-  std::vector<ConfusionMatrix> confusion;  // classes, binary: one; multi-label: of no and yes, for each label
+  std::vector<ConfusionMatrix> confusion;  // classes, binary: one; multi-label: no and yes, for each label
   std::vector<BinaryScores> scores;        // binary: one; multi-label: one for each label
   std::vector<RegressionScores> numbers;   // regression: one for each number of the output
   WorstRecords worst;
 
-  /// Without records.
+  /// The evaluation of a target, without records yet.
   static TargetEvaluation of(const ModelTarget& target, std::vector<std::string> classes);
-  /// Right answers of all; of a multi-label target, over all of its labels. REQUIRES: not of regression
+  /// The share of right answers; for a multi-label target, over all labels. 0 without records.
+  /// REQUIRES: kind is not kRegression
   double accuracy() const;
 };
 
@@ -48,7 +49,7 @@ struct Evaluation {
   std::uint64_t records = 0;
   /// "loss", and the metrics that the model was compiled with, over all records.
   std::map<std::string, double> metrics;
-  std::string weights{};              // the feature that weighed records in the loss; empty: none did
+  std::string weights{};              // the feature that weighted records in the loss; empty: none
   std::uint64_t corrupt_records = 0;  // left out
   std::uint64_t fetched_bytes = 0;    // from the store
   std::vector<std::string> remarks;   // for people
@@ -58,19 +59,20 @@ struct Evaluation {
 std::string describe_truth(const TargetEvaluation& target, const WorstRecord& record);
 std::string describe_answer(const TargetEvaluation& target, const WorstRecord& record);
 
-/// The numbers of a binary or multi-label output that are above this mean yes.
+/// The numbers of a binary or multi-label output above this threshold mean yes.
 float yes_threshold(TargetScores scores);
 
-/// For people, what the target's accuracy counts: "accuracy of rich"; where a threshold decides, "accuracy of
-/// rich (yes above 0.5)". The model's own metric `accuracy` may have another threshold. REQUIRES: not of
-/// regression
+/// The name of the target's accuracy, for people: "accuracy of rich"; if a threshold decides, "accuracy of
+/// rich (yes above 0.5)". The model's own metric `accuracy` may have another threshold.
+/// REQUIRES: kind is not kRegression
 std::string accuracy_name(const TargetEvaluation& target);
 
-/// The numbers that the record of a run keeps: `metrics`, and the accuracy of each target, "accuracy", or of
-/// several "<output>_accuracy", unless the model's own metric has that name.
+/// The numbers that the record of a run keeps: `metrics`, and the accuracy of each target. The accuracy is
+/// named "accuracy", or "<output>_accuracy" if there are several targets. A metric of the model with the same
+/// name takes precedence.
 std::map<std::string, double> recorded_metrics(const Evaluation& evaluation);
 
-/// Appends a remark, unless there are a hundred or the last one says the same.
+/// Appends a remark, unless there are a hundred or the last one is the same.
 void add_remark(std::vector<std::string>& remarks, std::string remark);
 
 /// Canonical JSON: keys sorted, no white space, no newline. Numbers that JSON lacks become texts.
@@ -79,7 +81,7 @@ std::string evaluation_to_json(const Evaluation& evaluation, std::string_view ru
 
 inline constexpr std::size_t kEvaluationPageBytes = 2 << 20;
 /// A page for people, of at most kEvaluationPageBytes, that needs nothing else: no script, no network.
-/// Everything that comes from data and model is escaped. It holds the same for the same arguments.
+/// Everything that comes from data and model is escaped. The same arguments give the same page.
 std::string evaluation_to_html(const Evaluation& evaluation, std::string_view run_id);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A model's answers: to features, and to texts.
+/// \file A model's answers to features, and to texts.
 
 #include <cstdint>
 #include <memory>
@@ -14,16 +14,20 @@
 
 namespace headrace {
 
-/// \error kInvalidArgument  not float32 of [rows, *output.shape], or a value in it is not finite
+/// Checks an output of a model.
+/// \error kInvalidArgument  it is not float32 of shape [rows, *output.shape], or a value is not finite
 Status check_predictions(const Tensor& predictions, const ModelOutput& output, std::uint64_t rows);
 
 /// Calls the model's `predict`. Not thread-safe, but several predictors of one model may run at the same
 /// time.
 class Predictor {
  public:
+  /// `model` must outlive the predictor. \error of the model
   static Result<Predictor> create(const ExportedModel& model);
-  /// `inputs` as in the contract, each of `rows` rows. Numbers aligned to kTensorAlignment are not copied.
+  /// Answers `rows` rows. `inputs` as in the contract, each with `rows` rows. Numbers aligned to
+  /// kTensorAlignment are not copied.
   /// \error kInvalidArgument  as `check_predictions`
+  /// \error of the model
   Result<Answers> run(std::span<const TensorView> inputs, std::uint64_t rows);
 
  private:
@@ -33,15 +37,16 @@ class Predictor {
   std::shared_ptr<const AnswerFormat> format_;
 };
 
-/// The encoder of the only input, which has to be a vector of a text.
-/// \error kInvalidArgument  the model takes something else: says what
+/// The encoder of the model's only input, which must be the vector of a text.
+/// \error kInvalidArgument  the model takes something else; the message says what
 Result<EncoderDescription> text_encoder_of(const ExportedModel& model);
 
-/// \error kFailedPrecondition  it is not the encoder that the model was trained with: both are named
+/// Checks that `encoder` is the one that the model was trained with.
+/// \error kFailedPrecondition  it is another one; the message names both
 Status check_encoder(const EncoderDescription& wanted, const TextEncoder& encoder);
 
-/// The answers to texts, which are encoded on `threads` threads. REQUIRES: the encoder is that of
-/// text_encoder_of
+/// The answers to texts, which are encoded on `threads` threads.
+/// REQUIRES: the encoder is that of text_encoder_of
 Result<Answers> predict_texts(const ExportedModel& model, const TextEncoder& encoder,
                               std::span<const std::string> texts, int threads);
 

@@ -10,12 +10,13 @@
 
 namespace headrace {
 
-/// The errors of one number for each record. Sums are doubles, in the order of the calls.
+/// Sums up the errors of one number over records. Sums are doubles, in the order of the calls. Not
+/// thread-safe. Means are NaN without records.
 class RegressionScores {
  public:
   using Pair = std::pair<double, double>;  // the truth first
 
-  /// \param sampled  how many pairs of numbers are kept to be looked at
+  /// \param sampled  how many pairs are kept for display
   explicit RegressionScores(std::size_t sampled = 0) : sample_(sampled) {}
   /// REQUIRES: both are finite
   void add(double predicted, double truth);
@@ -24,9 +25,9 @@ class RegressionScores {
   double mean_absolute_error() const;
   double root_mean_squared_error() const;
   double mean_residual() const;  // predicted − true
-  /// 1 − residual sum of squares ÷ total sum of squares; NaN if all truths are equal.
+  /// 1 − residual sum of squares ÷ total sum of squares; NaN if all truths are equal, or there are none.
   double r_squared() const;
-  /// A random sample of what was added, the same for the same calls; all, if there are no more than wanted.
+  /// A sample of the pairs, the same for the same calls. All pairs, if they are not more than `sampled`.
   std::vector<Pair> sample() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The parts of an evaluation's page that are about one target.
+/// \file The parts of an evaluation's page that describe one target.
 
 #include <string>
 #include <vector>
@@ -10,11 +10,11 @@
 namespace headrace {
 
 struct PagePart {
-  std::string title;  // "": it belongs to the part before
+  std::string title;  // "": belongs to the part before
   std::string html;
 };
 
-/// Scores, charts, then the worst records, each a part of its own. A part is bounded in size.
+/// Scores, charts, then the worst records, each in its own part. The size of a part is bounded.
 std::vector<PagePart> target_parts(const TargetEvaluation& target);
 
 }  // namespace headrace

@@ -12,17 +12,18 @@
 
 namespace headrace {
 
-/// Not thread-safe, but several of one model may work at the same time. Memory: the answers to a batch.
+/// Not thread-safe, but several answerers of one model may work at the same time. Memory: the answers to a
+/// batch.
 class RowAnswerer {
  public:
-  /// Takes the answer to row number `row` of a batch.
+  /// Takes the answer to row number `row` of a batch. `name` and `answers` are valid until it returns.
   using Sink = std::function<Status(const RowName& name, const Answers& answers, std::size_t row)>;
 
-  /// `model` must outlive it.
+  /// `model` must outlive the answerer. \error as Predictor::create
   static Result<RowAnswerer> create(const ExportedModel& model);
 
-  /// Gives the sink the answers to all rows but those of weight 0, and returns how many there were.
-  /// \error those of Predictor and the sink
+  /// Passes the answer to each row to the sink, except rows of weight 0. Returns the number of answers.
+  /// \error of Predictor or the sink
   Result<std::uint64_t> answer(const PredictRows& rows, const Sink& sink);
 
  private:
@@ -36,16 +37,16 @@ class RowAnswerer {
 /// batch.
 class AnswerWriter {
  public:
-  /// Takes bytes, and says how many answers are in them.
+  /// Takes bytes, and the number of answers in them. The bytes are valid until it returns.
   using Sink = std::function<Status(BytesView, std::uint64_t)>;
 
-  /// `model` must outlive it.
+  /// `model` must outlive the writer. \error as Predictor::create
   static Result<AnswerWriter> create(const ExportedModel& model, PredictionWriter writer, Sink sink);
 
-  /// Gives the sink the answers to all rows but those of weight 0.
-  /// \error those of Predictor and the sink
+  /// Passes the answers to all rows to the sink, except to rows of weight 0.
+  /// \error of Predictor or the sink
   Status add(const PredictRows& rows);
-  /// Gives the sink the beginning of the format, where there was no row. Call once, at the end.
+  /// If there was no row, passes the beginning of the format to the sink. Call once, at the end.
   Status finish() { return flush(0); }
 
  private:

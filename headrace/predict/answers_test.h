@@ -22,7 +22,7 @@ inline std::shared_ptr<const AnswerFormat> format_of(std::vector<std::string> cl
   return std::make_shared<const AnswerFormat>(contract);
 }
 
-/// Answers whose first class has 0.75, and whose second has the rest.
+/// Answers that give the first class the score 0.75, and the second one the rest.
 inline Answers answers_of(const std::shared_ptr<const AnswerFormat>& format, std::size_t rows) {
   const auto scores = std::make_shared<std::vector<float>>();
   for (std::size_t row = 0; row < rows; ++row) scores->insert(scores->end(), {0.75F, 0.25F});

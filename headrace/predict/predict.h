@@ -23,7 +23,7 @@ struct PredictOptions {
   int workers = 1;
   bool overwrite = false;
   PredictionFormat format = PredictionFormat::kJsonLines;
-  /// Must be there for kParquet: converts files below `temporary_folder`.
+  /// Converts files below `temporary_folder`. Required for kParquet.
   ToParquet to_parquet{};
   std::string temporary_folder{};
 };
@@ -34,20 +34,23 @@ struct PredictResult {
   std::uint64_t shard_bytes = 0;
   std::uint64_t left_out = 0;        // records or rows that could not be read
   std::vector<std::string> remarks;  // the first hundred, for people
-  bool was_published = false;        // by an earlier process: nothing was done
+  bool was_published = false;        // an earlier process has published the result; nothing was done
 };
 
-/// Rows done, and their total, or 0 where it is not known.
+/// Called with the number of rows done, and their total, or 0 if it is not known. One call at a time, by any
+/// thread.
 using OnRows = std::function<void(std::uint64_t, std::uint64_t)>;
 
-/// Writes one object for each piece of the input, then the manifest. After an interruption, the same call
-/// begins again. Memory: for each worker what the input holds of a piece.
+/// Writes one object for each piece of the input, then the manifest. Starts from the beginning if it was
+/// interrupted. If the result is already published, only returns it. Memory: for each worker, the part of a
+/// piece that the input holds.
 /// \error kFailedPrecondition  `output` was begun with another model, another input or other options: the
 ///                             message names them
 /// \error kInvalidArgument     `output` holds something else
-/// \error kAborted             somebody else took the output meanwhile: names them; nothing was published
-/// \error kCancelled           stopped
-/// \error those of the input and Predictor
+/// \error kAborted             another process has taken over the output: the message names it; nothing was
+///                             published
+/// \error kCancelled           `stop` was requested
+/// \error of the input, Predictor or the store
 Result<PredictResult> predict(const ExportedModel& model, const PredictInput& input, const Location& output,
                               const PredictOptions& options, const Actor& actor, const OnRows& on_rows,
                               const std::stop_token& stop);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The rows that a model is to answer, in pieces: each piece becomes one object of predictions.
+/// \file The rows for which a model predicts, in pieces. Each piece becomes one object of predictions.
 
 #include <cstdint>
 #include <memory>
@@ -19,40 +19,42 @@ namespace headrace {
 /// answer.
 struct PredictRows {
   Batch batch;
-  std::vector<RowName> names;  // of each row
-  /// Raw rows: the number of each that is there, as its source counts. The others only fill up.
+  std::vector<RowName> names;  // one for each row
+  /// For raw rows: the number of each real row, as its source counts. Rows without a number only fill up.
   std::vector<std::uint64_t> numbers{};
 };
 
-/// The rows of one piece, front to back. Use it from one thread at a time.
+/// Reads the rows of one piece, front to back. Not thread-safe.
 class PieceReader {
  public:
   virtual ~PieceReader() = default;
 
-  /// None at the end.
-  /// \error kCancelled  stopped
-  /// \error those of the input, where rows cannot be read and are not to be left out
+  /// The next rows; nullopt at the end.
+  /// \error kCancelled  `stop` was requested
+  /// \error of the input, if rows cannot be read and must not be left out
   virtual Result<std::optional<PredictRows>> next() = 0;
-  /// Records or rows that could not be read so far, and were left out.
+  /// The number of records or rows so far that could not be read, and were left out.
   virtual std::uint64_t left_out() const = 0;
-  /// About them, for people; the first hundred.
+  /// Remarks about the records that were left out, for people; at most a hundred.
   virtual std::vector<std::string> remarks() const = 0;
 };
 
-/// Any thread.
+/// Thread-safe.
 class PredictInput {
  public:
   virtual ~PredictInput() = default;
 
-  /// Names the input and all that decides how it is read, for the configuration of the predictions.
+  /// The input and everything that determines how it is read, for the configuration of the predictions.
   virtual Configuration configuration() const = 0;
   virtual std::size_t pieces() const = 0;
   /// The columns of RowName that rows of this input may have: "id", "source", "row".
   virtual std::vector<std::string> names() const = 0;
-  /// Rows in all, for progress; 0: not known.
+  /// The total number of rows, for progress; 0 if it is not known.
   virtual std::uint64_t records() const = 0;
   virtual std::vector<std::string> remarks() const = 0;
-  /// `batch_size`: rows of a batch, the last of which may be filled up.
+  /// Opens one piece. The reader borrows this input.
+  /// \param piece       less than `pieces()`
+  /// \param batch_size  rows of a batch; the last batch may be filled up with rows of weight 0
   virtual Result<std::unique_ptr<PieceReader>> open(std::size_t piece, std::uint64_t batch_size,
                                                     const std::stop_token& stop) const = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A model's answers to every row of an input, as rows of a table or cache of Apache Ignite:
+/// \file Writes a model's answers to every row of an input as rows of a table or cache of Apache Ignite:
 /// docs/formats/predictions.md, "Tables" and "Caches".
 
 #include "headrace/predict/predict.h"
@@ -14,11 +14,11 @@ struct TablePredictOptions {
   int workers = 1;
 };
 
-/// Writes a row for each answer; a row that is there with its key is replaced. After an interruption, the
-/// same call writes the same rows again. Only success says that all rows are there.
-/// Memory: for each worker what the input holds of a piece, and a batch.
-/// \error kCancelled  stopped
-/// \error those of the input, Predictor and PredictionTable
+/// Writes a row for each answer; replaces a row that has the same key. After an interruption, the same call
+/// writes the same rows again. All rows are written only if it returns success.
+/// Memory: for each worker, the part of a piece that the input holds, and a batch.
+/// \error kCancelled  `stop` was requested
+/// \error of the input, Predictor or PredictionTable
 Result<PredictResult> predict_to_table(const ExportedModel& model, const PredictInput& input,
                                        const PredictionTable& table, const TablePredictOptions& options,
                                        const OnRows& on_rows, const std::stop_token& stop);

@@ -17,7 +17,7 @@ enum class PredictionFormat : std::uint8_t { kJsonLines, kCsv, kTfrecord, kParqu
 
 /// "jsonl", "csv", "tfrecord", "parquet".
 std::string_view prediction_format_name(PredictionFormat format);
-/// \error kInvalidArgument  there is no such format
+/// \error kInvalidArgument  no format has this name
 Result<PredictionFormat> parse_prediction_format(std::string_view name);
 /// ".jsonl.gz", ".csv.gz", ".tfrecord.gz", ".parquet".
 std::string prediction_ending(PredictionFormat format);
@@ -25,11 +25,11 @@ std::string prediction_ending(PredictionFormat format);
 /// Writes answers as bytes. Not thread-safe.
 class PredictionWriter {
  public:
-  /// `names`: the columns of RowName that a table has: "id", "source", "row".
+  /// \param names  the columns of RowName in tables, of "id", "source" and "row"
   PredictionWriter(PredictionFormat format, std::vector<std::string> names)
       : format_(format), names_(std::move(names)) {}
 
-  /// The beginning of an object.
+  /// Appends the beginning of an object: the header, for CSV.
   void begin(const AnswerFormat& answers, Bytes& out) const;
   void add(const RowName& name, const Answers& answers, std::uint64_t row, Bytes& out);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Raw rows from standard input or a pipe, as they come.
+/// \file Raw rows from standard input or a pipe, as they arrive.
 
 #include <memory>
 #include <optional>
@@ -11,17 +11,18 @@
 
 namespace headrace {
 
-/// Not thread-safe. Memory: a row, and a piece of the input.
+/// Not thread-safe. Memory: a row, and a piece of 256 KiB.
 class RowStream {
  public:
-  /// `descriptor` is borrowed. `url` names the rows in messages; relative URLs in them are relative to it.
+  /// Borrows `descriptor`. `url` names the rows in messages; relative URLs in the rows are relative to it.
   RowStream(int descriptor, std::unique_ptr<RowParser> parser, std::string url, std::stop_token stop);
 
-  /// Waits until more has come; false at the end.
-  /// \error kCancelled  stopped; kUnknown  the system's reason
+  /// Waits until more data have come; false at the end.
+  /// \error kCancelled  `stop` was requested
+  /// \error kUnknown    the read failed, for the reason that the system gives
   Result<bool> wait();
-  /// The next of the rows that have come; none: `wait`. Valid until the next call.
-  /// \error those of RowParser
+  /// The next of the rows that have come; nullopt: call `wait`. The row is valid until the next call.
+  /// \error of RowParser
   Result<std::optional<SourceRow>> next() { return parser_->next(); }
 
   const std::string& url() const { return url_; }

@@ -11,8 +11,8 @@
 
 namespace headrace {
 
-/// Creates the table if it is not there.
-/// \error as SqlResult::run; a table that is there with other columns is an error of the first batch
+/// Creates the table if it does not exist. If it exists with other columns, the first batch fails.
+/// \error as SqlResult::run
 Result<std::unique_ptr<PredictionTable>> open_sql_prediction_table(
     const std::shared_ptr<ignite::Cluster>& cluster, const std::string& schema, const std::string& table,
     const AnswerFormat& answers, const std::string& model_digest, const std::stop_token& stop);
