@@ -29,8 +29,8 @@ struct LogFolderOptions {
   /// Read scalars only: no other series is kept or shown.
   bool only_scalars = false;
   /// A poll reads live runs for this long, and then the others for this long, before it returns so that the
-  /// folder can be listed again; or for four times as long as the listing took, if that is longer. Each thread
-  /// reads at least one piece.
+  /// folder can be listed again; or for four times as long as the listing took, if that is longer. Each
+  /// thread reads at least one piece.
   std::chrono::milliseconds reading_time{500};
   /// Called by a poll for each object that is not an event file.
   std::function<void(const ObjectInfo&)> other_object = [](const ObjectInfo&) {};

@@ -14,7 +14,7 @@ namespace headrace {
 
 struct ArchiveOptions {
   std::uint64_t cell_limit_bytes = 0;
-  /// Begin ids with the archive's name and a colon, for an input that has several archives, or may have.
+  /// Ids begin with the archive's name and a colon, for an input that has or may have several archives.
   bool names_archives = false;
 };
 
@@ -22,6 +22,7 @@ struct ArchiveOptions {
 /// references into the archive if it is an uncompressed tar. Links, devices and files larger than the limit
 /// are rejected, and so are sparse files in an uncompressed tar. Memory: the content of a file, and some
 /// megabytes.
+/// \error of `next`: as ArchivedFiles
 std::unique_ptr<RowSource> open_archive_source(std::vector<SourceFile> archives, Layout layout,
                                                const ArchiveOptions& options);
 

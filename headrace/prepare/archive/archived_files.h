@@ -30,22 +30,22 @@ struct ArchivedContent {
 };
 
 /// Reads archives in their order, each from front to back: only the headers of an uncompressed tar, and all
-/// bytes of any other tar or zip. Use it from one thread at a time. Memory: some megabytes.
+/// bytes of any other tar or zip. Not thread-safe. Memory: some megabytes.
 class ArchivedFiles {
  public:
   /// Opens each archive only when its entries are needed.
   explicit ArchivedFiles(std::vector<SourceFile> archives);
   ~ArchivedFiles();
 
-  /// The next entry; none after the last.
+  /// The next entry; nullopt after the last.
   /// \error kFailedPrecondition  an archive has changed since it was listed
-  /// \error kDataLoss            an archive is damaged or cut off; names it and the place
+  /// \error kDataLoss            an archive is damaged or truncated; names the archive and the place
   /// \error kInvalidArgument     a file is not an archive
   Result<std::optional<ArchivedFile>> next();
 
-  /// The content of the file that `next` returned last; none if it is larger than `limit_bytes`. In an
-  /// uncompressed tar the content is a reference, unless the file has at most `inline_bytes`.
-  /// REQUIRES: the entry is a file and not sparse; called once for it
+  /// The content of the file that `next` returned last; nullopt if it is larger than `limit_bytes`. In an
+  /// uncompressed tar, the content is a reference, unless the file has at most `inline_bytes`.
+  /// REQUIRES: the entry is a file and not sparse; called only once for it
   Result<std::optional<ArchivedContent>> content(std::uint64_t limit_bytes, std::uint64_t inline_bytes);
 
   /// A cell that borrows `content` and the texts of this object.

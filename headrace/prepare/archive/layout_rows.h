@@ -13,15 +13,15 @@
 namespace headrace {
 
 /// Makes one row at a time, with the columns `text` or `image`, `label`, `split` (each missing if there is
-/// none), and `id`. A row is valid until the next `classify`.
+/// none), and `id`. A row is valid until the next `classify`. Not thread-safe.
 class LayoutRows {
  public:
   LayoutRows(Layout layout, std::uint64_t cell_limit_bytes);
   LayoutRows(const LayoutRows&) = delete;
   LayoutRows& operator=(const LayoutRows&) = delete;
 
-  /// Classifies a file by its path. The id begins with `archive`, if that is not empty. If the verdict is
-  /// kRow, call `row`, `reject` or `reject_as_too_large` next.
+  /// Classifies a file by its path. The id begins with `archive` and a colon, unless `archive` is empty. If
+  /// the verdict is kRow, call `row`, `reject` or `reject_as_too_large` next.
   SourceRow classify(std::string path, std::string_view archive, RowPlace place);
 
   SourceRow row(const Cell& content);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows of a cache as rows of `prepare`, with a check that they are those that were listed.
+/// \file The rows of a cache as rows of `prepare`, checked against the listing.
 
 #include <memory>
 #include <stop_token>
@@ -13,9 +13,10 @@
 
 namespace headrace {
 
-/// The rows of the partitions in `range`, one partition after another, which have to be `listed`. Ids, cells:
-/// docs/formats/ignite-input.md. `columns`: the cells of a row; empty: all.
-/// \error of `next`: kFailedPrecondition  the rows have changed since they were listed; otherwise as Scan
+/// Reads the rows of the partitions in `range`, one partition after another; they must be those that were
+/// `listed`. Ids and cells: docs/formats/ignite-input.md. `columns`: the cells of a row; empty: all.
+/// \error of `next`: kFailedPrecondition  the rows have changed since they were listed
+/// \error of `next`: as Scan
 std::unique_ptr<RowSource> make_ignite_cache_rows(std::shared_ptr<ignite::Cluster> cluster, std::string cache,
                                                   std::vector<std::string> columns,
                                                   const PartitionRange& range, ListedRows listed,

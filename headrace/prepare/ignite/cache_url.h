@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file URLs ignite-cache://. Their grammar: docs/formats/ignite-input.md.
+/// \file URLs ignite-cache://. Grammar: docs/formats/ignite-input.md.
 
 #include <string>
 #include <string_view>
@@ -18,17 +18,18 @@ struct IgniteCacheUrl {
   std::vector<std::string> columns{};  // the cells of a row; empty: all
 };
 
-/// \error kInvalidArgument  no cache; an unknown or repeated parameter; a wrong escape; no UTF-8
+/// \error kInvalidArgument  no cache; an unknown or repeated parameter; a wrong escape; not UTF-8
 Result<IgniteCacheUrl> parse_ignite_cache_url(const Url& url);
 
-/// A cache that entries are put into.
+/// A cache that receives entries.
 struct IgniteCacheTarget {
   std::string hosts;
   std::string cache;
   std::string type;  // of the values
 };
 
-/// Parses ignite-cache://HOST[:PORT]/CACHE[?type=NAME]. Errors: as above.
+/// Parses ignite-cache://HOST[:PORT]/CACHE[?type=NAME].
+/// \error as parse_ignite_cache_url
 Result<IgniteCacheTarget> parse_ignite_cache_target(std::string_view text);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows of Ignite as rows of `prepare`, with a check that they are those that were listed.
+/// \file Rows of Ignite as rows of `prepare`, checked against the listing.
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,8 @@
 
 namespace headrace {
 
-/// Number, size and content of rows. Two lists of rows with the same objects in the same order are equal.
+/// Number, size and digest of rows. Two lists of rows with the same objects in the same order are equal. Not
+/// thread-safe.
 class RowsDigest {
  public:
   void add(const std::vector<BytesView>& row);
@@ -36,13 +37,14 @@ struct ListedRows {
   std::string digest;
 };
 
-/// The advice if rows have changed, whichever command reads them.
+/// The advice for rows that have changed, whichever command reads them.
 inline constexpr std::string_view kAfterChange =
     "run the command again while nothing writes there, headrace prepare with --overwrite";
 
-/// The rows of `query`, which have to be `listed`. Ids, cells: docs/formats/ignite-input.md.
-/// \error of `next`: kFailedPrecondition  the rows have changed since they were listed; otherwise as
-///                   OrderedRows::next
+/// Reads the rows of `query`, which must be those that were `listed`. Ids and cells:
+/// docs/formats/ignite-input.md.
+/// \error of `next`: kFailedPrecondition  the rows have changed since they were listed
+/// \error of `next`: as OrderedRows::next
 std::unique_ptr<RowSource> make_ignite_rows(std::shared_ptr<ignite::Cluster> cluster, OrderedQuery query,
                                             ListedRows listed, std::uint64_t cell_limit_bytes,
                                             std::stop_token stop);

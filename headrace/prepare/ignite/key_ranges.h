@@ -15,14 +15,14 @@ namespace headrace {
 
 /// The query for all rows that the URL names: its columns, its order, and the rows of a page. Runs the
 /// statement for its first rows.
-/// \error kNotFound         no such table
+/// \error kNotFound         there is no such table
 /// \error kInvalidArgument  `order_by` names a column that the rows do not have; or the table's key is not
 ///                          among its columns
 /// \error as SqlResult::run
 Result<OrderedQuery> find_query(const std::shared_ptr<ignite::Cluster>& cluster, const IgniteQueryUrl& url,
                                 const std::stop_token& stop);
 
-/// Rows of a page, as many as make about 4 MiB where so many rows have so many bytes; or as the URL says.
+/// The number of rows in a page: what the URL says, or about 4 MiB if `rows` rows have `size_bytes`.
 std::int32_t page_rows_for(const IgniteQueryUrl& url, std::uint64_t rows, std::uint64_t size_bytes);
 
 struct KeyRange {
@@ -33,22 +33,22 @@ struct KeyRange {
   std::string digest{};  // RowsDigest
 };
 
-/// Reads all rows once, and cuts them into ranges of at least `range_bytes`, but for the last; one range if
-/// there is no key. Memory: a page, and the ranges.
-/// \error kInvalidArgument  a key is null, or two rows have the same
+/// Reads all rows once, and cuts them into ranges of at least `range_bytes`; the last may be smaller. Without
+/// a key, there is one range. Memory: a page, and the ranges.
+/// \error kInvalidArgument  a key is null, or two rows have the same key
 /// \error kNotFound         there are no rows
 /// \error as OrderedRows::next
 Result<std::vector<KeyRange>> list_ranges(const std::shared_ptr<ignite::Cluster>& cluster,
                                           const OrderedQuery& query, std::uint64_t range_bytes,
                                           const std::stop_token& stop);
 
-/// The range as `place` of a slice, and back. docs/formats/ignite-input.md has the format.
+/// Writes a range as the `place` of a slice. Format: docs/formats/ignite-input.md.
 std::string range_to_json(const KeyRange& range, const OrderedQuery& query);
 struct PlacedRange {
-  OrderedQuery query{};  // without statement, schema and the rows of a page
+  OrderedQuery query{};  // without statement, schema and page_rows
   std::uint64_t rows = 0;
 };
-/// \error kDataLoss  it is not that
+/// Parses the result of range_to_json. \error kDataLoss  it has another form
 Result<PlacedRange> parse_range(std::string_view json);
 
 }  // namespace headrace

@@ -17,8 +17,8 @@
 
 namespace headrace {
 
-/// The id of a row with this key: a text as it is, another value as its JSON form
-/// (docs/formats/ignite-objects.md), several values as a JSON array.
+/// The id of a row with this key. A text is used unchanged, another value in its JSON form
+/// (docs/formats/ignite-objects.md), and several values as a JSON array.
 /// \error as ignite::to_json
 Result<std::string> id_of_key(const std::vector<ignite::Value>& key);
 
@@ -26,7 +26,7 @@ Result<std::string> id_of_key(const std::vector<ignite::Value>& key);
 class ObjectRows {
  public:
   using Values = std::vector<ignite::Value>;
-  /// A kind of rows makes these of decoded objects: an id, and the tf.Example whose features are the cells.
+  /// How a kind of rows turns decoded objects into an id, and into a tf.Example whose features are the cells.
   struct Form {
     std::function<Result<std::string>(const Values&)> id;
     std::function<Status(const Values&, Bytes&)> append_example;
@@ -34,9 +34,9 @@ class ObjectRows {
 
   ObjectRows(ignite::BinaryTypes::Fetch fetch, std::uint64_t cell_limit_bytes);
 
-  /// Row `number` of the slice that is named, of these objects, which must outlive it. It is valid until the
-  /// next call. A row that is too large, or has no form, is rejected.
-  /// \error those of decode_object, of `form.id`
+  /// Makes row `number` of the slice with that name from `objects`, which must outlive the row. The row is
+  /// valid until the next call. A row that is too large, or cannot become a tf.Example, is rejected.
+  /// \error of decode_object and of `form.id`
   Result<std::optional<SourceRow>> make(const std::vector<BytesView>& objects, std::uint64_t number,
                                         std::string_view slice, const Form& form);
 

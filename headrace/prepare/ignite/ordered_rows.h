@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows of a SELECT in a total order, also when a node is lost: docs/decisions/ignite-sql.md.
+/// \file The rows of a SELECT in a total order, even if a node is lost: docs/decisions/ignite-sql.md.
 
 #include <cstdint>
 #include <memory>
@@ -22,29 +22,29 @@ struct OrderedQuery {
   /// Columns whose values together are unique; empty: rows are ordered by all their columns.
   std::vector<std::string> order{};
   std::size_t columns = 0;  // of a row
-  IgniteKey after{};        // only rows behind this key; empty: from the first on
-  IgniteKey last{};         // only rows up to this key; empty: to the end
+  IgniteKey after{};        // only rows after this key; empty: from the first row
+  IgniteKey last{};         // only rows up to this key; empty: to the last row
   std::int32_t page_rows = 64;
 };
 
-/// The statement that is sent.
+/// The SQL statement that is sent for the query.
 ignite::SqlQuery ordered_statement(const OrderedQuery& query);
 
-/// Not thread-safe. Memory: a page, and a key.
+/// Reads the rows of a query. Not thread-safe. Memory: a page, and a key.
 class OrderedRows {
  public:
   OrderedRows(std::shared_ptr<ignite::Cluster> cluster, OrderedQuery query)
       : cluster_(std::move(cluster)), query_(std::move(query)) {}
 
-  /// The encoded objects of the next row, which are valid until the next call; null at the end. If a
-  /// connection is lost, goes on behind the rows that were given.
+  /// The encoded objects of the next row, valid until the next call; null at the end. If a connection is
+  /// lost, continues after the rows that were returned.
   /// \error kFailedPrecondition  the statement has other columns than the query says
   /// \error as SqlResult::run
   Result<const std::vector<BytesView>*> next(const std::stop_token& stop);
 
   /// The names of the columns. REQUIRES: `next` has succeeded
   const std::vector<std::string>& columns() const { return result_->columns(); }
-  /// The places in a row of the columns of the key. REQUIRES: `next` has succeeded
+  /// The positions of the key's columns in a row. REQUIRES: `next` has succeeded
   const std::vector<std::size_t>& key_columns() const { return key_columns_; }
 
  private:
@@ -54,14 +54,14 @@ class OrderedRows {
   void remember_key();
 
   const std::shared_ptr<ignite::Cluster> cluster_;
-  OrderedQuery query_;  // `after` goes along, where there is a key
+  OrderedQuery query_;  // `after` advances with the rows, if there is a key
   std::unique_ptr<ignite::SqlResult> result_{};
   std::optional<ignite::SqlPage> page_{};
   std::vector<std::size_t> key_columns_{};
   std::vector<BytesView> row_{};
-  std::uint64_t given_ = 0;  // rows
-  std::uint64_t skip_ = 0;   // rows that were given before the connection was lost
-  int losses_ = 0;           // since the last page
+  std::uint64_t given_ = 0;  // rows that were returned
+  std::uint64_t skip_ = 0;   // rows that were returned before the connection was lost
+  int losses_ = 0;           // of the connection, since the last page
 };
 
 }  // namespace headrace

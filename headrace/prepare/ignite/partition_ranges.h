@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Lists the rows of a cache as runs of partitions: docs/decisions/ignite-cache.md.
+/// \file Lists the rows of a cache as ranges of partitions: docs/decisions/ignite-cache.md.
 
 #include <cstdint>
 #include <stop_token>
@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-/// Partitions `first` to `last`; both -1: the cache as a whole, which is not partitioned.
+/// Partitions `first` to `last`. If both are -1: the whole cache, which is not partitioned.
 struct PartitionRange {
   std::int32_t first = -1;
   std::int32_t last = -1;
@@ -22,11 +22,11 @@ struct PartitionRange {
   std::string digest{};          // PartitionsDigest
 };
 
-/// Number, size and content of the rows of partitions that come one after another. Partitions without rows
-/// do not matter. Not thread-safe.
+/// Digest over the number, size and content of the rows in consecutive partitions. Partitions without rows do
+/// not matter. Not thread-safe.
 class PartitionsDigest {
  public:
-  /// `digest`: RowsDigest over the rows of the partition, each a key and a value.
+  /// `digest`: that of RowsDigest over the partition's rows, each a key and a value.
   void add(std::int32_t partition, std::uint64_t rows, std::string_view digest);
   /// SHA-256, hexadecimal; call once.
   std::string finish() { return hex(digest_.finish()); }
@@ -35,18 +35,17 @@ class PartitionsDigest {
   Sha256 digest_;
 };
 
-/// Scans the cache once, and cuts its partitions into runs of at least `range_bytes`, but for the last.
-/// Memory: pages of the scan, and some 200 bytes for each partition.
-/// \error kNotFound         no such cache, or no rows in it
-/// \error kInvalidArgument  keys of several types
+/// Scans the cache once, and cuts its partitions into ranges of at least `range_bytes`; the last may be
+/// smaller. Memory: pages of the scan, and some 200 bytes for each partition.
+/// \error kNotFound         there is no such cache, or it has no rows
+/// \error kInvalidArgument  the keys have several types
 /// \error as Scan
 Result<std::vector<PartitionRange>> list_partitions(const ignite::Cache& cache, std::uint64_t range_bytes,
                                                     const std::stop_token& stop);
 
-/// The range as `place` of a slice, and back, without size and digest. docs/formats/ignite-input.md has the
-/// format.
+/// Writes a range, without size and digest, as the `place` of a slice. Format: docs/formats/ignite-input.md.
 std::string partitions_to_json(const PartitionRange& range);
-/// \error kDataLoss  it is not that
+/// Parses the result of partitions_to_json. \error kDataLoss  it has another form
 Result<PartitionRange> parse_partition_range(std::string_view json);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file URLs ignite-sql:// and ignite-table://. Their grammar: docs/formats/ignite-input.md.
+/// \file URLs ignite-sql:// and ignite-table://. Grammar: docs/formats/ignite-input.md.
 
 #include <cstdint>
 #include <string>
@@ -14,20 +14,20 @@ namespace headrace {
 
 struct IgniteQueryUrl {
   std::string hosts;
-  std::string table;      // as SYS.INDEXES has it; empty: a statement was given
+  std::string table;      // as in SYS.INDEXES; empty: a statement was given
   std::string statement;  // a SELECT without order
   std::string schema = "PUBLIC";
   std::vector<std::string> order_by;
-  std::int32_t page_rows = 0;  // 0: by the size of rows
+  std::int32_t page_rows = 0;  // 0: depends on the size of rows
 };
 
 /// \error kInvalidArgument  neither a table nor a query, or both; an unknown or repeated parameter; a wrong
-///                          escape or number; no UTF-8
+///                          escape or number; not UTF-8
 Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url);
 
 struct IgniteTableUrl {
   std::string hosts;
-  std::string table;  // as SYS.TABLES has it
+  std::string table;  // as in SYS.TABLES
   std::string schema = "PUBLIC";
 };
 
@@ -38,8 +38,8 @@ Result<IgniteTableUrl> parse_ignite_table_url(std::string_view text);
 /// The name as SQL writes it, in double quotes.
 std::string quoted_identifier(std::string_view name);
 
-/// A name as SQL has it: in capitals, unless it stands in double quotes.
-/// \error kInvalidArgument  it is neither letters, digits and '_', nor in quotes
+/// The name that SQL reads from `text`: in capitals, unless `text` is in double quotes.
+/// \error kInvalidArgument  `text` is neither letters, digits and '_', nor in quotes
 Result<std::string> parse_identifier(std::string_view text);
 
 }  // namespace headrace

@@ -29,20 +29,20 @@ class MapPool {
  public:
   MapPool(MapProgram program, const Environment& environment, std::stop_token stop);
 
-  /// Returns a process that has loaded the function and that no other caller uses: an idle one, or a new one.
-  /// \error kInvalidArgument    the function cannot be loaded: quotes the process
+  /// Returns a process that has loaded the function, for this caller alone: an idle process, or a new one.
+  /// \error kInvalidArgument    the function cannot be loaded; quotes the process
   /// \error kFailedPrecondition the process ended, or did not answer for five minutes
   /// \error kNotFound           the interpreter cannot be started
-  /// \error kCancelled
+  /// \error kCancelled          `stop` was requested
   Result<std::unique_ptr<FramedChild>> acquire();
-  /// Makes a process idle again. REQUIRES: it has answered every request
+  /// Makes a process available to other callers. REQUIRES: it has answered every request
   void give_back(std::unique_ptr<FramedChild> process);
 
-  /// Ends the idle processes, whose imports take memory.
+  /// Ends the idle processes, since their imports take memory.
   void end_idle();
 
   const MapProgram& program() const { return program_; }
-  /// The time limit for the answer to rows.
+  /// The time limit for an answer about rows.
   FrameWait wait() const { return {program_.row_timeout, stop_}; }
   /// The largest frame of answers.
   std::uint64_t frame_limit_bytes() const;

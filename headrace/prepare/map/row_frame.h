@@ -16,14 +16,14 @@ namespace headrace {
 /// The numbers are those of the format.
 enum class MappedVerdict : std::uint8_t { kRow = 0, kDropped = 1, kFailed = 2 };
 
-/// Uses its memory again from frame to frame. Use it from one thread at a time.
+/// Reuses its memory from frame to frame. Not thread-safe.
 class RowFrameBuilder {
  public:
   /// Removes all rows.
   void clear();
   void begin_row();
   /// Adds a cell to the row that was begun last. Borrows `name` and the cell until `finish`. `is_text`: the
-  /// bytes or byte strings are valid UTF-8, and the function gets them as text.
+  /// bytes or byte strings are valid UTF-8, and the function receives them as text.
   /// REQUIRES: the cell is not a reference
   void add_cell(std::string_view name, const Cell& cell, bool is_text);
   /// The frame. Valid until `clear`.
@@ -44,7 +44,7 @@ class RowFrameBuilder {
   Bytes frame_;
 };
 
-/// Reads the rows of a frame, one after another.
+/// Reads the rows of a frame, one after another. Not thread-safe.
 class RowFrame {
  public:
   RowFrame() = default;

@@ -32,7 +32,7 @@ inline std::optional<BytesView> take_byte_string(BytesView& rest) {
   return tail.first(size);
 }
 
-/// Returns none if the data are cut off or are not a list.
+/// The number of values in a list; nullopt if the data are cut off or are not a list.
 inline std::optional<std::size_t> count_byte_strings(BytesView data) {
   std::size_t count = 0;
   while (take_byte_string(data)) ++count;

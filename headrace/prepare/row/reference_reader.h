@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Fetches the bytes that references in cells point to, many at once.
+/// \file Fetches the bytes to which references in cells point, many at once.
 
 #include <cstdint>
 #include <map>
@@ -15,28 +15,29 @@
 
 namespace headrace {
 
-/// The bytes of one reference, or the error why nobody could ever read them.
+/// The bytes of one reference, or a permanent error.
 struct FetchedReference {
   BytesView data{};
-  /// kNotFound, kInvalidArgument (no URL that can be read), or kResourceExhausted (larger than allowed).
+  /// kNotFound, kInvalidArgument (the URL cannot be read), or kResourceExhausted (larger than allowed).
   std::optional<Error> error{};
 };
 
-/// Use it from one thread at a time. Memory: the bytes of the latest `fetch`.
+/// Not thread-safe. Memory: the bytes of the latest `fetch`.
 class ReferenceReader {
  public:
-  /// `stores` must outlive the reader. A reference to more than `cell_limit_bytes` fails with an error of its
-  /// own.
+  /// `stores` must outlive the reader. A reference to more than `cell_limit_bytes` fails alone, with
+  /// kResourceExhausted.
   ReferenceReader(StoreRegistry& stores, std::uint64_t cell_limit_bytes, CallOptions call = {})
       : stores_(stores), cell_limit_bytes_(cell_limit_bytes), call_(std::move(call)) {}
 
-  /// Fetches every reference: with one `read_many` for each store where sizes are known, else with one
-  /// request each, up to `kAtOnce` at a time. The results are valid until the next call. A missing or too
-  /// large object, or a malformed URL, fails only its own reference: that is what the row is. Any other error
-  /// may be over the next time (no access, a busy server, no file descriptor, damage), so it fails the whole
-  /// call: the same rows would else give different records.
-  /// \error kCancelled  stopped
-  /// \error those of the store; kFailedPrecondition if an object is there in another version than was listed
+  /// Fetches every reference. If sizes are known, sends one `read_many` for each store; otherwise one request
+  /// for each reference, up to `kAtOnce` at a time. The results are valid until the next call. A missing or
+  /// too large object, or a malformed URL, fails only its own reference, because it fails every time. Any
+  /// other error may be temporary (no access, a busy server, no file descriptor, damage), so it fails the
+  /// whole call: otherwise, the same rows could give different records.
+  /// \error kCancelled           `call.stop` was requested
+  /// \error kFailedPrecondition  an object now has another version than was listed
+  /// \error of the store
   Result<std::span<const FetchedReference>> fetch(std::span<const Reference> references);
 
   static constexpr int kAtOnce = 32;

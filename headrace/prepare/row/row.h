@@ -26,10 +26,10 @@ enum class CellKind : std::uint8_t {
 /// Bytes that lie in an object of a store. Borrows its texts.
 struct Reference {
   std::string_view url;        // of the object
-  std::string_view version{};  // reads only this version; empty: any version
-  /// Where a range begins; none: the reference is to the whole object.
+  std::string_view version{};  // only this version is read; empty: any version
+  /// Where the range begins; nullopt: the reference is to the whole object.
   std::optional<std::uint64_t> offset_bytes{};
-  /// Size of the range or object; none: the size of the whole object is not known.
+  /// Size of the range or object; nullopt: the size of the whole object is not known.
   std::optional<std::uint64_t> size_bytes{};
 };
 
@@ -49,7 +49,7 @@ struct NamedCell {
 
 /// Default size limit for one cell, one file of a folder, or one record.
 inline constexpr std::uint64_t kCellLimitBytes = 64 << 20;
-/// A row may have four times the bytes that a cell may have: 256 MiB by default.
+/// A row may have four times as many bytes as a cell: 256 MiB by default.
 constexpr std::uint64_t row_limit_bytes(std::uint64_t cell_limit_bytes) {
   return 4 * std::min(cell_limit_bytes, std::uint64_t{1} << 60);
 }

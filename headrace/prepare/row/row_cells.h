@@ -16,7 +16,7 @@
 namespace headrace {
 
 /// Borrows names and values that lie in the input. Values that must be built are kept here, in memory that is
-/// used again for the next row.
+/// reused for the next row. Not thread-safe.
 class RowCells {
  public:
   void clear();
@@ -26,15 +26,15 @@ class RowCells {
   void add_bytes(std::string_view name, BytesView data) { add(name, CellKind::kBytes, data); }
   void add(std::string_view name, CellKind kind, BytesView data);
 
-  /// Keeps a text, which stays valid until `clear`.
+  /// Keeps a text, which is valid until `clear`.
   std::string& keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
-  /// To build a list of numbers or byte strings, append its values to `made()`; then `add_made` turns the
+  /// To build a list of numbers or byte strings, append its values to `made()`. Then `add_made` turns the
   /// bytes from offset `begin` on into a cell.
   Bytes& made() { return made_bytes_; }
   void add_made(std::string_view name, CellKind kind, std::size_t begin);
 
-  /// A name that occurs twice; none if all names differ.
+  /// A name that occurs twice; nullopt if all names differ.
   std::optional<std::string_view> repeated_name();
 
   /// The cells so far. Valid until any other function is called.

@@ -16,34 +16,34 @@ namespace headrace {
 
 enum class RowVerdict : std::uint8_t {
   kRow,
-  kIgnored,   // known to the format, but no row: a README, a cell of another layout
+  kIgnored,   // known to the format, but not a row: a README, a cell of another layout
   kRejected,  // should be a row, but cannot be read as one
 };
 
 struct SourceRow {
   RowVerdict verdict = RowVerdict::kRow;
   RowPlace place{};
-  /// Unique in the input, however the input is cut into slices: a path, or "<file>@<offset>". If this is no
-  /// row: the name that reports give it.
+  /// Unique in the input, however the input is cut into slices: a path, or "<file>@<offset>". If this is not
+  /// a row: its name in reports.
   std::string_view id{};
-  /// The object that holds this row; set only in a folder whose objects are rows.
+  /// The object that holds this row; set only in a folder in which objects are rows.
   std::optional<Reference> object{};
   /// The cells, if this is a row. All names differ.
   std::span<const NamedCell> cells{};
-  /// If this is not a row: a short phrase, equal for all cases of one kind; and the detail that caused it.
+  /// If this is not a row: a short phrase that is the same for all cases of one kind, and the detail.
   std::string reason{};
   std::string detail{};
 };
 
-/// Returns the same rows in the same order each time. Use it from one thread at a time. Memory: a piece of
-/// the input, and a row.
+/// Returns the same rows in the same order each time. Not thread-safe. Memory: a piece of the input, and a
+/// row.
 class RowSource {
  public:
   virtual ~RowSource() = default;
 
-  /// Returns the next row, which is valid until the next call; none at the end.
+  /// Returns the next row, which is valid until the next call; nullopt at the end.
   /// \error kFailedPrecondition  the input has changed since it was listed
-  /// \error kDataLoss, kInvalidArgument  the rest cannot be read: names the file and the place
+  /// \error kDataLoss, kInvalidArgument  the rest cannot be read; names the file and the place
   virtual Result<std::optional<SourceRow>> next() = 0;
 
   /// How many of the slice's `size_bytes` have been read, for progress.

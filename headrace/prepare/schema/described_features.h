@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The features that records of a schema have, as a manifest describes them.
+/// \file Describes the features of a schema's records as a manifest does.
 
 #include "headrace/prepare/schema/schema.h"
 #include "headrace/prepare/schema/text_encoders.h"
@@ -9,7 +9,8 @@
 
 namespace headrace {
 
-/// Sets `features` and `encoders`. REQUIRES: each label has a vocabulary, and each encoder is there
+/// Sets `features` and `encoders` of `out`.
+/// REQUIRES: each label has a vocabulary, and each encoder of the schema is in `encoders`
 void describe_features(const Schema& schema, const Vocabularies& vocabularies, const TextEncoders& encoders,
                        DatasetAttributes& out);
 

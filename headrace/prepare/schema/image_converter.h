@@ -19,7 +19,7 @@ struct ConvertedImage {
   std::uint32_t channels = 0;
 };
 
-/// Keeps its memory from one image to the next. Use it from one thread at a time.
+/// Reuses its memory for the next image. Not thread-safe.
 class ImageConverter {
  public:
   /// Applies `steps`. The result's data are `encoded` itself, or valid until the next call. If the image is

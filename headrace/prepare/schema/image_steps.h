@@ -26,7 +26,7 @@ struct ImageSteps {
   bool verify = false;  // decode every pixel, even if the image is kept as it is
   std::uint64_t max_pixels = 100'000'000;
 
-  /// Whether the image must be decoded.
+  /// True if the image must be decoded.
   bool decodes() const { return verify || output != ImageOutput::kAsIs; }
 };
 

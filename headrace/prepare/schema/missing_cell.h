@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// Whether the cell is missing, or holds a text that counts as missing, without the white space around it.
+/// True if the cell is missing, or holds a text in `missing`, apart from surrounding white space.
 bool is_missing(const Cell& cell, std::span<const std::string> missing);
 
 }  // namespace headrace

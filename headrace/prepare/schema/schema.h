@@ -28,7 +28,7 @@ enum class SchemaType : std::uint8_t {
   kImageChannels
 };
 
-/// Whether a feature of this type describes another feature: height, width or channels of a stored image.
+/// True if a feature of this type describes another feature: height, width or channels of a stored image.
 bool is_of_image(SchemaType type);
 
 /// How many values a feature has: one, exactly `size`, or any number.
@@ -45,7 +45,7 @@ struct FeatureDefinition {
   std::vector<std::string> columns;  // one, or one for each number of a fixed shape
   FeatureShape shape{};
   bool is_uri = false;        // cells are URLs or paths of objects whose bytes are the value
-  bool is_file_name = false;  // of a string: only what follows its last `/` is stored
+  bool is_file_name = false;  // of a string: only the part after its last `/` is stored
   bool is_optional = false;   // a missing cell leaves the feature out
   std::optional<std::string> default_text{};
   std::vector<std::string> vocabulary{};  // of a label; empty: the values that occur
@@ -60,7 +60,7 @@ struct FeatureDefinition {
 /// How the texts of cells are read.
 struct CellRules {
   std::string encoding = "utf-8";      // or "latin-1", "windows-1252"
-  std::vector<std::string> missing{};  // a cell of one of these texts is missing
+  std::vector<std::string> missing{};  // a cell with one of these texts is missing
   char decimal = '.';                  // begins the fraction of a number; or ','
 
   bool operator==(const CellRules&) const = default;

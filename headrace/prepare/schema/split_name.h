@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// Whether a split of this name can be part of object names: at most 100 letters, digits, "_", "-" and ".".
+/// True if object names can contain this split name: at most 100 letters, digits, "_", "-" and ".".
 bool is_usable_split_name(std::string_view name);
 
 /// The usual spelling of a split's name: "train" for "Train", "TRAIN", "training"; "validation" for "val",

@@ -18,7 +18,7 @@ struct DecodedText {
   std::string_view text;
   std::uint64_t replaced = 0;  // places that are not valid in the encoding, and became U+FFFD
 };
-/// Decodes `bytes`; overwrites `storage` if the text has to change. The table of windows-1252 is that of
+/// Decodes `bytes`. Overwrites `storage` if the text has to change. The table of windows-1252 is that of
 /// encoding.spec.whatwg.org, except that its five unassigned bytes count as invalid.
 DecodedText decode_text(std::string_view bytes, TextEncoding encoding, std::string& storage);
 

@@ -7,9 +7,9 @@
 
 namespace headrace {
 
-/// Returns the schema with its image as `image` (raw pixels, grey or RGB, in base64), and adds `image_name`
-/// (the file's name in the image's URL or in the row's id), `image_height`, `image_width`, `image_channels`,
-/// and the split as a text. A feature that already has such a name stays as it is.
+/// Returns the schema with its image as `image` (raw pixels, grey or RGB, in base64). Adds `image_name` (the
+/// file name from the image's URL or the row's id), `image_height`, `image_width`, `image_channels`, and the
+/// split as a text. A feature that already has such a name is not changed.
 /// \error kInvalidArgument  the schema has several images, or another feature is called `image`
 Result<Schema> in_tfrecorder_layout(Schema schema);
 

@@ -11,10 +11,10 @@
 
 namespace headrace {
 
-/// Returns the objects with `slice.after` < key <= `slice.last` below the folder, ascending. Lists them, and
-/// reads none: contents are references to whole objects, in the version that was listed. Compares the listing
-/// with `slice.digest` only at the end, so rows may come before a change is noticed. Skips objects that
-/// `known` has in the same version; objects whose URLs `only` does not have do not count. Rejects cells
+/// Returns the objects below the folder with `slice.after` < key <= `slice.last`, ascending. Lists them, but
+/// reads none: contents are references to whole objects, in the version that was listed. The listing is
+/// compared with `slice.digest` only at the end, so rows may come before a change is noticed. Skips objects
+/// that `known` has in the same version, and ignores objects whose URLs `only` does not have. Rejects objects
 /// larger than the limit. Memory: 65,536 objects of the listing.
 /// \error kFailedPrecondition  of `next`: the folder has changed, or an object has changed since `known` was
 ///                             recorded

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows of a cache of Apache Ignite as an input: ignite-cache://. docs/decisions/ignite-cache.md.
+/// \file The rows of a cache of Apache Ignite as an input: ignite-cache://. docs/decisions/ignite-cache.md.
 
 namespace headrace {
 

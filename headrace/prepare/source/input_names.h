@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Formats by the names of objects.
+/// \file Finds formats from the names of objects.
 
 #include <optional>
 #include <string>
@@ -11,24 +11,24 @@
 
 namespace headrace {
 
-/// The layout of a format whose rows are files of a layout; none for other formats.
+/// The layout of a format whose rows are files of a layout; nullopt for other formats.
 std::optional<Layout> layout_of(InputFormat format);
 
-/// The format of a file with this name. The endings, in any case, are ".csv", ".tsv", ".jsonl", ".ndjson",
-/// ".tfrecord" and "x.tfrecord-00000-of-00010", each also with ".gz"; ".tar", ".tar.gz" and ".tgz" are
-/// webdataset. None for other names.
+/// The format of a file with this name; nullopt if the name fits none. The endings, in any case, are ".csv",
+/// ".tsv", ".jsonl", ".ndjson", ".tfrecord" and "x.tfrecord-00000-of-00010", each also with ".gz"; and
+/// ".tar", ".tar.gz" and ".tgz" for webdataset.
 std::optional<InputFormat> format_of_name(std::string_view name);
 
-/// Whether the name ends as that of a tar or zip, compressed or not.
+/// True if the name has the ending of a tar or zip, compressed or not.
 bool is_archive_name(std::string_view name);
 
-/// Whether the name ends as that of an Arrow file: ".parquet", ".feather", ".arrow".
+/// True if the name has the ending of an Arrow file: ".parquet", ".feather", ".arrow".
 bool is_arrow_name(std::string_view name);
 
-/// Whether a path names a workbook of a spreadsheet, which Headrace does not read.
+/// True if the path names a spreadsheet workbook, which Headrace does not read.
 bool is_workbook_name(std::string_view path);
 
-/// Whether a part of the path begins with '.' or is "__MACOSX".
+/// True if a part of the path begins with '.' or is "__MACOSX".
 bool is_hidden_path(std::string_view path);
 
 /// The names of all formats: "aclimdb, text-folder, …".

@@ -18,10 +18,10 @@ inline bool begins_as_utf16(std::string_view text) {
   return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
 }
 
-/// Removes the byte-order mark of UTF-8 from a text that comes in pieces, cut anywhere.
+/// Removes the byte-order mark of UTF-8 from a text that comes in pieces of any size. Not thread-safe.
 class ByteOrderMark {
  public:
-  /// Passes the rest of the piece to `use`, in one or two parts.
+  /// Passes the piece without the mark to `use`, in one or two parts.
   template <typename Use>
   void take_off(BytesView piece, Use&& use) {
     while (!is_decided_ && !piece.empty()) {
@@ -32,7 +32,7 @@ class ByteOrderMark {
     }
     if (!piece.empty()) use(piece);
   }
-  /// Call after the last piece.
+  /// Passes held-back bytes to `use`. Call after the last piece.
   template <typename Use>
   void finish(Use&& use) {
     if (!is_decided_ && !begin_.empty()) use(as_bytes(begin_));

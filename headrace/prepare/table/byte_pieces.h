@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads the bytes of a file, from front to back.
+/// \file Reads the bytes of a file from front to back.
 
 #include <cstdint>
 #include <functional>
@@ -12,16 +12,18 @@
 
 namespace headrace {
 
-/// Decompresses the file. While the caller uses a piece, a thread reads the next one. Memory: that of
-/// ArchiveInput, some 2 MiB. Use it from one thread at a time.
+/// Reads a file in pieces, decompressed. While the caller uses a piece, a thread reads the next one. Memory:
+/// that of ArchiveInput, some 2 MiB. Not thread-safe.
 class BytePieces {
  public:
   /// \error kFailedPrecondition  the file is missing, or its version is not the listed one
+  /// \error of the store
   static Result<std::unique_ptr<BytePieces>> open(SourceFile file, CompressionOfHead compression_of_head);
 
-  /// Passes the next piece to `use`, which may not keep it. Returns false at the end of the file.
+  /// Passes the next piece to `use`, which must not keep it. Returns false at the end of the file.
   /// \error kFailedPrecondition  the file was written or removed since it was listed
   /// \error kDataLoss            the file is damaged: compressed data cut off or corrupt, or a wrong checksum
+  /// \error of the store
   Result<bool> next(const std::function<void(BytesView)>& use);
 
   /// How many of the file's stored bytes have been read.
@@ -35,7 +37,7 @@ class BytePieces {
   const SourceFile file_;
   ArchiveInput input_;
   std::uint64_t consumed_bytes_ = 0;
-  std::future<Result<BytesView>> ahead_;  // uses `input_`, and is waited for before that goes
+  std::future<Result<BytesView>> ahead_;  // uses `input_`; its destructor waits
 };
 
 }  // namespace headrace

@@ -10,7 +10,7 @@
 namespace headrace {
 
 /// Reads files with one object in each line, plain or gzip; skips lines of white space. Each line is a row,
-/// numbered as in the file; its id is "<file>@<offset of the line>", in the uncompressed file. Each key is a
+/// numbered as in the file. Its id is "<file>@<offset of the line>", in the uncompressed file. Each key is a
 /// column:
 ///
 /// | value | cell |
@@ -26,11 +26,12 @@ namespace headrace {
 /// A line is rejected if it is not an object, nests deeper than kJsonDepthLimit, has a key twice, has a
 /// number that is too large for its type, or is larger than allowed.
 ///
-/// Errors of the source: those of BytePieces. Memory: a line and its lists, each at most row_limit_bytes.
+/// Memory: a line and its lists, each at most row_limit_bytes.
+/// \error of `next`: as BytePieces
 std::unique_ptr<RowSource> open_json_lines(std::vector<SourceFile> files,
                                            std::uint64_t cell_limit_bytes = kCellLimitBytes);
 
-/// As above, for bytes without compression.
+/// The same for the bytes of a stream, without compression.
 std::unique_ptr<RowParser> make_json_lines_parser(std::uint64_t cell_limit_bytes = kCellLimitBytes);
 
 }  // namespace headrace

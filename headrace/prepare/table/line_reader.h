@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Splits text into lines, and holds none that is too long.
+/// \file Splits text into lines, and keeps no line that is too long.
 
 #include <cstdint>
 #include <optional>
@@ -12,14 +12,14 @@
 namespace headrace {
 
 struct Line {
-  std::string_view text{};         // without its end, LF; empty if the line is too long
+  std::string_view text{};         // without its LF; empty if the line is too long
   std::uint64_t number = 0;        // from 1
   std::uint64_t offset_bytes = 0;  // where the line begins
   bool is_too_long = false;
 };
 
-/// Takes pieces of the text, cut anywhere, as CsvReader does. The last line needs no end. Memory: a piece,
-/// and a line of at most the limit. Use it from one thread at a time.
+/// Takes pieces of the text, of any size, as CsvReader does. The last line needs no LF. Memory: a piece, and
+/// a line of at most the limit. Not thread-safe.
 class LineReader {
  public:
   explicit LineReader(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
@@ -27,7 +27,8 @@ class LineReader {
   void feed(BytesView piece);
   /// Call after the last piece.
   void finish() { is_finished_ = true; }
-  /// The next line, valid until the next call of any function; none if more must be fed, or at the end.
+  /// The next line, valid until the next call of any function. nullopt if another piece is needed, or at the
+  /// end.
   std::optional<Line> next();
 
  private:

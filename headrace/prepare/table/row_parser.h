@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Turns the bytes of files into rows, one file after another, for all formats of files.
+/// \file Turns the bytes of files into rows, one file after another, for all file formats.
 
 #include <memory>
 #include <optional>
@@ -15,26 +15,27 @@
 
 namespace headrace {
 
-/// Why a row is rejected: a short phrase, equal for all cases of one kind; and the detail that caused it.
+/// Why a row is rejected: a short phrase that is the same for all cases of one kind, and the detail.
 struct RowProblem {
   std::string reason;
   std::string detail;
 };
 
-/// Produces rows from the bytes of one file after another. The rows depend only on the bytes, not on how they
-/// were cut into pieces. Use it from one thread at a time.
+/// Produces rows from the bytes of one file after another. The rows depend only on the bytes, not on how the
+/// bytes were cut into pieces. Not thread-safe.
 class RowParser {
  public:
   virtual ~RowParser() = default;
 
-  /// The following pieces belong to another file. `where` names it in messages, `name` in ids.
+  /// The following pieces belong to another file. `where` names the file in messages, `name` in ids.
   virtual void begin_file(std::string_view where, std::string_view name, std::uint32_t number) = 0;
   virtual void feed(BytesView piece) = 0;
   /// Call after the last piece of the file.
   virtual void end_file() = 0;
 
-  /// The next row, valid until the next call of any function; none if more must be fed, or at the file's end.
-  /// \error kInvalidArgument  the file is not of the format, or does not match the files before
+  /// The next row, valid until the next call of any function. nullopt if another piece is needed, or at the
+  /// file's end.
+  /// \error kInvalidArgument  the file does not have the format, or does not match the files before
   virtual Result<std::optional<SourceRow>> next() = 0;
 };
 

@@ -51,7 +51,7 @@ inline std::string texts_text(BytesView data) {
   return text;
 }
 
-/// "-" if it is missing, "'text'", "i[1 2]", "f[1.5]", "b['text' 'text']".
+/// "-" for a missing cell, "'text'", "i[1 2]", "f[1.5]", "b['text' 'text']".
 inline std::string cell_text(const Cell& cell) {
   if (cell.kind == CellKind::kBytes) return concat("'", as_text(cell.data), "'");
   if (cell.kind == CellKind::kInt64s) return concat("i[", numbers_text<std::int64_t>(cell.data), "]");
@@ -60,7 +60,7 @@ inline std::string cell_text(const Cell& cell) {
   return cell.kind == CellKind::kMissing ? "-" : "reference";
 }
 
-/// The same; follows a reference and shows its bytes.
+/// As above, but follows a reference and shows its bytes.
 inline std::string cell_text(const Cell& cell, StoreRegistry& stores) {
   if (cell.kind != CellKind::kReference) return cell_text(cell);
   const Reference& reference = cell.reference;
@@ -73,7 +73,7 @@ inline std::string cell_text(const Cell& cell, StoreRegistry& stores) {
   return read ? concat("'", as_text(data), "'") : read.error().message;
 }
 
-/// "id column=cell …", or "id rejected: reason: detail"; follows references if `stores` is given.
+/// "id column=cell …", or "id rejected: reason: detail". Follows references if `stores` is given.
 inline std::string row_text(const SourceRow& row, StoreRegistry* stores = nullptr) {
   std::string text(row.id);
   if (row.verdict != RowVerdict::kRow)
@@ -84,12 +84,12 @@ inline std::string row_text(const SourceRow& row, StoreRegistry* stores = nullpt
   return text;
 }
 
-/// The same after "file:row".
+/// As row_text, after "file:row".
 inline std::string placed_text(const SourceRow& row) {
   return concat(row.place.file, ":", row.place.row, " ", row_text(row));
 }
 
-/// All rows of a source to its end. If it ends with an error, the error's code and message come last.
+/// All rows of a source. If it ends with an error, the error's code and message come last.
 inline std::vector<std::string> all_rows(RowSource& source) {
   std::vector<std::string> rows;
   while (true) {
@@ -100,7 +100,7 @@ inline std::vector<std::string> all_rows(RowSource& source) {
   }
 }
 
-/// The same for a parser that gets pieces of `piece_bytes`; calls `check` with each row.
+/// As all_rows, for a parser that gets pieces of `piece_bytes`; calls `check` with each row.
 inline std::vector<std::string> parsed_rows(
     RowParser& parser, std::string_view content, std::size_t piece_bytes,
     const std::function<void(const SourceRow&)>& check = [](const SourceRow&) {}) {

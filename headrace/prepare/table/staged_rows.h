@@ -12,23 +12,23 @@ namespace headrace {
 /// The folder of staged rows below an output.
 inline constexpr std::string_view kStagedFolder = "_headrace/staged";
 
-/// Whether a key or a URL names such a folder.
+/// True if a key or a URL names such a folder.
 bool is_staged_folder(std::string_view key);
 
 struct StagedPart {
   std::uint64_t rows_before = 0;
-  /// Whether the rows came from a store, so that they must not name files of this machine. Other rows came
-  /// from the program that staged them.
+  /// True if the rows came from a store: they must not name files of this machine then. Other rows came from
+  /// the program that staged them.
   bool is_from_store = false;
 };
 
-/// Parses a name as docs/formats/plan.md defines it; none for any other name.
+/// Parses a name as docs/formats/plan.md defines it; nullopt for any other name.
 std::optional<StagedPart> parse_staged_name(std::string_view name);
-/// The same for a file in such a folder; none for any other file.
+/// The same for the URL of a file in such a folder; nullopt for any other file.
 std::optional<StagedPart> staged_part(std::string_view url);
 
-/// The version that, with its URL, identifies the content of a file: the store's version, but empty for a
-/// staged part, whose name holds a digest of the content.
+/// The version that, together with the URL, identifies the content of a file. It is the store's version, but
+/// empty for a staged part, whose name holds a digest of the content.
 std::string_view version_of_content(std::string_view url, std::string_view version);
 
 }  // namespace headrace

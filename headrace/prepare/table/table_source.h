@@ -11,7 +11,7 @@ namespace headrace {
 
 struct TableOptions {
   char delimiter = ',';
-  bool is_certain = false;  // else a header of one column with another delimiter in it is an error
+  bool is_certain = false;  // else a header of one column that contains another delimiter is an error
   std::uint64_t cell_limit_bytes = kCellLimitBytes;
 };
 
@@ -21,13 +21,13 @@ struct TableOptions {
 /// row>", in the uncompressed file. A row is rejected if it has more or fewer cells than the header, has a
 /// misplaced quote, or if a cell or the row is larger than allowed.
 ///
-/// Errors of the source, besides those of BytePieces: kInvalidArgument if a file has no header, or its
-/// header has an empty name, a name twice, a name that the first file lacks, or seemingly another delimiter.
-///
 /// Memory: a row, of at most row_limit_bytes.
+/// \error of `next`: kInvalidArgument  a file has no header, or its header has an empty name, a name twice, a
+///                   name that the first file lacks, or seemingly another delimiter
+/// \error of `next`: as BytePieces
 std::unique_ptr<RowSource> open_table(std::vector<SourceFile> files, const TableOptions& options);
 
-/// As above, for bytes without compression.
+/// The same for the bytes of a stream, without compression.
 std::unique_ptr<RowParser> make_table_parser(const TableOptions& options);
 
 }  // namespace headrace
