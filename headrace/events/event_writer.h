@@ -75,8 +75,7 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   /// ago, leaves it to the background. \error as SegmentLog::flush
   Status flush();
   /// Writes all events to the store, and refuses further ones. May be repeated after an error.
-  /// \param within  as in SegmentLog::close; it may be spent twice, if at first the log had no room for the
-  ///                last events
+  /// \param within  as in SegmentLog::close; spent twice if the log at first had no room for the last events
   Status close(std::chrono::milliseconds within);
   Status close();
   std::string describe() const { return log_->location().describe(); }

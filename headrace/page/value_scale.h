@@ -24,8 +24,7 @@ class ValueScale {
   /// Makes room around values that are equal, or nearly so, so that the marks of the scale differ.
   void widen_if_flat();
 
-  /// The place of a value: 0 is the least, 1 the greatest. 0.5 for all values if rounding hides their
-  /// difference.
+  /// The place of a value: 0 is the least, 1 the greatest. 0.5 for all if rounding hides their difference.
   /// REQUIRES: shows(value)
   double share(double value) const;
   /// The value at that place, the inverse of `share`.

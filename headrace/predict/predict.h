@@ -37,8 +37,7 @@ struct PredictResult {
   bool was_published = false;        // an earlier process has published the result; nothing was done
 };
 
-/// Called with the number of rows done, and their total, or 0 if it is not known. One call at a time, by any
-/// thread.
+/// Called with the number of rows done, and their total, or 0 if it is not known. Calls do not overlap.
 using OnRows = std::function<void(std::uint64_t, std::uint64_t)>;
 
 /// Writes one object for each piece of the input, then the manifest. Starts from the beginning if it was

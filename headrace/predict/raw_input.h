@@ -23,8 +23,7 @@
 namespace headrace {
 
 struct RawInputOptions {
-  /// kFail: a row from which no record can be made is an error. Otherwise, it is left out, and a remark names
-  /// it.
+  /// kFail: a row that makes no record is an error. Otherwise it is left out, and a remark names it.
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
   std::uint64_t cell_limit_bytes = kCellLimitBytes;
 };

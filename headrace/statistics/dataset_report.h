@@ -53,8 +53,7 @@ struct DatasetReport {
 /// constant, not finite, or differ between splits; rejected rows; and damage. Pure.
 void judge(DatasetReport& report);
 
-/// The statistics, warnings and distances, without samples. Counts of records are whole numbers; NaN does not
-/// occur.
+/// The statistics, warnings and distances, without samples. Counts are whole numbers; NaN does not occur.
 Json dataset_report_to_json(const DatasetReport& report);
 
 /// One file that needs nothing else: no script, no network. Everything that comes from the data is escaped.

@@ -1,7 +1,6 @@
 #pragma once
 
-/// \file Layouts: the path of a file in a raw dataset gives its split and label, or the reason why it is not
-/// an example.
+/// \file Layouts: the path of a file in a raw dataset gives its split and label, or why it is not an example.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Arranges the shards from the receipts of all slices. Every process that arranges the same slices
+/// \file Derives the shards from the receipts of all slices. Every process that arranges the same slices
 /// gets the same result.
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct ArrangedSplit {
   std::uint64_t shards = 0;
 };
 
-/// How many shards a split with so many rows and bytes has: docs/formats/plan.md.
+/// The number of shards of a split with this many rows and bytes: docs/formats/plan.md.
 std::uint64_t shard_count(const PreparePlan& plan, std::uint64_t rows, std::uint64_t bytes);
 
 /// A row whose content also occurs in a row that is kept: in an earlier row of its split, or in a row of a
@@ -35,7 +35,7 @@ struct DuplicateRow {
   auto operator<=>(const DuplicateRow&) const = default;
 };
 
-/// One shard: the rows of a split whose order lies from `first_order` to `last_order`.
+/// One shard: the rows of a split with an order from `first_order` to `last_order`.
 struct ShardTask {
   std::string split;
   std::uint64_t number = 0;  // its index among the split's shards
@@ -60,15 +60,17 @@ struct Arrangement {
   std::vector<ShardTask> tasks() const;
 };
 
-/// If an id occurs in `split` and in one of these splits, the row of the other split is kept. These are the
+/// If an id occurs in `split` and in one of these splits, the row in the other split is kept. These are the
 /// splits with fewer rows, or with as many rows and a smaller name. Empty if no id can occur in two splits.
 std::vector<std::string_view> splits_before(const PreparePlan& plan, const Arrangement& arrangement,
                                             std::string_view split);
 
-/// Adds the receipts of all slices up, and derives shards, vocabularies and duplicates. Memory: 40 bytes a
-/// row, if the plan looks for duplicates.
-/// \error kInvalidArgument  a required split has no rows, a label has only one class, or too many rejects
-/// \error kDataLoss         a receipt is not as it was written
+/// Adds up the receipts of all slices, and derives shards, vocabularies and duplicates. `receipts[i]` is that
+/// of slice i. Memory: 40 bytes a row, if the plan looks for duplicates.
+/// \error kInvalidArgument     a required split has no rows, a label has only one class, or too many rows are
+///                             rejected
+/// \error kFailedPrecondition  a one-hot label has a value that the continued dataset does not have
+/// \error kDataLoss            a receipt is not as it was written
 Result<Arrangement> arrange(const TaskContext& context, std::span<const SliceReceipt> receipts,
                             const RejectLimit& max_rejects);
 

@@ -13,7 +13,7 @@
 namespace headrace {
 
 /// Reads the rows of some splits in step with a merge of another split. Equal ids have equal orders, so one
-/// pass finds them. Use it from one thread at a time. Memory: that of a MergedRows that holds 4 MiB.
+/// pass finds them. Not thread-safe. Memory: that of a MergedRows that holds 4 MiB.
 class OtherSplits {
  public:
   /// The readers of `spills`, and the names, must outlive this object.
@@ -25,9 +25,9 @@ class OtherSplits {
     std::uint32_t slice = 0;
     RowPlace place{};
   };
-  /// The first row with this id; none if no row has it.
-  /// REQUIRES: ids are asked for in the order of the dataset
-  /// \error those of `MergedRows::next`
+  /// The first row with this id; nullopt if there is none.
+  /// REQUIRES: calls are in the order of the dataset
+  /// \error as MergedRows::next
   Result<std::optional<Match>> find(std::uint64_t order, std::uint64_t tie, std::string_view id);
 
  private:

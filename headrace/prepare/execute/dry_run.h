@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Estimates the cost of preparing from some rows that are prepared for a trial and thrown away.
+/// \file Estimates the cost of preparing a dataset from some rows that are prepared for a trial.
 
 #include <cstdint>
 #include <functional>
@@ -32,13 +32,13 @@ struct DryRun {
   double seconds = 0;
 };
 
-/// Seconds since some fixed moment.
+/// Returns the seconds since some fixed moment.
 using SecondsClock = std::function<double()>;
 
 /// Prepares some rows from the beginning, the middle and the end of the input in memory; writes nothing
-/// elsewhere. `map`: the pool of a plan with a map. `workers`: the number of threads that the time is
-/// estimated for.
-/// \error those of extract_slice, arrange and write_shard, except about rejected rows
+/// elsewhere. `map`: the pool of a plan with a map. `workers`: the number of threads for which the time is
+/// estimated.
+/// \error as extract_slice, arrange and write_shard, except about rejected rows
 Result<DryRun> dry_run(const PreparePlan& plan, const TextEncoders& encoders, StoreRegistry& stores,
                        int workers, const SecondsClock& clock, MapPool* map, const std::stop_token& stop);
 

@@ -19,11 +19,11 @@ struct PrepareOptions {
   Runner runner{};
   int workers = 1;  // threads of this process that execute tasks
   bool overwrite = false;
-  /// Bytes of sorted rows that a lone process holds in memory before it writes them as work objects.
+  /// Bytes of sorted rows that a process without others holds in memory before it writes work objects.
   std::uint64_t memory_bytes = 256 << 20;
   /// How many rows may be rejected. Does not limit a plan that retries: all its rows were rejected before.
   RejectLimit max_rejects{};
-  /// If processes share the tasks: how long this process waits while others finish none.
+  /// If processes share the tasks: how long this process waits while no other process finishes a task.
   std::chrono::milliseconds patience = TaskRunOptions{}.patience;
   /// For kStore.
   LeaseOptions lease{};
@@ -34,20 +34,21 @@ struct PrepareOptions {
   EngineStart engine{};
 };
 
-/// `max_rejects`, but no limit for a plan that retries: its rows were allowed to be rejected before.
+/// Returns `max_rejects`, but no limit for a plan that retries: its rows were rejected before.
 RejectLimit reject_limit_of(const PreparePlan& plan, const RejectLimit& max_rejects);
 
-/// Rejects an output that would be part of `input` the next time. Call it before anything is written.
+/// Refuses an output that a later run would read as part of `input`. Call before anything is written.
 /// \error kInvalidArgument  `output` is `input`, lies in it, or is the root of a store
 Status check_places(const InputPlace& input, const Location& output);
 
-/// Runs the stage, or the rest of an interrupted run of the same plan. The manifest names the run of `actor`.
+/// Runs the stage, or completes an interrupted run of the same plan. The manifest names the run of `actor`.
 /// Thread-safe for different outputs. If several processes run one plan at one output, each succeeds. Memory:
-/// `memory_bytes`, and for each worker that of extract.h and shard_writer.h.
-/// \error kFailedPrecondition  the output was started with another plan: names the differences; or the input
+/// `memory_bytes`, and for each worker the memory that extract.h and shard_writer.h name.
+/// \error kFailedPrecondition  the output was started with another plan (names the differences), or the input
 ///                             changed while it was read
-/// \error kAborted             somebody else took the output meanwhile: names them; nothing was published
+/// \error kAborted             another process has taken over the output (names it); nothing was published
 /// \error kInvalidArgument     the input cannot be prepared: see extract.h, arrange.h
+/// \error kCancelled           `stop` was requested
 Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stores, const Location& output,
                               const PrepareOptions& options, const Actor& actor,
                               const PrepareProgress& progress, const std::stop_token& stop);

@@ -17,16 +17,16 @@ struct Runner {
   enum class Kind : std::uint8_t { kLocal, kStore, kRanks, kRay, kBeam };
   Kind kind = Kind::kLocal;
   int threads = 0;     // of kLocal; 0: not given
-  std::string target;  // Ray's address, Beam's runner; empty: its default
+  std::string target;  // Ray's address, or Beam's runner; empty: the default
 
-  /// Whether the tasks are shared by several processes that were started with the same command.
+  /// True if several processes that were started with the same command share the tasks.
   bool is_joined() const { return kind == Kind::kStore || kind == Kind::kRanks; }
-  /// Whether an engine distributes the tasks, through an adapter in Python.
+  /// True if an engine distributes the tasks, through an adapter in Python.
   bool is_engine() const { return kind == Kind::kRay || kind == Kind::kBeam; }
 };
 
-/// "local", "local:8", "store", "ranks", "ray", "ray://HOST:PORT", "beam", "beam:RUNNER".
-/// \error kInvalidArgument
+/// Parses "local", "local:8", "store", "ranks", "ray", "ray://HOST:PORT", "beam", or "beam:RUNNER".
+/// \error kInvalidArgument  it is none of these
 Result<Runner> parse_runner(std::string_view text);
 
 /// How to start the adapter of an engine: python/headrace/_src/runners. Borrows `environment`.
@@ -40,10 +40,10 @@ struct EngineStart {
   std::function<void(std::string_view)> note{};
 };
 
-/// Lets the engine execute all tasks. Calls `progress` with what the store shows of them.
-/// \error kUnknown    the engine failed: quotes its adapter
+/// Lets the engine execute all tasks. Calls `progress` with the progress that the store shows.
+/// \error kUnknown    the engine failed; quotes its adapter
 /// \error kNotFound   there is no Python
-/// \error kCancelled
+/// \error kCancelled  the run was stopped
 Status run_engine(PlanTasks& tasks, const Runner& runner, const EngineStart& start,
                   const PrepareProgress& progress);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A plan that several processes execute, as one of them has it.
+/// \file A plan that several processes execute, as one of them sees it.
 
 #include <memory>
 #include <stop_token>
@@ -24,7 +24,7 @@ struct SharedJob {
                   const std::stop_token& stop);
 };
 
-/// Opens the plan at `output` and loads its encoders, which must be those that the plan was made with. Makes
+/// Opens the plan at `output` and loads its encoders, which must be those with which the plan was made. Makes
 /// no pool for a map.
 /// \error as read_shared_plan, make_encoders, check_encoders
 Result<std::unique_ptr<SharedJob>> open_shared_job(const Location& output, const EncoderSources& encoders);

@@ -8,19 +8,19 @@
 
 namespace headrace {
 
-/// Claims the output for the plan, or joins who has done so, and writes the slices there for the other
-/// processes.
+/// Claims the output for the plan, or joins a process that has claimed it for the same plan. Writes the
+/// slices there for the other processes.
 /// \error kFailedPrecondition  another plan was started there, and `overwrite` is not set
-/// \error kAborted             the plan was published, or somebody else took the output, meanwhile
+/// \error kAborted             the plan was published, or another process took over the output, meanwhile
 Result<OwnedOutput> share_plan(const PreparePlan& plan, const Location& output, bool overwrite,
                                const Actor& actor);
 
-/// Whether the latest version of the dataset was already appended from the same input, so that nothing is
-/// new. `plan` appends.
+/// True if the latest version of the dataset was made by an append of the same input, so that there is
+/// nothing new. `plan` appends.
 Result<bool> was_appended(const Location& output, const PreparePlan& plan);
 
-/// Checks that this process may execute `plan`, which continues a dataset, beside others.
-/// \error kFailedPrecondition  another plan that continues the same version was started: names the
+/// Checks that this process may execute `plan`, which continues a dataset, together with other processes.
+/// \error kFailedPrecondition  another plan that continues the same version was started; names the
 ///                             differences
 Status check_continuation(const Location& output, const PreparePlan& plan);
 
@@ -29,10 +29,11 @@ struct SharedPlan {
   OwnedOutput owned;
 };
 
-/// The plan that was shared at `output`. If it is published already, it comes without slices: no work is
+/// Reads the plan that was shared at `output`. If the plan is already published, it has no slices: no work is
 /// left.
-/// \error kNotFound  no plan was shared there
-/// \error kDataLoss, kFailedPrecondition  see parse_plan
+/// \error kNotFound            no plan was shared there
+/// \error kFailedPrecondition  the output holds something else
+/// \error as parse_plan
 Result<SharedPlan> read_shared_plan(const Location& output);
 
 }  // namespace headrace

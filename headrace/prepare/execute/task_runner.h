@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Executes the tasks of a plan, alone or beside other processes, until all are done.
+/// \file Executes the tasks of a plan until all are done, alone or together with other processes.
 
 #include <chrono>
 #include <cstdint>
@@ -17,9 +17,9 @@ struct TaskRunOptions {
   int workers = 1;
   /// How often to check whether other processes have finished their tasks.
   std::chrono::milliseconds look_each{500};
-  /// Waiting ends if no process has finished a task for so long.
+  /// Waiting ends if no process has finished a task for this long.
   std::chrono::milliseconds patience{600'000};
-  /// The clock of both, and what waits. Tests pass their own.
+  /// The clock and the wait for both; tests pass their own.
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
   std::function<bool(std::chrono::milliseconds, const std::stop_token&)> sleep = sleep_unless_stopped;
 };
@@ -28,18 +28,19 @@ struct PrepareState {
   std::string_view stage;  // "reading", "writing"
   std::uint64_t done = 0;
   std::uint64_t total = 0;
-  /// The unit of both: "bytes" and "records" if the process is alone; else "tasks", by all processes.
+  /// The unit of `done` and `total`: "bytes" and "records" if the process is alone; else "tasks" of all
+  /// processes.
   std::string_view unit;
   std::uint64_t rejected = 0;  // rows so far, if the process is alone
 };
 /// Calls do not overlap.
 using PrepareProgress = std::function<void(const PrepareState&)>;
 
-/// Executes the tasks that it can claim, and waits for those that others have claimed. Returns when every
-/// task is done, or the dataset is published. REQUIRES: if the process is alone, it can claim all tasks
-/// \error kDeadlineExceeded  other processes have done nothing for `patience`: names the first task that is
-///                           left
-/// \error kCancelled, and the errors of tasks
+/// Executes the tasks that it can claim, and waits for tasks that other processes have claimed. Returns when
+/// every task is done, or the dataset is published. REQUIRES: if the process is alone, it can claim all tasks
+/// \error kDeadlineExceeded  no process has finished a task for `patience`; names the first task that is left
+/// \error kCancelled         the run was stopped
+/// \error of a task
 Status run_tasks(PlanTasks& tasks, TaskClaims& claims, const TaskRunOptions& options,
                  const PrepareProgress& progress);
 

@@ -12,8 +12,7 @@
 
 namespace headrace {
 
-/// Which cell of a source's row has a column's name. Remembers where it was the last time: use it from one
-/// thread at a time.
+/// Finds the cell of a column in rows of a source. Remembers where the column was. Not thread-safe.
 class ColumnFinder {
  public:
   /// Borrows `missing`, the texts that count as a missing cell.
@@ -21,7 +20,7 @@ class ColumnFinder {
       : name_(std::move(name)), missing_(missing) {}
   const std::string& name() const { return name_; }
 
-  /// Null: the row has no such column, or its cell is missing.
+  /// The cell of the column, from `cells`; null if there is no such column, or its cell is missing.
   const Cell* find(std::span<const NamedCell> cells);
 
  private:
@@ -32,9 +31,9 @@ class ColumnFinder {
   std::size_t place_ = 0;
 };
 
-/// Checks the header of a table, of which every row has the same columns. Messages call the table `source`,
+/// Checks the header of a table, in which every row has the same columns. Messages call the table `source`,
 /// and begin with `who`: "the schema names".
-/// \error kInvalidArgument  it lacks one of the columns: names the nearest, or all that it has
+/// \error kInvalidArgument  the header lacks a column; the message names the nearest one, or all that it has
 Status check_header(const std::vector<std::string>& wanted, std::span<const NamedCell> cells,
                     std::string_view source, std::string_view who);
 

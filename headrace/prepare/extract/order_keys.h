@@ -1,8 +1,8 @@
 #pragma once
 
-/// \file The keys that decide where a row belongs. Split, order and sample are SipHash-2-4 of the row's id or
-/// group, keyed with the seed and one of these. docs/prepare.md, "Splits, order, samples". The keys are part
-/// of the format and never change.
+/// \file The keys that determine where a row belongs. Split, order and sample are SipHash-2-4 of the row's id
+/// or group, keyed with the seed and one of these keys. docs/prepare.md, "Splits, order, samples". The keys
+/// are part of the format and never change.
 
 #include <cstdint>
 #include <string_view>
@@ -22,8 +22,8 @@ inline std::uint64_t keyed_hash(std::uint64_t seed, OrderKey key, std::string_vi
   return siphash({seed, static_cast<std::uint64_t>(key)}, as_bytes(text));
 }
 
-/// The hashes below the result are `share` of all hashes. Exact for shares that are doubles. For a share of 1
-/// the result is the largest hash; callers then compare no hash, since every hash counts.
+/// The hashes below the result are `share` of all hashes. Exact for shares that are doubles. For a share of
+/// 1, the result is the largest hash; callers then compare no hash, since every hash counts.
 inline std::uint64_t hash_bound(double share) {
   constexpr double kHashes = 18446744073709551616.0;  // 2^64
   return share >= 1 ? ~std::uint64_t{0} : static_cast<std::uint64_t>(share * kHashes);

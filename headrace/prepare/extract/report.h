@@ -18,11 +18,11 @@ struct ReportLine {
   std::string_view reason{};
   std::string_view detail{};
   std::string_view source{};
-  std::uint64_t row = 0;  // in the source; 0: not of a table
+  std::uint64_t row = 0;  // in the source; 0: not from a table
   std::optional<ConvertedImage> image{};
 };
 
-/// Collects lines, and compresses them. Use it from one thread at a time.
+/// Collects lines, and compresses them. Not thread-safe.
 class ReportBuilder {
  public:
   Status add(const ReportLine& line);

@@ -37,18 +37,18 @@ struct SliceReceipt {
   SliceCounts counts;
   std::map<std::string, std::uint64_t> reasons;
   std::map<std::string, SplitTotals> splits;
-  /// Label features → splits → values that occur → rows that are kept.
+  /// Label feature → split → value that occurs → number of kept rows.
   std::map<std::string, std::map<std::string, LabelCounts>> label_values;
   std::vector<KeptSpill> spills;
-  std::optional<ManifestPart> inputs;  // none if no row was read
-  std::optional<ManifestPart> report;  // none if it has no lines
-  /// Rows that are retried: the reason of their earlier rejection → rows.
+  std::optional<ManifestPart> inputs;  // nullopt if no row was read
+  std::optional<ManifestPart> report;  // nullopt if it has no lines
+  /// For rows that are retried: reason of the earlier rejection → number of rows.
   std::map<std::string, std::uint64_t> retried;
-  /// The message about the first rejected row; empty if none was rejected.
+  /// The message about the first rejected row; empty if no row was rejected.
   std::string first_rejection;
 };
 
-/// The limit for receipts of slices and of shards. A receipt counts every value of every label.
+/// The size limit for receipts of slices and of shards. A receipt counts every value of every label.
 inline constexpr SizeLimit kReceiptLimit{
     .bytes = std::uint64_t{1} << 30,
     .what_to_do =
@@ -56,7 +56,7 @@ inline constexpr SizeLimit kReceiptLimit{
         "slices and shards"};
 
 std::string slice_receipt_to_json(const SliceReceipt& receipt);
-/// \error kDataLoss
+/// \error kDataLoss  the text is not a receipt
 Result<SliceReceipt> parse_slice_receipt(std::string_view json);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The context of all tasks of a plan: those that read a slice, and those that write a shard.
+/// \file The context of all tasks of a plan: tasks that read a slice, and tasks that write a shard.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ class MapPool;
 class SpillStore;
 class StoreRegistry;
 
-/// The context of a task. Borrows what it refers to. Several tasks may use it at once.
+/// The context of a task. Its references must outlive it. Several tasks may use it at once.
 struct TaskContext {
   const PreparePlan& plan;
   std::string plan_digest;
@@ -27,13 +27,13 @@ struct TaskContext {
   /// A task that rejects more rows than this fails.
   std::uint64_t max_rejects = 0;
   std::stop_token stop{};
-  /// The pool that runs the plan's map; null without a map, and for publishing.
+  /// The pool that runs the plan's map. Null without a map, and for publishing.
   MapPool* map = nullptr;
-  /// For a trial: how many of the first rows of each slice it takes.
+  /// For a trial: how many rows each slice reads from its beginning.
   std::optional<std::uint64_t> trial_rows{};
-  /// The generation of the output that the plan's objects belong to.
+  /// The generation of the output to which the plan's objects belong.
   std::uint64_t generation = 1;
-  /// Number of the entry under which the plan is made; 0: not claimed yet.
+  /// Number of the entry under which the plan is executed; 0: not claimed yet.
   std::uint64_t entry = 0;
 
   std::string tag() const { return name_tag(plan_digest, generation); }

@@ -15,8 +15,7 @@
 
 namespace headrace {
 
-/// Number, size and digest of rows. Two lists of rows with the same objects in the same order are equal. Not
-/// thread-safe.
+/// Number, size and digest of rows. Equal for the same objects in the same order. Not thread-safe.
 class RowsDigest {
  public:
   void add(const std::vector<BytesView>& row);

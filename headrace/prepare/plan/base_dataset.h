@@ -36,10 +36,10 @@ struct BaseDataset {
   DatasetAttributes attributes;
 };
 
-/// The dataset that is published at `output`, by manifest `number` or else the latest. Reads only the
-/// manifest.
+/// Reads the dataset that is published at `output`: manifest `number`, or the latest one. Reads only the
+/// manifest. `continuation`: for messages.
 /// \error kNotFound            nothing is published there
-/// \error kFailedPrecondition  published without a record of the inputs that were read
+/// \error kFailedPrecondition  it was published without a record of the inputs that were read
 Result<std::shared_ptr<const BaseDataset>> read_base(const Location& output, Continuation continuation,
                                                      std::optional<std::uint64_t> number = {});
 
@@ -49,28 +49,29 @@ struct ReadInput {
   std::uint64_t size_bytes = 0;
   std::string_view version;
 };
-/// Calls `take` with all that a manifest's parts record as read, in their order.
-/// \error kDataLoss, kNotFound  a part is missing or damaged
+/// Calls `take` for every input that the manifest's parts record as read, in their order.
+/// \error kDataLoss, kNotFound  a part is damaged or missing
 Status read_inputs(const Location& output, const Manifest& manifest,
                    const std::function<void(const ReadInput&)>& take);
 
 /// One for each slice of the input.
 using SlicePasts = std::vector<std::shared_ptr<const SlicePast>>;
 
-/// Leaves in `input` only the work that continues `base`, the dataset at `output`, and returns the base's
-/// record of each slice that is left. In an input of files, an append leaves the files that were not read,
-/// and a retry leaves the files with rejected rows. A folder whose objects are rows keeps all its slices; its
-/// rows are chosen when they are read. Memory: 16 bytes for each file or object; for a retry, 64 for each
-/// rejected row, and once more in each slice if the row's key is not UTF-8.
-/// \error kFailedPrecondition  a file has changed since it was read, so its new rows cannot be
-///                             recognised; or a retry finds rejected rows, but none in a file of the input
+/// Keeps in `input` only the work that continues `base`, the dataset at `output`. Returns the base's record
+/// of each slice that is left. In an input of files, an append keeps the files that were not read, and a
+/// retry keeps the files with rejected rows. A folder whose objects are rows keeps all its slices; its rows
+/// are chosen when they are read. Memory: 16 bytes for each file or object; for a retry, 64 for each rejected
+/// row, and once more in each slice if the row's key is not UTF-8.
+/// \error kFailedPrecondition  a file has changed since it was read, so its new rows cannot be recognised; or
+///                             a retry finds rejected rows, but none in a file of the input
 Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, const Location& output,
                                         Continuation continuation);
 
-/// How all of `input`, which lies at `place`, relates to what was read for `base`, the dataset at `output`:
-/// kChanged, if a file or object has changed, so that an append is refused; else kNew, if an append would
-/// read something. Cost: for a folder whose objects are rows, a listing.
-/// \error those of read_inputs and of the listing
+/// Compares the whole `input`, which lies at `place`, with the inputs that were read for `base`, the dataset
+/// at `output`. Returns kChanged if a file or object has changed, so that an append is refused; otherwise
+/// kNew if an append would read something, and kSame if not. Cost: for a folder whose objects are rows, a
+/// listing.
+/// \error as read_inputs, and of the listing
 Result<KnownInputs::Match> compare_with_base(const Input& input, const InputPlace& place,
                                              const BaseDataset& base, const Location& output);
 

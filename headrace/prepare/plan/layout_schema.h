@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The schemas that come with layouts, whose columns are known.
+/// \file The schemas of layouts, which have known columns.
 
 #include <optional>
 #include <string>
@@ -16,8 +16,9 @@ struct LayoutSchemaOptions {
   ImageSteps image{};
 };
 
-/// The schema of a layout; none for a format whose files define the columns. aclimdb and text-folder:
-/// `sentence` (the encoder's vector), `label` (one-hot), `text`, `id`. image-folder: `image`, `label`, `id`.
+/// The schema of a layout; nullopt for a format whose files define the columns. aclimdb and text-folder have
+/// `sentence` (the encoder's vector), `label` (one-hot), `text`, `id`; image-folder has `image`, `label`,
+/// `id`. text-files and image-files have the same features without `label`.
 std::optional<Schema> layout_schema(InputFormat format, const LayoutSchemaOptions& options);
 
 }  // namespace headrace

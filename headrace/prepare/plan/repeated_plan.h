@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The plan of a version that is published already, made again to make its parts again.
+/// \file Makes the plan of a published version again, in order to make its parts again.
 
 #include <cstdint>
 #include <string>
@@ -11,34 +11,35 @@
 
 namespace headrace {
 
-/// The plan that a published version was made by.
+/// The plan from which a published version was made.
 struct VersionOrigin {
   Configuration configuration{};
   std::string plan_digest{};
   std::uint64_t generation = 0;
 
-  /// The digits in the names of the parts that the version added to what it continues.
+  /// The digits in the names of the parts that the version has added.
   std::string tag() const { return name_tag(plan_digest, generation); }
 };
 
-/// \error kFailedPrecondition  headrace prepare did not make it, or its plan is gone
+/// Reads the plan of a version.
+/// \error kFailedPrecondition  headrace prepare did not make the version, or its plan is gone
 /// \error kDataLoss            its plan cannot be read
 Result<VersionOrigin> read_origin(const PublishedFolder& version);
 
 struct RepeatedPlan {
   PlannedPrepare planned;
-  /// Inputs that have the same size as when they were read, but another version in their store; for people.
-  /// Empty: there are none. Whether their content is the same, the bytes of the parts will tell.
+  /// Inputs that have the same size as when they were read, but another version in their store, for people.
+  /// Empty if there are none. The bytes of the parts will show whether the content is the same.
   std::string rewritten_inputs{};
 };
 
 using Versions = std::vector<const PublishedFolder*>;
 
-/// Plans a version again. Its input is listed anew; what has come to it since is passed over, as the
-/// version's record of its inputs tells, or without that the records of the versions `later`.
-/// \error kFailedPrecondition  inputs are gone or have another size: names the first ones; or encoders,
-///                             libraries or this program are others than those the plan names
-/// \error those of find_input, read_base, leave_what_continues and make_encoders
+/// Makes the plan of a version again. Lists its input again, and ignores additions since then. The version's
+/// record of its inputs tells them or, if that cannot be read, the records of the versions `later`.
+/// \error kFailedPrecondition  inputs are gone or have another size (names the first ones); or encoders,
+///                             libraries or this program differ from those that the plan names
+/// \error as find_input, read_base, leave_what_continues and make_encoders
 Result<RepeatedPlan> repeat_plan(const PublishedFolder& version, const VersionOrigin& origin,
                                  const Versions& later, const PlanningContext& context);
 

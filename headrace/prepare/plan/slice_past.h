@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The record that a continued dataset has of the rows of one slice: docs/formats/plan.md, "Work".
+/// \file A continued dataset's record of the rows of one slice: docs/formats/plan.md, "Work".
 
 #include <cstdint>
 #include <map>
@@ -20,19 +20,20 @@ struct RejectedRow {
   std::string_view id;
 };
 
-/// The rejected rows that may be retried. The last line about a row in the reports decides. A row is left out
-/// if it was rejected because another row has its id.
+/// The rejected rows that may be retried. The last line about a row in the reports counts. Rows that were
+/// rejected because another row has their id are left out. Not thread-safe.
 class RejectedRows {
  public:
   RejectedRows() = default;
   RejectedRows(const RejectedRows&) = delete;
   RejectedRows& operator=(const RejectedRows&) = delete;
 
+  /// Takes a line of a report, in the order of the reports.
   void take(const RejectedRow& row, std::string_view status, std::string_view reason);
 
-  /// Why a row was rejected; null if it was not.
+  /// Why a row was rejected; null if it was not rejected. Borrowed from this.
   const std::string* find(const RejectedRow& row) const;
-  /// Whether a row of a file was ever rejected.
+  /// True if `take` saw a rejected row of this file. JSON does not keep this.
   bool has_source(std::string_view source) const { return sources_.contains(source); }
   bool is_empty() const { return reasons_of_rows_.empty(); }
 
@@ -50,7 +51,7 @@ struct SlicePast {
   RejectedRows rejected;  // for a retry
 
   std::string to_json() const;
-  /// \error kDataLoss
+  /// Reads the result of to_json. \error kDataLoss  it has another form
   Status read_json(std::string_view json);
 };
 

@@ -35,7 +35,7 @@ struct SourceRow {
   std::string detail{};
 };
 
-/// Returns the same rows in the same order each time. Not thread-safe. Memory: a piece of the input, and a
+/// Returns the same rows in the same order each time. Not thread-safe. Memory: a piece of the input and a
 /// row.
 class RowSource {
  public:

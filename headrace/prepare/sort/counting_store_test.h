@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: counts the bytes and requests that are read from a store.
+/// \file For tests: counts the requests and bytes that are read from a store.
 
 #include <algorithm>
 #include <cstdint>

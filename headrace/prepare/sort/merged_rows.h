@@ -24,22 +24,22 @@ struct SliceSpill {
 struct MergedRow {
   OrderedRow row{};
   std::uint32_t slice = 0;
-  std::uint32_t split = 0;  // index into the splits that were asked for
+  std::uint32_t split = 0;  // index into the splits of the constructor
 };
 
 struct MergeOptions {
   OrderRange range{};
   /// Roughly how many bytes are read ahead from all spills together. Coarse tables may need more: one bucket
-  /// of each split of each spill (some 16 KiB, or all rows of that split), and besides a quarter of
-  /// `hold_bytes` or a 4,096th of the splits.
+  /// of each split of each spill (some 16 KiB, or all rows of that split), plus a quarter of `hold_bytes` or
+  /// a 4,096th of the splits.
   std::uint64_t hold_bytes = 16 << 20;
   /// The options of each request.
   CallOptions call{};
 };
 
-/// Merges the rows of spills, ascending by order, tie, id, slice, place. Use it from one thread at a time.
-/// Reads the order piece by piece, each piece with one `read_many` for each store, and each bucket once.
-/// Memory: `hold_bytes`, the cells of a row, and 300 bytes for each split of each spill.
+/// Merges the rows of spills, ascending by order, tie, id, slice, place. Not thread-safe. Reads piece by
+/// piece of the order, each piece with one `read_many` for each store, and each bucket once. Memory:
+/// `hold_bytes`, the cells of a row, and 300 bytes for each split of each spill.
 ///
 ///   MergedRows rows(spills, "train", {.range = {first, last}});
 ///   while (true) {
@@ -49,16 +49,16 @@ struct MergeOptions {
 ///   }
 class MergedRows {
  public:
-  /// The readers must outlive it.
+  /// The readers must outlive this object.
   MergedRows(std::span<const SliceSpill> spills, std::span<const std::string_view> splits,
              const MergeOptions& options = {});
   MergedRows(std::span<const SliceSpill> spills, std::string_view split, const MergeOptions& options = {})
       : MergedRows(spills, {&split, 1}, options) {}
   MergedRows(MergedRows&&) = default;
 
-  /// The next row, valid until the next call; none at the end. After an error, every call returns it again.
+  /// The next row, valid until the next call; nullopt at the end. An error is returned again by every call.
   /// \error kDataLoss  a spill is damaged, even when it is read again, or contradicts itself
-  /// \error those of `Store::read_many`
+  /// \error as Store::read_many
   Result<std::optional<MergedRow>> next();
 
  private:
@@ -71,9 +71,9 @@ class MergedRows {
     std::size_t next_bucket;
     BucketRead read{};
     RowCursor cursor{};
-    bool has_row = false;  // cursor.row() has not been given
+    bool has_row = false;  // cursor.row() has not been returned yet
   };
-  // A spill with the order of its next row. The least of them is at the front.
+  // A spill with the order of its next row. The smallest one is at the front.
   struct Candidate {
     std::uint64_t order;
     Spill* spill;

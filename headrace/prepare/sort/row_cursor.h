@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Iterates over rows that have been read. For this folder's own use.
+/// \file Iterates over rows that have been read. Only for use in this folder.
 
 #include <cstdint>
 
@@ -20,16 +20,18 @@ class RowCursor {
  public:
   /// A cursor at its end.
   RowCursor() = default;
-  /// The rows of `read` that lie in `range`. `read` has been read. Borrows its object and data.
-  /// REQUIRES: `read` has one bucket at least, and its buckets are those of `table` from `first_bucket` on
+  /// Iterates over the rows of `read` that lie in `range`. Borrows the object and data of `read`.
+  /// REQUIRES: `read` has been read, has at least one bucket, and its buckets are those of `table` from
+  /// `first_bucket` on
   RowCursor(const BucketRead& read, const BucketTable& table, std::size_t first_bucket, OrderRange range);
 
   /// Moves to the next row; false at the end.
-  /// \error kDataLoss  the bytes are not rows in ascending order, as many as the table says, at their place
+  /// \error kDataLoss  the bytes are not rows in ascending order, in the number and place that the table says
   Result<bool> next();
   /// REQUIRES: next() returned true
   const EncodedRow& row() const { return row_; }
-  /// \error kDataLoss
+  /// Parses the cells of the row. REQUIRES: next() returned true
+  /// \error kDataLoss  the bytes are not cells
   Status read_cells(std::vector<Cell>& cells) const;
 
  private:

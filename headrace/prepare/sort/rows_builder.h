@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Builds a spill: takes rows in any order, and makes the object of docs/formats/rows.md.
+/// \file Builds a spill: takes rows in any order, and makes an object of docs/formats/rows.md.
 
 #include <cstdint>
 #include <map>
@@ -17,8 +17,7 @@
 
 namespace headrace {
 
-/// Use it from one thread at a time. Memory: the rows and 16 bytes for each; while it finishes, also the
-/// object.
+/// Not thread-safe. Memory: the rows and 16 bytes for each; during `finish`, also the object.
 ///
 ///   RowsBuilder builder;
 ///   for (…) HEADRACE_CHECK(builder.add("train", row, digest_content(content)));
@@ -26,16 +25,15 @@ namespace headrace {
 class RowsBuilder {
  public:
   /// Copies the row; seldom allocates. Rows with equal `content` count as rows with equal content. A digest
-  /// takes 40 bytes of memory.
-  /// \error kInvalidArgument  more cells than kMaxRowCells, numbers that are cut off, a split's name that is
-  ///                          not UTF-8 or longer than kMaxSplitNameBytes, or more than kMaxRowsSplits
-  ///                          splits; nothing is added
+  /// takes 40 bytes of memory. After an error, nothing is added.
+  /// \error kInvalidArgument  more cells than kMaxRowCells, truncated numbers, a split's name that is not
+  ///                          UTF-8 or longer than kMaxSplitNameBytes, or more than kMaxRowsSplits splits
   Status add(std::string_view split, const OrderedRow& row, const std::optional<ContentDigest>& content = {});
 
-  /// Size in the object of the rows and hashes so far.
+  /// The size that the rows and hashes so far will have in the object.
   std::uint64_t size_bytes() const { return row_bytes_ + contents_.size() * kContentHashBytes; }
 
-  /// The object. The same rows give the same bytes, in whatever order they were added. Call once.
+  /// Makes the object. The same rows give the same bytes, in whatever order they were added. Call once.
   Bytes finish() &&;
 
  private:

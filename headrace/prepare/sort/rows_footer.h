@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The footer of a spill: splits, tables of buckets, hashes. For this folder's own use, except
+/// \file The footer of a spill: splits, tables of buckets, hashes. Only for use in this folder, except
 /// `RowsSplit`, `ContentDigest` and `ContentHash`.
 
 #include <compare>
@@ -21,10 +21,10 @@ struct RowsSplit {
   std::string name{};
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;             // in the spill
-  std::uint64_t referenced_bytes = 0;  // known sizes of their references
+  std::uint64_t referenced_bytes = 0;  // sum of the known sizes of their references
 };
 
-/// Stands for a row's content: 128 bits of its SHA-256, so that nobody can make two contents with one digest.
+/// Identifies a row's content: 128 bits of its SHA-256, so that nobody can make two contents with one digest.
 struct ContentDigest {
   std::uint64_t first = 0;   // the digest's bytes 0 to 7, little-endian
   std::uint64_t second = 0;  // its bytes 8 to 15
@@ -40,12 +40,12 @@ struct ContentHash {
   auto operator<=>(const ContentHash&) const = default;
 };
 
-/// Where the rows of one split lie, by the first bits of their order.
+/// Where the rows of one split lie, by the first bits of their order. Immutable.
 class BucketTable {
  public:
-  /// A larger table would make the footers of many spills too large for memory: 16 bytes a bucket.
+  /// Larger tables would make the footers of many spills too large for memory: a bucket takes 16 bytes.
   static constexpr int kMaxBits = 12;
-  /// The bits for a split of so many rows and bytes; the table then has 2^bits buckets.
+  /// The number of bits for a split with this many rows and bytes. The table then has 2^bits buckets.
   static int bits_for(std::uint64_t rows, std::uint64_t bytes);
 
   BucketTable() = default;
@@ -84,7 +84,7 @@ struct RowsFooter {
   Bucket hashes{};
 
   Bytes serialize() const;
-  /// Parses the footer that begins at `offset_bytes`. It must account for every byte before it.
+  /// Parses the footer that begins at `offset_bytes`. The footer must account for every byte before it.
   /// REQUIRES: offset_bytes >= kRowsHeader.size()
   /// \error kDataLoss  the footer is damaged; the message does not name the object
   static Result<RowsFooter> parse(BytesView footer, std::uint64_t offset_bytes);

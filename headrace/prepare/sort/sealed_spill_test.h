@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// Writes all checksums again, as far as trailer and footer still say where they are.
+/// Recomputes all checksums, as far as trailer and footer still say where they are.
 inline void seal_spill(Bytes& spill) {
   constexpr std::size_t kTrailerBytes = 24, kEntryBytes = 16;
   if (spill.size() < kTrailerBytes) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads parts of many spills at once, and compares each with its checksum. For this folder's own use.
+/// \file Reads parts of many spills at once, and compares each with its checksum. For this folder only.
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ struct SpillObject {
   std::uint64_t size_bytes = 0;
 };
 
-/// A part of a spill; the next bucket begins where it ends.
+/// A part of a spill. The next bucket begins where this one ends.
 struct Bucket {
   std::uint64_t offset_bytes = 0;
   std::uint32_t rows = 0;
@@ -38,20 +38,20 @@ struct BucketRead {
   std::uint64_t end_bytes = 0;  // of the last bucket
   /// Memory for bytes that come from a store; `read_buckets` overwrites it.
   Bytes room{};
-  /// The bytes that were read: views `room`, or the spill's memory.
+  /// The bytes that were read. Borrows `room`, or the spill's memory.
   BytesView data{};
 
   std::uint64_t offset_bytes() const { return buckets.empty() ? end_bytes : buckets.front().offset_bytes; }
   std::uint64_t size_bytes() const { return end_bytes - offset_bytes(); }
 };
 
-/// Reads them all, with one `read_many` for each store. If a checksum differs, the read is repeated once,
+/// Reads all buckets, with one `read_many` for each store. If a checksum differs, repeats the read once,
 /// since the bytes may have been damaged on the way.
 /// \error kDataLoss  a checksum differs twice, or differs in memory
-/// \error those of `Store::read_many`
+/// \error as Store::read_many
 Status read_buckets(std::span<BucketRead> reads, const CallOptions& options);
 
-/// The error for an object that is not as it was written. Its message says what to do.
+/// The error for an object that is not as it was written. The message says what to do.
 Error damaged_spill(const SpillObject& object, std::uint64_t offset_bytes, std::string_view what);
 
 }  // namespace headrace

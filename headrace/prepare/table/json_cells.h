@@ -18,8 +18,8 @@ namespace headrace {
 std::optional<RowProblem> read_json_object(std::string_view text, std::uint64_t cell_limit_bytes,
                                            RowCells& cells);
 
-/// The bytes that an object {"b64": …} stands for, the form in which clients send bytes to servers. nullopt if
-/// the value, which is JSON, is not such an object.
+/// The bytes that an object {"b64": …} stands for, the form in which clients send bytes to servers. nullopt
+/// if the value, which is JSON, is not such an object.
 std::optional<Bytes> bytes_of_base64_object(std::string_view value);
 
 }  // namespace headrace

@@ -27,8 +27,7 @@ class LineReader {
   void feed(BytesView piece);
   /// Call after the last piece.
   void finish() { is_finished_ = true; }
-  /// The next line, valid until the next call of any function. nullopt if another piece is needed, or at the
-  /// end.
+  /// The next line, valid until the next call of any function. nullopt: feed more, or it is the end.
   std::optional<Line> next();
 
  private:

@@ -33,8 +33,7 @@ class RowParser {
   /// Call after the last piece of the file.
   virtual void end_file() = 0;
 
-  /// The next row, valid until the next call of any function. nullopt if another piece is needed, or at the
-  /// file's end.
+  /// The next row, valid until the next call of any function. nullopt: feed more, or it is the file's end.
   /// \error kInvalidArgument  the file does not have the format, or does not match the files before
   virtual Result<std::optional<SourceRow>> next() = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Objects that `prepare` has left at an output and nobody needs: of a plan that was given up, or of a
-/// process that was stalled and wrote on after another had taken the output.
+/// \file Finds objects that `prepare` has left at an output and nobody needs. They belong to a plan that was
+/// given up, or to a stalled process that continued to write after another process had taken over the output.
 
 #include <vector>
 
@@ -9,12 +9,11 @@
 
 namespace headrace {
 
-/// Work objects, and parts that no manifest names, of every plan but the one in force, in the order of their
-/// keys. No later plan uses their names, so they can be removed at any time; but a process that has not
-/// claimed the output yet, since it still reads its input, may need its work objects. Empty where another
-/// stage or an older Headrace owns the output, or where anything in its chain is damaged. Cost: a list that
-/// ends at its first object, or two; of an output also a list of it all, and of its chain, and reads of its
-/// manifests.
+/// Work objects, and parts that no manifest names, of every plan except the current one, ascending by key. No
+/// later plan uses their names, so they can be removed at any time. But a process that has not claimed the
+/// output yet, since it still reads its input, may need its work objects. Empty if another stage or an older
+/// Headrace owns the output, or if anything in its chain is damaged. Cost: one or two lists that end at their
+/// first object; for an output, also a complete list, a list of its chain, and reads of its manifests.
 Result<std::vector<ObjectInfo>> find_leftovers(const Location& output, const CallOptions& call = {});
 
 }  // namespace headrace

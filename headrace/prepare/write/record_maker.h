@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Makes records from rows as the schema says. docs/prepare.md, "Schema".
+/// \file Makes records from rows, as the schema says. docs/prepare.md, "Schema".
 
 #include <cstdint>
 #include <functional>
@@ -22,9 +22,9 @@
 
 namespace headrace {
 
-/// Why a row gives no record, or how its record was changed. Both texts are empty if neither happened.
+/// Why a row has no record, or how its record was changed. Both texts are empty if neither happened.
 struct RowRemark {
-  std::string reason{};  // a short phrase, equal for all cases of one kind
+  std::string reason{};  // a short phrase that is the same for all cases of one kind
   std::string detail{};  // the column, and what is in it
   bool is_rejection = false;
 
@@ -36,27 +36,28 @@ struct MadeRecord {
   /// The tf.Example; empty if the row is rejected. Valid until `take` returns.
   BytesView example{};
   RowRemark remark{};
-  /// The label features of the row, as indices among the schema's label features, and their ids. Valid as
-  /// long as `example`.
+  /// The label features that the row has, as indexes among the schema's label features, and their ids. Valid
+  /// as long as `example`.
   std::span<const std::size_t> label_features{};
   std::span<const std::int64_t> labels{};
-  /// The first image, as stored; none if the record has no image.
+  /// The first image, as stored; nullopt if the record has no image.
   std::optional<ConvertedImage> image{};
 };
 
-/// The given cells hold the bytes of their references. Use it from one thread at a time. A record depends
-/// only on its row and the schema, not on the other rows of a call.
+/// Cells hold the bytes of their references. Not thread-safe. A record depends only on its row and the
+/// schema, not on the other rows of a call.
 class RecordMaker {
  public:
   /// Borrows all arguments. `may_change_rules`: the schema is the user's, and messages may advise to change
-  /// how it reads cells. REQUIRES: a vocabulary for each label, an encoder for each vector
+  /// how it reads cells.
+  /// REQUIRES: a vocabulary for each label, and an encoder for each vector
   RecordMaker(const Schema& schema, const Vocabularies& vocabularies, const TextEncoders& encoders,
               bool may_change_rules = true);
   ~RecordMaker();
 
-  /// Makes a record of each row and passes it to `take`, in the order of rows. `rows[i]` has the cells that
-  /// `feature_cells` describes.
-  /// \error what `take` or an encoder returns
+  /// Makes a record from each row, and passes it to `take`, in the order of rows. `rows[i]` has the cells
+  /// that `feature_cells` describes.
+  /// \error of `take` or an encoder
   Status make(std::span<const std::span<const Cell>> rows,
               const std::function<Status(const MadeRecord&)>& take);
 

@@ -12,7 +12,7 @@
 
 namespace headrace {
 
-/// Use it from one thread at a time. Memory: two members, and the buffers of the upload.
+/// Not thread-safe. Memory: two members, and the buffers of the upload.
 class ShardBody {
  public:
   /// \param compression  "gzip" or "none"
@@ -21,7 +21,7 @@ class ShardBody {
   Status add(BytesView example);
 
   /// Creates the shard and returns its index. Call once.
-  /// \error kFailedPrecondition  the shard is there with other bytes: see create_once
+  /// \error kFailedPrecondition  the shard exists with other bytes: see create_once
   Result<ShardIndex> finish();
 
  private:

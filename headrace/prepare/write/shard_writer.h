@@ -14,10 +14,10 @@
 
 namespace headrace {
 
-/// The record that a finished task leaves for the manifest. in = written + rejected + dropped.
+/// What a finished task records for the manifest. in = written + rejected + dropped.
 struct ShardReceipt {
   std::string split{};
-  std::optional<ManifestPart> shard{};  // none, as `index`, if there are no records
+  std::optional<ManifestPart> shard{};  // nullopt, like `index`, if there are no records
   std::optional<ManifestPart> index{};
   std::optional<ManifestPart> report{};
   std::uint64_t in = 0;
@@ -36,25 +36,26 @@ std::string shard_name(const ShardTask& task, std::string_view tag, const std::s
 /// "_headrace/report/1a2b3c4d-train-00003.jsonl.gz".
 std::string shard_report_key(const ShardTask& task, std::string_view tag);
 
-/// The receipt of a shard that was written, if the objects that it names are there; else none.
+/// The receipt of a shard that was written; nullopt if an object that it names is missing.
 Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const ShardTask& task);
 
-/// The indices of the tasks without a receipt, ascending. Cost: a list.
+/// The indexes of the tasks without a receipt, ascending. Cost: a list.
 Result<std::vector<std::uint64_t>> unwritten_shards(const TaskContext& context,
                                                     const std::vector<ShardTask>& tasks);
 
-/// Called with the rows that were merged since the last call, and with how many of them were rejected.
+/// Called with the number of rows merged since the last call, and how many of them were rejected.
 using ShardProgress = std::function<void(std::uint64_t rows, std::uint64_t rejected)>;
 
-/// Creates shard, index, report and receipt in this order: if a receipt exists, so do the objects that it
-/// names. An object that another process has created with the same bytes stays as it is. Memory: some 16 MiB
-/// of rows, twice 8 MiB of the bytes that they refer to, a few gzip members, and the buffers of the store's
-/// upload.
-/// \error kInvalidArgument     more rejects than `context.max_rejects`, or an object beyond its limit
+/// Creates shard, index, report and receipt, in this order: if a receipt exists, so do the objects that it
+/// names. An object that another process has created with the same bytes is not written again. Memory: some
+/// 16 MiB of rows, twice 8 MiB of the bytes to which they refer, a few gzip members, and the buffers of the
+/// store's upload.
+/// \error kInvalidArgument     more rows are rejected than `context.max_rejects`, or an object exceeds its
+///                             limit
 /// \error kDataLoss            the sorted rows are damaged
-/// \error kFailedPrecondition  an object is there with other bytes: see create_once
-/// \error those of the store   an object that a row refers to cannot be read now: reference_reader.h
-/// \error kCancelled
+/// \error kFailedPrecondition  an object exists with other bytes: see create_once
+/// \error kCancelled           `context.stop` was requested
+/// \error of the store         an object to which a row refers cannot be read now: reference_reader.h
 Result<ShardReceipt> write_shard(const TaskContext& context, const Arrangement& arrangement,
                                  const ShardTask& task, const ShardProgress& progress = {});
 
