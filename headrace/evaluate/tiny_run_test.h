@@ -18,8 +18,8 @@ namespace headrace {
 inline constexpr std::size_t kTinyWidth = 3;
 inline constexpr std::size_t kTinyClasses = 2;
 
-/// The scores of a row are its first two features; the loss of a batch is the sum of its rows' last ones,
-/// divided by their number. Rows of weight 0 are left out, as a traced model does.
+/// The scores of a row are its first two features. The loss of a batch is the mean of its rows' last
+/// features. Rows of weight 0 are left out, as a traced model does.
 class TinyModel final : public Model {
  public:
   const std::string& folder() const override { return folder_; }
@@ -87,7 +87,7 @@ struct TinyRecord {
   std::vector<std::int64_t> label;
 };
 
-/// A record whose last feature is `loss`; its true class is `truth`, and the model says `answer`.
+/// A record whose last feature is `loss`. Its true class is `truth`, and the model answers `answer`.
 inline TinyRecord tiny_record(int truth, int answer, float loss = 0) {
   return {{answer == 0 ? 0.75F : 0.25F, answer == 0 ? 0.25F : 0.75F, loss}, {1 - truth, truth}};
 }
@@ -145,7 +145,7 @@ class TinyRun : public testing::Test {
     return out;
   }
 
-  /// Publishes a split "test" at data: one shard for each list of records, ids "a0", "a1" … over all.
+  /// Publishes a split "test" at data: one shard for each list of records, with ids "a0", "a1" … over all.
   void publish_data(const std::vector<std::vector<TinyRecord>>& shards, DatasetAttributes with) {
     Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};
     std::size_t records = 0;

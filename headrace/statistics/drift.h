@@ -26,8 +26,8 @@ namespace headrace {
 
 struct FeatureDrift {
   std::string feature;
-  /// What was compared: "numbers", "values", "bytes" (sizes of byte strings), or "presence". Empty if nothing
-  /// was compared; `reason` says why.
+  /// The kind of comparison: "numbers", "values", "bytes" (sizes of byte strings), or "presence". Empty if
+  /// nothing was compared; `reason` says why.
   std::string compared;
   std::string reason;
   double psi = 0;

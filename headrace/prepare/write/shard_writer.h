@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// What a finished task records for the manifest. in = written + rejected + dropped.
+/// The record that a finished task leaves for the manifest. in = written + rejected + dropped.
 struct ShardReceipt {
   std::string split{};
   std::optional<ManifestPart> shard{};  // nullopt, like `index`, if there are no records
