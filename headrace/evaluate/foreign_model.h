@@ -26,8 +26,8 @@ struct ForeignModelOptions {
 /// attributes of the dataset on which it is used (model/inferred_contract.h). Without `data`, assumes that
 /// the data have the features that the signature takes. The digest is that of the copied files
 /// (docs/formats/evaluation.md). If the signature leaves the rank of an output open, runs the model on a row
-/// of zeros; if it also takes rows of any length, on two rows of different lengths, and sizes in which the
-/// answers differ are open. Cost: a copy in `temporary_folder`.
+/// of zeros. If it also takes rows of any length, runs the model on two rows of different lengths; sizes in
+/// which the answers differ are open. Cost: a copy in `temporary_folder`.
 /// \error kNotFound         there is no such signature
 /// \error kInvalidArgument  signature and data do not fit each other; the message lists both
 /// \error kAborted          the model was replaced repeatedly while it was copied

@@ -40,9 +40,9 @@ struct PredictResult {
 /// Called with the number of rows done, and their total, or 0 if it is not known. Calls do not overlap.
 using OnRows = std::function<void(std::uint64_t, std::uint64_t)>;
 
-/// Writes one object for each piece of the input, then the manifest. Starts from the beginning if it was
-/// interrupted. If the result is already published, only returns it. Memory: for each worker, the part of a
-/// piece that the input holds.
+/// Writes one object for each piece of the input, then the manifest. After an interruption, the same call
+/// starts from the beginning. If the result is already published, only returns it. Memory: for each worker,
+/// the part of a piece that the input holds.
 /// \error kFailedPrecondition  `output` was begun with another model, another input or other options: the
 ///                             message names them
 /// \error kInvalidArgument     `output` holds something else

@@ -2,7 +2,7 @@
 
 /// \file Raw rows as the input of predictions: tables, texts and images, streams. The schema of the model's
 /// training data turns the rows into records, and the loader's own code turns the records into batches. A
-/// piece is a slice of the input. Batches are smaller if rows are large: at most 64 MiB of records, and
+/// piece is a slice of the input. Batches are smaller if rows are large: some 64 MiB of records, and
 /// 256 MiB of the numbers that the model takes.
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct RawInputOptions {
 /// \error kFailedPrecondition  it is not known how the model's inputs are made: its training data have no
 ///                             schema, the schema lacks a feature that the model takes, or the model names
 ///                             no encoder or vocabulary for a feature
-/// \error kInvalidArgument     the schema cannot be read; the input has no rows; or its rows are files, and
-///                             the model needs a column that files do not have
+/// \error kInvalidArgument     the schema cannot be read; or the input's rows are files, and the model needs
+///                             a column that files do not have
 Result<std::unique_ptr<PredictInput>> open_raw_input(const ExportedModel& model, Input input,
                                                      StoreRegistry& stores, TextEncoders encoders,
                                                      const RawInputOptions& options);

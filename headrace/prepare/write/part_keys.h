@@ -13,8 +13,8 @@ namespace headrace {
 /// "_headrace/index/train-1a2b3c4d-00003-of-00017.tfrecord.gz.index"
 inline std::string index_key(std::string_view shard) { return concat("_headrace/index/", shard, ".index"); }
 
-/// "_headrace/report/1a2b3c4d-<name>": the key of a part in JSON Lines. `tag`: see name_tag. `role`: report,
-/// inputs.
+/// "_headrace/report/1a2b3c4d-<name>": the key of a part in JSON Lines. `tag`: see name_tag.
+/// `role`: "report" or "inputs".
 inline std::string lines_key(std::string_view role, std::string_view tag, std::string_view name) {
   return concat("_headrace/", role, "/", tag, "-", name);
 }

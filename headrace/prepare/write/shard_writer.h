@@ -36,7 +36,7 @@ std::string shard_name(const ShardTask& task, std::string_view tag, const std::s
 /// "_headrace/report/1a2b3c4d-train-00003.jsonl.gz".
 std::string shard_report_key(const ShardTask& task, std::string_view tag);
 
-/// The receipt of a shard that was written; nullopt if an object that it names is missing.
+/// The receipt of a shard; nullopt if it was not written yet, or an object that the receipt names is missing.
 Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const ShardTask& task);
 
 /// The indexes of the tasks without a receipt, ascending. Cost: a list.
