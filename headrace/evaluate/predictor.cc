@@ -52,8 +52,10 @@ Result<Answers> Predictor::run(std::span<const TensorView> inputs, std::uint64_t
 
 Result<EncoderDescription> text_encoder_of(const ExportedModel& model) {
   const std::vector<ModelInput>& inputs = model.contract.binding.inputs;
-  const auto found = model.contract.encoders.find(inputs.front().feature.name);
-  if (inputs.size() == 1 && found != model.contract.encoders.end()) return found->second;
+  if (inputs.size() == 1) {
+    const auto found = model.contract.encoders.find(inputs.front().feature.name);
+    if (found != model.contract.encoders.end()) return found->second;
+  }
   std::vector<std::string> takes;
   for (const ModelInput& input : inputs) takes.push_back(describe(input.feature));
   return Error{Code::kInvalidArgument,
