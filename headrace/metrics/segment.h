@@ -86,9 +86,9 @@ struct SegmentFooter {
   std::vector<SegmentColumn> columns;
 };
 
-/// Encodes a segment. The points of each metric keep their order. MetricPoint::metric is an index into `names`;
-/// a name without points leaves no trace. The same arguments give the same bytes with the same version of
-/// libzstd.
+/// Encodes a segment. The points of each metric keep their order. MetricPoint::metric is an index into
+/// `names`; a name without points leaves no trace. The same arguments give the same bytes with the same
+/// version of libzstd.
 /// REQUIRES: `metric < names.size()` for each point
 Bytes encode_segment(const SegmentHead& head, std::span<const std::string> names,
                      std::span<const MetricPoint> points);
@@ -105,7 +105,8 @@ struct AxisPoints {
 
 /// The steps and times of all points of an axis. \error kDataLoss  it is damaged
 Result<AxisPoints> read_axis(const ReadSegment& read, const SegmentAxis& axis);
-/// The first number of each group of level 0. Of no use if `numbers` has neither samples nor a distance.
+/// The first number of each group of level 0. They have no meaning if `numbers` has neither samples nor a
+/// distance.
 /// \error kDataLoss  they are damaged
 Result<std::vector<std::int64_t>> read_samples(const ReadSegment& read, const SegmentAxis& axis,
                                                const AxisNumbers& numbers);
