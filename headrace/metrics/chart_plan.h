@@ -38,8 +38,8 @@ class AscendingAxis {
   std::span<const std::int64_t> samples_;
 };
 
-/// The parts to read, in order: the largest groups that lie entirely between `first` and `last` and are no wider
-/// than `most_width`, and the points that are in no such group. Cost: proportional to the result.
+/// The parts to read, in order: the largest groups that lie entirely between `first` and `last` and are no
+/// wider than `most_width`, and the points that are in no such group. Cost: proportional to the result.
 std::vector<ChartRun> plan_chart(const AscendingAxis& axis, std::int64_t first, std::int64_t last,
                                  std::uint64_t most_width);
 
