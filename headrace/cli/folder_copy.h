@@ -39,7 +39,8 @@ std::function<bool(std::string_view name)> selection_of(const OptionValues& opti
 
 /// Copies a folder with this user's journal. Objects that publish a folder (manifests, saved_model.pb) are
 /// copied last. Shows progress, a line for each object that is copied or removed, and totals at the end; with
-/// --json only the totals. This function sets `options`' rank, journal, call, report and progress.
+/// --json only the totals. This function sets `options`' rank, journal, publications, call, report and
+/// progress.
 /// \error as transfer_folder; kFailedPrecondition  an object has the name `to`
 Status copy_folder(CommandContext& context, const Location& from, const Location& to,
                    FolderTransferOptions options);

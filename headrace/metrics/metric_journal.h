@@ -50,8 +50,8 @@ class MetricJournal {
   /// \error as Journal::create
   static Result<MetricJournal> create(std::string folder, const MetricJournalHead& head);
 
-  /// Appends points to the file of the next segment. Point.metric is a place in `names`, which are all names
-  /// so far. When it returns, a kill of this process does not lose the points.
+  /// Appends points to the file of the next segment. MetricPoint::metric is an index into `names`, which are
+  /// all names so far. When it returns, a kill of this process does not lose the points.
   /// \error as Journal::append; then the first points may be kept, and the rest is not
   Status append(std::span<const std::string> names, std::span<const MetricPoint> points, bool is_end);
   /// As Journal::end_file.
