@@ -34,7 +34,7 @@ struct ConsoleOptions {
   std::stop_source stop{std::nostopstate};
 };
 
-/// Thread-safe.
+/// Prints the output of a command. Thread-safe, except for `begin_stream`.
 class Console {
  public:
   explicit Console(const ConsoleOptions& options);

@@ -10,9 +10,9 @@ namespace headrace {
 
 /// The prices of a store, in any currency.
 struct Prices {
-  double read_requests = 0;   // for 1,000
-  double write_requests = 0;  // for 1,000
-  double read_gigabyte = 0;   // for 10^9 bytes that leave the store
+  double read_requests = 0;   // price of 1,000
+  double write_requests = 0;  // price of 1,000
+  double read_gigabyte = 0;   // price of 10^9 bytes that leave the store
 };
 
 /// Parses prices: "get=0.0004,put=0.005,gigabyte=0.09", or some of them.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Which points of earlier attempts count: docs/formats/metric-segments.md, "Attempts".
+/// \file Decides which points of earlier attempts count. docs/formats/metric-segments.md, "Attempts".
 
 #include <algorithm>
 #include <cstdint>

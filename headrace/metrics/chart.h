@@ -41,7 +41,7 @@ inline constexpr std::size_t kMostChartColumns = 100'000;
 struct ChartCost {
   std::uint64_t bytes = 0;
   std::uint64_t requests = 0;
-  std::uint64_t rounds = 0;  // of requests that had to wait for others
+  std::uint64_t rounds = 0;  // rounds of requests, one after another
 };
 
 /// The range of the points of each series; none for a series without points. Reads only the steps or times of

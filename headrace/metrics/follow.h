@@ -38,9 +38,8 @@ class SegmentFollower {
   /// come.
   using OnSuperseded = std::function<void(const std::string& log, std::int64_t step)>;
 
-  /// Follows only the logs added by `add_log`, each of which is named by its part. `first_points`: how many
-  /// of the latest points of each log the first poll returns at least, if there are so many. Whole segments
-  /// are read, so there may be more.
+  /// Follows only the logs added by `add_log`, each of which is named by its part. The first poll returns the
+  /// latest segments of each log, until one of its metrics has at least `first_points` points.
   SegmentFollower(Location folder, std::uint64_t first_points)
       : folder_(std::move(folder)), first_points_(first_points) {}
 

@@ -82,9 +82,9 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
 
   /// Writes all points logged so far to the journal, so that they survive a kill of this process. Does not
   /// wait for the store.
-  /// \error kResourceExhausted, kPermissionDenied  the journal is full or the disk refused it, now or since
-  ///                                               the last call: points were dropped. Each error is reported
-  ///                                               once
+  /// \error kResourceExhausted, kPermissionDenied  points were dropped, now or since the last call, because
+  ///                                               the journal is full or the disk refused them; each error
+  ///                                               is returned once
   Status flush();
   /// Uploads all points logged so far, so that readers see them. Waits for the store, but not for points that
   /// are logged meanwhile; the writer stays open. Each call may leave a small segment.
@@ -95,7 +95,7 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   /// request that makes no progress fails after `within`, but not before one second; a request that makes
   /// progress may take `call`'s time.
   /// \error kDeadlineExceeded  the store did not take them within that time; they are in the journal, for
-  ///                           `recover_metrics`
+  ///                           `recover_metrics`; as `flush`
   Status close(std::chrono::milliseconds within);
 
   struct Counts {

@@ -25,7 +25,7 @@ namespace headrace {
 struct Span {
   using Clock = std::chrono::steady_clock;
 
-  TraceContext context;      // its own
+  TraceContext context;      // of this span
   std::uint64_t parent = 0;  // 0: it has none
   std::string name;
   Clock::time_point begin{};
