@@ -107,7 +107,7 @@ class OwnedOutput {
   /// Appends an entry to the chain of the output, then to the chain of each folder in it. From then on, no
   /// earlier owner can publish. REQUIRES: `seen` is from examine_output
   /// \error kAborted  another process has begun something there since `seen`: the message names it; nothing
-  ///                  was changed
+  ///                  that is published was changed
   static Result<OwnedOutput> take(const Location& output, const StageOutput& stage, const OutputState& seen,
                                   Claim claim);
   /// Shares an output with the process that took it with the same configuration, if the stage's only folder
