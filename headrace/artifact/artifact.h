@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Named artifacts below a tracking root: versions, aliases, entries. docs/formats/artifacts.md.
+/// \file Named artifacts below a tracking root: their versions, aliases and entries.
+/// docs/formats/artifacts.md. `root` is the tracking root in all functions.
 
 #include <chrono>
 #include <cstdint>
@@ -18,63 +19,71 @@
 
 namespace headrace {
 
-/// The folder of an artifact; its URL stands for the artifact in records. REQUIRES: check_run_name(name)
+/// The folder of an artifact. Its URL stands for the artifact in records. REQUIRES: check_run_name(name)
 Location artifact_folder(const Location& root, std::string_view name);
 
-/// The kind of artifacts in records of runs.
+/// The kind that records of runs give to artifacts.
 inline constexpr std::string_view kArtifactKind = "artifact";
 
-/// How records of runs name a version.
+/// The description of a version in records of runs.
 Artifact recorded_artifact(const Location& root, const ArtifactVersion& version);
 
-/// Keeps the contents and creates the next version, or takes the latest one if it says the same. `run`: id of
-/// the run that logs it. May be repeated at any time, by several processes: "Who writes what" of the format.
-/// \error kFailedPrecondition  the artifact has another type; a file has changed since it was added
+/// Keeps the contents of a draft and creates the next version. If the latest version has the same entries,
+/// type, description and metadata, returns that one instead. `run`: id of the run that logs it. May be
+/// repeated at any time, and called by several processes: docs/formats/artifacts.md, "Who writes what, and
+/// two at once".
+/// \error kFailedPrecondition  the artifact has another type, the draft has no entries, or a file has changed
+///                             since it was added
 /// \error kInvalidArgument     description, metadata and sources are larger than 1 MiB
 /// \error kAborted             too many others log it at the same time
 Result<ArtifactVersion> log_artifact(const Location& root, const ArtifactDraft& draft, std::string_view run,
                                      std::chrono::system_clock::time_point now, const CallOptions& call = {});
 
-/// Names of the artifacts below a tracking root, ascending. Cost: a list of one level.
+/// Names of the artifacts, ascending. Cost: a listing of one level.
 Result<std::vector<std::string>> list_artifacts(const Location& root, const CallOptions& call = {});
 
-/// Numbers of the versions, ascending; none if there is no such artifact. Cost: a list.
+/// Numbers of the versions of an artifact, ascending; empty if there is no such artifact. Cost: a listing.
+/// \error kInvalidArgument  the name cannot be that of an artifact
 Result<std::vector<std::uint64_t>> artifact_numbers(const Location& root, std::string_view name,
                                                     const CallOptions& call = {});
 
-/// \error kNotFound  no such version; kDataLoss  it is damaged, or belongs to another key
+/// Reads one version. Cost: one read.
+/// \error kNotFound  no such version; kDataLoss  it is damaged, or a copy of another version
 Result<ArtifactVersion> read_artifact_version(const Location& root, std::string_view name,
                                               std::uint64_t number, const CallOptions& call = {});
 
-/// "cats:stable", "cats:v3" and "cats", which is "cats:latest".
+/// A reference to a version: "cats:stable", "cats:v3", or "cats", which means "cats:latest".
 struct ArtifactReference {
   std::string name;
   std::string alias;  // "latest" by default
 };
-/// None if the text is neither: it has a '/', for example.
+/// None if the text is no reference, for example because it has a '/'.
 std::optional<ArtifactReference> parse_artifact_reference(std::string_view text);
 
-/// The version that a reference names.
+/// Finds the version that a reference names. Cost: one read; besides, a listing unless the reference has a
+/// number, and a read of the log of aliases unless the alias is "latest".
 /// \error kInvalidArgument  no reference; kNotFound  no such artifact, version or alias
 Result<ArtifactVersion> find_artifact(const Location& root, std::string_view reference,
                                       const CallOptions& call = {});
 
-/// The entries of a version, sorted by path. Reads the whole list.
-/// \error kDataLoss  the list is damaged; kNotFound  it is missing
+/// Reads all entries of a version, sorted by path.
+/// \error kDataLoss  the list is damaged; kNotFound  it is missing; kResourceExhausted  it is too large
 Result<std::vector<ArtifactEntry>> read_entries(const Location& root, const ArtifactVersion& version,
                                                 const CallOptions& call = {});
 
-/// The version of each alias, without "latest".
+/// The number of the version that each alias names, without "latest".
 Result<std::map<std::string, std::uint64_t, std::less<>>> artifact_aliases(const Location& root,
                                                                            std::string_view name,
                                                                            const CallOptions& call = {});
 
-/// \error kInvalidArgument  no name of an alias: as of a named model, and not "v" and a number
+/// Checks the name of a new alias: the rules of aliases of named models hold, and "v" with a number is not
+/// allowed.
+/// \error kInvalidArgument  it breaks a rule
 Status check_artifact_alias(std::string_view alias);
 
-/// Lets an alias name this version, which exists. `by`: id of the run.
+/// Makes an alias name a version. `by`: id of the run that does so. REQUIRES: the version exists
 /// \error kInvalidArgument  as check_artifact_alias
-/// \error kAborted          somebody else has set this alias since the call began
+/// \error kAborted          another process has set this alias since the call began
 Status point_artifact_alias(const Location& root, std::string_view name, std::string_view alias,
                             std::uint64_t number, std::string_view by);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Removes contents that no version of an artifact names: docs/formats/artifacts.md, "Removal".
+/// \file Removes contents that no version of an artifact names. docs/formats/artifacts.md, "Removal".
 
 #include <functional>
 
@@ -11,13 +11,13 @@ namespace headrace {
 struct CollectedContent {
   std::uint64_t removed = 0;
   std::uint64_t removed_bytes = 0;
-  std::uint64_t too_young = 0;  // that no version names, either; not counted if no content is old
+  std::uint64_t too_young = 0;  // unnamed, but not old; 0 if no content is old
 };
 
-/// Removes copies below a tracking root that no version names, and of which `is_old` is true; `visit` is told
-/// of each before it is removed. With `is_dry_run`, nothing is written or removed. May be called at any time,
-/// by several processes, while others log artifacts. Cost: reads every version and every list of entries, if
-/// there is an old content at all.
+/// Removes the copies of contents below a tracking root that no version names and for which `is_old` is true.
+/// Calls `visit` for each of them before any is removed. With `is_dry_run`, writes and removes nothing. May
+/// be called at any time, by several processes, while others log artifacts. Cost: one listing and, if any
+/// content is old, a read of every version and every list of entries.
 /// \error kDataLoss, kNotFound  a version or a list cannot be read: nothing is removed
 Result<CollectedContent> collect_content(const Location& root, bool is_dry_run,
                                          const std::function<bool(const ObjectInfo&)>& is_old,

@@ -10,13 +10,15 @@
 
 namespace headrace {
 
-/// Copies each entry to its path below `to`, eight at a time, and compares sizes and checksums. Objects that
-/// are there already with the same bytes stay; nothing is replaced. `advance` is called with bytes that were
-/// copied, from any thread; again if a copy of a content was altered, and the next one is read.
+/// Copies each entry to its path below `to`, eight at a time, and compares sizes and checksums. An object
+/// that is there already with the same bytes stays; nothing is replaced. `advance` is called with the number
+/// of bytes that were copied, from any thread. If a copy of a content was altered, the next copy is read, and
+/// its bytes are counted again.
 /// \error kNotFound            an entry's object is gone
-/// \error kFailedPrecondition  something else is there; or the size of a reference has changed, or its
-///                             version, and its checksum is not known: says what it was and is
-/// \error kDataLoss            a content was altered, or a reference whose checksum is known
+/// \error kFailedPrecondition  another object is at the path; or the size of a reference has changed; or its
+///                             version has changed and no checksum is known: the message says what it was and
+///                             is
+/// \error kDataLoss            a content was altered, or a reference does not have its checksum
 Status fetch_entries(StoreRegistry& registry, const Location& root, std::span<const ArtifactEntry> entries,
                      const Location& to, const CallOptions& call,
                      const std::function<void(std::uint64_t)>& advance = {});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Compares versions of artifacts with what is there now.
+/// \file Compares versions of artifacts with the objects that are there now.
 
 #include <cstdint>
 #include <functional>
@@ -22,17 +22,17 @@ struct BadEntry {
   std::string problem;
 };
 
-/// Looks at versions, one after another, of the artifacts below one tracking root.
+/// Checks versions of the artifacts below one tracking root, one after another.
 ///
-/// References are asked for, not read: by listings of the folders that they lie in; one whose version has
-/// changed is asked for its checksum, and counts as changed unless that is known and the same. Contents are
-/// read, each once, eight at a time. Not thread-safe.
+/// References are not read. They are looked up in listings of their folders. If the store's version of an
+/// object has changed, its checksum is asked for, and the reference counts as changed unless both checksums
+/// are known and equal. Contents are read, each once, eight at a time. Not thread-safe.
 class ArtifactVerifier {
  public:
   using Advance = std::function<void(std::uint64_t)>;
 
-  /// `advance` is called with bytes that were read, from any thread. `checks_references`: false leaves
-  /// references alone, which may change without damage. `registry` must outlive it.
+  /// `advance` is called with the number of bytes that were read, from any thread. `checks_references`: false
+  /// skips references, because they may change without damage. `registry` must outlive the verifier.
   ArtifactVerifier(StoreRegistry& registry, Location root, CallOptions call, Advance advance = {},
                    bool checks_references = true)
       : registry_(registry),
@@ -41,14 +41,16 @@ class ArtifactVerifier {
         advance_(std::move(advance)),
         checks_references_(checks_references) {}
 
-  /// Reads a version and compares it; adds faults to `bad`.
-  /// \error of the stores, where nothing can be said; kCancelled
+  /// Checks one version; adds problems to `bad`.
+  /// \error of the stores, if they prevent an answer; kCancelled
   Status verify(std::string_view name, std::uint64_t number);
-  /// All versions of an artifact, and its aliases.
+  /// Checks all versions of an artifact and its aliases. \error as `verify`
   Status verify_all(std::string_view name);
-  /// Reads the last entry of the log of aliases, and whether the versions that it names exist.
+  /// Checks that the log of aliases can be read, and that the versions that it names exist. \error as
+  /// `verify`
   Status verify_aliases(std::string_view name);
 
+  /// The problems found so far, and how many entries and versions were checked.
   const std::vector<BadEntry>& bad() const { return bad_; }
   std::uint64_t entries() const { return entries_; }
   std::uint64_t versions() const { return versions_; }
@@ -64,8 +66,8 @@ class ArtifactVerifier {
   const CallOptions call_;
   const Advance advance_;
   const bool checks_references_;
-  std::string artifact_;                         // that is being looked at
-  std::set<std::string, std::less<>> verified_;  // digests of contents that are whole
+  std::string artifact_;                         // the artifact or version that is being checked
+  std::set<std::string, std::less<>> verified_;  // digests of contents that are undamaged
   std::vector<BadEntry> bad_;
   std::uint64_t entries_ = 0;
   std::uint64_t versions_ = 0;

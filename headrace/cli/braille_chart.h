@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A chart in lines of text.
+/// \file Draws a chart as lines of text.
 
 #include <cstddef>
 #include <string>
@@ -13,9 +13,10 @@ struct BrailleColumn {
   double most = 0;
 };
 
-/// Lines of Braille patterns, in UTF-8: each holds 4 rows of dots, and each character 2 columns. A column
-/// has all dots from `least` to `most`; none if these are not finite or, with `is_log`, above 0. The highest
-/// value and the lowest one stand at the left of the first and the last line.
+/// Draws a chart in Braille patterns, as lines of UTF-8. A line has 4 rows of dots; a character has 2
+/// columns. A column has all dots from `least` to `most`; it is empty if these are not finite or, with
+/// `is_log`, not above 0. The highest value is at the left of the first line, the lowest at the left of the
+/// last.
 std::vector<std::string> braille_chart(const std::vector<BrailleColumn>& columns, std::size_t lines,
                                        bool is_log);
 

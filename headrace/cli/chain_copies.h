@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Chains of folders that `cp -r` and `sync` copy: they arrive byte for byte, numbers are
-/// never replaced, and a folder that somebody else owns is left alone. docs/formats/ownership.md, "Copies"
+/// \file How `cp -r` and `sync` copy the chains of folders: they arrive byte for byte, existing numbers are
+/// never replaced, and a folder that another process owns is left alone. docs/formats/ownership.md, "Copies"
 
 #include <map>
 #include <mutex>
@@ -17,23 +17,24 @@
 
 namespace headrace {
 
-/// The chains of all folders below `from` and `to`. Memory: the objects of all chains, the manifest that is
-/// being published, and 32 bytes for each object that was copied.
+/// Copies the chains of all folders below `from` to `to`. Memory: the objects of all chains, the manifest
+/// that is being published, and 32 bytes for each object that was copied.
 class ChainCopies : public Publications {
  public:
-  /// `options` and what it borrows stay the caller's; `actor` is named where a removal leaves a tombstone.
+  /// The caller keeps `options`, and everything that they refer to, alive. `actor`: named in the tombstones
+  /// that removals leave.
   ChainCopies(Location from, Location to, const FolderTransferOptions& options, Actor actor)
       : from_(std::move(from)), to_(std::move(to)), options_(options), actor_(std::move(actor)) {}
 
   bool take(ObjectPair& pair) override;
-  /// \error kFailedPrecondition  the folder at `to` is an output of its own, or was removed: whose, and what
-  ///                             to do
+  /// \error kFailedPrecondition  the folder at `to` is an output of its own, or was removed: the message says
+  ///                             whose it is, and what to do
   Status check() override;
   Result<bool> has_any() override;
   Result<bool> is_part(std::string_view name, bool is_at_to) override;
   void copied(std::string_view name, std::optional<std::uint32_t> crc32c) override;
-  /// \error kAborted  `from` was changed meanwhile, so that what it publishes is not whole at `to`; or
-  ///                  somebody else works at `to`, and has taken a number first
+  /// \error kAborted  `from` was changed meanwhile, so that `to` lacks a part of what it publishes; or
+  ///                  another process works at `to`, and has taken a number first
   Status publish(const std::function<void(const TransferredObject&)>& report) override;
   Result<std::vector<TransferredObject>> superfluous() override;
   Result<bool> must_stay(std::string_view name) override;
@@ -42,7 +43,7 @@ class ChainCopies : public Publications {
  private:
   using Chain = std::map<std::uint64_t, ObjectPair>;
   using Report = std::function<void(const TransferredObject&)>;
-  enum class Need { kNone, kNow, kLater };  // of an object of a chain, at `to`
+  enum class Need { kNone, kNow, kLater };  // whether `to` needs an object of a chain, and when
 
   Result<bool> is_same(const ObjectPair& pair);
   Status compare(const std::string& folder, Chain& chain);
@@ -76,15 +77,15 @@ class ChainCopies : public Publications {
 
   std::map<std::string, Chain> chains_;  // by folder
   std::set<std::string> removed_;        // folders whose chain in `from` ends in a tombstone
-  std::set<std::string> ending_;         // folders at `to` that are removed with all that is published there
-  std::set<std::string> superfluous_;    // names of objects of chains at `to` that are removed
+  std::set<std::string> ending_;         // folders at `to` that are removed with everything published there
+  std::set<std::string> superfluous_;    // names of the objects of chains that are removed at `to`
   bool all_listed_ = false;
-  std::set<std::string> whole_parts_;  // of the chain that is being published: parts that were checked
+  std::set<std::string> whole_parts_;  // checked parts of the chain that is being published
 
   std::mutex mutex_;                                            // guards the following
   std::unordered_map<std::uint64_t, std::uint32_t> checksums_;  // CRC32C by the hash of the name
-  std::map<std::string, Parts> parts_;                          // folder → those that its chains name
-  std::map<std::string, Parts> staying_;  // folder → those that its chain at `to` names after a removal
+  std::map<std::string, Parts> parts_;                          // folder → parts that its chains name
+  std::map<std::string, Parts> staying_;  // folder → parts that its chain at `to` names after a removal
 };
 
 }  // namespace headrace

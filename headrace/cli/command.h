@@ -29,25 +29,25 @@
 
 namespace headrace {
 
-/// Everything that a command gets besides its own arguments. Lives as long as the command runs.
+/// Everything that a command gets besides its own arguments. Valid while the command runs.
 struct CommandContext {
   const Environment& environment;
   StoreRegistry& stores;
   Console& console;
   /// The whole command line, from "headrace" on, for the record of the run.
   std::vector<std::string> command_line;
-  /// Stopped by SIGINT and SIGTERM: end cleanly within a second, with Code::kCancelled.
+  /// Stopped by SIGINT and SIGTERM. The command must then end cleanly within a second, with Code::kCancelled.
   std::stop_token stop;
 
-  /// Options for calls of a store that end when the command is stopped.
+  /// Options for calls to a store, which end when the command is stopped.
   CallOptions call() const { return {.stop = stop}; }
 };
 
 struct Positional {
   std::string_view name;      // "FROM"
-  std::string_view sentence;  // what it is
+  std::string_view sentence;  // a sentence about it, for the help
   bool required = true;
-  bool repeated = false;  // only the last
+  bool repeated = false;  // may be given several times; only the last positional
 };
 
 struct Command {
@@ -57,15 +57,15 @@ struct Command {
   std::span<const Positional> positionals;
   /// Besides these, every command takes --json, --quiet, --metrics and --help.
   std::span<const Option> options;
-  /// `arguments` holds the positionals that were given: as many as `positionals` allows.
+  /// `arguments` holds the positionals that were given; their number is checked against `positionals`.
   Status (*run)(CommandContext& context, const std::vector<std::string>& arguments,
                 const OptionValues& options);
-  /// Checks what one option's table row cannot express: options that need or exclude one another. Its error
-  /// is reported as a wrong command line.
+  /// Checks rules that a single row of the option table cannot express, such as options that need or exclude
+  /// one another. Its error is reported as a wrong command line.
   Status (*check)(const OptionValues& options) = nullptr;
 };
 
-/// For stages: where the record of the run goes; see docs/formats/run-record.md.
+/// For stages: where to write the record of the run; see docs/formats/run-record.md.
 inline constexpr Option kTrackOption = {
     .name = "track",
     .unit = "URL",
@@ -73,10 +73,10 @@ inline constexpr Option kTrackOption = {
         "Folder whose _headrace/runs/ gets the record of this run. Default: the nearest folder above the "
         "output that has such records, else the bucket, or the folder that contains the output."};
 
-/// Every command, in the order of the help text.
+/// All commands, in the order of the help text.
 std::span<const Command* const> all_commands();
 
-/// Parses the command line (the first of `arguments` is the program), runs the command, prints its error.
+/// Parses the command line, runs the command, and prints its error. The first of `arguments` is the program.
 /// Returns the exit code: 0 done, 1 failed or stopped, 2 a wrong command line. `stop` ends the command early.
 int run_command_line(const std::vector<std::string>& arguments, const Environment& environment,
                      const std::stop_source& stop);

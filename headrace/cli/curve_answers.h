@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The questions that commands ask about a learning curve, and how they show the answers.
+/// \file The questions about a learning curve that commands take as options, and how they show the answers.
 
 #include <string_view>
 
@@ -41,16 +41,16 @@ inline constexpr Option kReplicatesOption = {.name = "replicates",
                                              .minimum = 100,
                                              .maximum = 20'000};
 
-/// How the scores of a file are read.
+/// The metric that --metric names, by which the scores of a file are read.
 CurveMetric curve_metric(const OptionValues& values);
 
-/// The questions of the options above; and of --price-per-hour, if the command has it.
+/// The questions that the options above ask; also --price-per-hour, if the command has it.
 CurveQuestions curve_questions(const OptionValues& values);
 
-/// \error kInvalidArgument  the target is none of this metric
+/// Checks the options above. \error kInvalidArgument  the metric cannot have this target
 Status check_curve_questions(const OptionValues& values);
 
-/// Prints the sentence, the table, and what follows from both.
+/// Prints the answer as a sentence and a table, and the conclusions from both.
 void show_study(Console& console, const CurveStudy& study, const OptionValues& values);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The objects that `learning-curve` writes: the page, the document, and the table behind them.
+/// \file The objects that `learning-curve` writes: the page, the document, and the table of scores.
 /// docs/formats/learning-curve.md
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-/// The answer of one curve, and how it compares with another one.
+/// The answer for one curve, and its comparison with another one.
 struct CurveAnswer {
   CurveStudy study;
   std::optional<CurveStudy> other{};
@@ -24,13 +24,13 @@ struct CurveAnswer {
   std::string page() const { return curve_study_to_html(study, other ? &*other : nullptr, compared()); }
 };
 
-/// Creates the page and then the document in `folder`, unless they are there. Returns the page.
-/// \error kFailedPrecondition  those of another curve are there
+/// Creates the page, then the document, in `folder`, unless they are there already. Returns the page.
+/// \error kFailedPrecondition  objects of another curve are there
 Result<Location> write_curve(const Location& folder, const CurveAnswer& answer, const std::stop_token& stop);
 
-/// Creates the report of the recorder's run below `folder`, first the table of the scores, and adds its
-/// objects to the record. Each run has a folder of its own: another call, with more scores, says something
-/// else. Returns the page.
+/// Creates the report of the recorder's run below `folder`: the table of scores, then the page and the
+/// document. Adds them to the record. Each run has a folder of its own, because another call, with more
+/// scores, has another result. Returns the page.
 /// \error as `write_curve`
 Result<Location> write_curve_report(const Location& folder, const std::string& csv, const CurveAnswer& answer,
                                     RunRecorder& recorder, const std::stop_token& stop);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file `--dry-run`: what preparing would take, in requests, bytes, time and money.
+/// \file `--dry-run`: estimates what preparing would take in requests, bytes, time and money.
 
 #include <string_view>
 
@@ -10,17 +10,17 @@ namespace headrace {
 
 /// The prices of a store, in any currency.
 struct Prices {
-  double read_requests = 0;   // for 1,000
-  double write_requests = 0;  // for 1,000
-  double read_gigabyte = 0;   // for 10^9 bytes that leave it
+  double read_requests = 0;   // price of 1,000
+  double write_requests = 0;  // price of 1,000
+  double read_gigabyte = 0;   // price of 10^9 bytes that leave the store
 };
 
-/// "get=0.0004,put=0.005,gigabyte=0.09", any of them.
-/// \error kInvalidArgument
+/// Parses prices: "get=0.0004,put=0.005,gigabyte=0.09", or some of them.
+/// \error kInvalidArgument  it does not look like that
 Result<Prices> parse_prices(std::string_view text);
 
-/// Tries a plan, and shows what it found. `values` are those of kPrepareOptions.
-/// \error those of dry_run
+/// Tries a plan on some rows and shows the estimate. `values`: of kPrepareOptions.
+/// \error as dry_run and parse_prices
 Status show_dry_run(CommandContext& context, const PlannedPrepare& planned, const OptionValues& values);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The options by which commands choose a text encoder.
+/// \file The options with which commands choose a text encoder.
 
 #include "headrace/cli/command.h"
 #include "headrace/engine/encoders.h"
@@ -20,17 +20,18 @@ inline constexpr Option kEncoderWeightsOption = {
         "Folder with the encoder's weights. Default: the folder with the encoder's name in "
         "HEADRACE_ENCODERS, else in ~/.cache/headrace/encoders."};
 
-/// Where and how encoders of this process are made. Borrows all but the folder.
+/// Where this process finds encoders, and how it makes them. The result refers to the environment and the
+/// stores, which must outlive it.
 EncoderSources encoder_sources(const Environment& environment, StoreRegistry& stores,
                                const std::string& weights_folder);
 inline EncoderSources encoder_sources(const CommandContext& context, const std::string& weights_folder) {
   return encoder_sources(context.environment, context.stores, weights_folder);
 }
 
-/// The encoders of a model's inputs, each as the model was trained with it. `of_features`, as
-/// ModelContract has them.
-/// \error kFailedPrecondition  the encoder here has other weights
-/// \error those of make_text_encoder
+/// Makes the encoders of a model's inputs, and checks that they are those with which the model was trained.
+/// `of_features`: as in ModelContract.
+/// \error kFailedPrecondition  an encoder here has other weights
+/// \error as make_text_encoder
 Result<TextEncoders> encoders_of(const std::map<std::string, EncoderDescription>& of_features,
                                  const EncoderSources& sources);
 

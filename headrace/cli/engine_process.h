@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file `headrace engine-process`: the other side of a server's RemoteEngine. People do not start it.
+/// \file `headrace engine-process`: the process behind a server's RemoteEngine. People do not start it.
 
 #include "headrace/base/environment.h"
 
@@ -8,7 +8,7 @@ namespace headrace {
 
 inline constexpr std::string_view kEngineProcessWord = "engine-process";
 
-/// Hosts one model for the server at standard input, until that has gone. Returns the exit code.
+/// Runs one model for the server at standard input, until the server has gone. Returns the exit code.
 int run_engine_process(const Environment& environment);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Copying a folder on the command line, as `cp` and `sync` do it.
+/// \file Copies a folder for the commands `cp` and `sync`.
 
 #include "headrace/cli/command.h"
 #include "headrace/store/transfer/folder_transfer.h"
@@ -34,13 +34,14 @@ inline constexpr Option kExcludeOption = {
     .unit = "GLOB",
     .sentence = "Leave out matching objects, even if --include matches them."};
 
-/// The names that --include and --exclude select; none if neither is given.
+/// Whether a name is selected by --include and --exclude; none if neither option is given.
 std::function<bool(std::string_view name)> selection_of(const OptionValues& options);
 
-/// Copies with the journal of this user, what publishes a folder (manifests, saved_model.pb) last; shows
-/// progress and a line for each object that is copied or removed, and counts in the end; with --json only
-/// these. `options` lacks `rank`, `journal`, `call`, `report` and `progress`.
-/// \error those of transfer_folder; kFailedPrecondition where an object has the name `to`
+/// Copies a folder with this user's journal. Objects that publish a folder (manifests, saved_model.pb) are
+/// copied last. Shows progress, a line for each object that is copied or removed, and totals at the end; with
+/// --json only the totals. This function sets `options`' rank, journal, publications, call, report and
+/// progress.
+/// \error as transfer_folder; kFailedPrecondition  an object has the name `to`
 Status copy_folder(CommandContext& context, const Location& from, const Location& to,
                    FolderTransferOptions options);
 

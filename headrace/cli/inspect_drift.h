@@ -1,18 +1,18 @@
 #pragma once
 
-/// \file `inspect LOG --against DATASET`: how far the requests that a server has logged have moved away from
-/// the data that the model learnt from.
+/// \file `inspect LOG --against DATASET`: how far the requests that a server has logged have drifted from the
+/// data on which the model was trained.
 
 #include "headrace/base/options.h"
 #include "headrace/cli/command.h"
 
 namespace headrace {
 
-/// Prints the drift of each feature (statistics/drift.h): of the log's rows, the newest files first, against
-/// the records of the dataset's train split, or of its first. --sample, --limit and --data-version are for
-/// the dataset; --limit holds for the rows, too.
-/// \error kInvalidArgument  --against is no dataset; the log has no rows
-/// \error kNotFound         nothing lies there
+/// Prints the drift of each feature (statistics/drift.h): compares the rows of the log, newest files first,
+/// with the records of the dataset's split "train", or else its first split. --sample and --data-version
+/// concern the dataset; --limit concerns its records and the rows.
+/// \error kInvalidArgument  --against is no dataset, or it has no records; the log has no rows
+/// \error kNotFound         nothing is there
 Status inspect_drift(CommandContext& context, const Location& log, const OptionValues& values);
 
 }  // namespace headrace

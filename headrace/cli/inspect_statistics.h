@@ -13,16 +13,17 @@ namespace headrace {
 
 struct RecordStatistics {
   Json json;
-  std::string text;  // lines that go on from an inspection's
+  std::string text;  // lines that follow those of the inspection
 };
 
-/// Computes what the options --statistics, --html, --sample, --limit and --parquet ask for; none without the
-/// first two. Warnings go to the console.
-/// \error kInvalidArgument  something was published there, and it is not one dataset
+/// Computes the results that --statistics, --html, --sample, --limit and --parquet ask for; none without
+/// --statistics and --html. Prints warnings to the console.
+/// \error kInvalidArgument  a published folder is there that is not a dataset; --parquet needs a dataset that
+///                          prepare made
 Result<std::optional<RecordStatistics>> inspect_records(CommandContext& context, const Location& location,
                                                         const OptionValues& values);
 
-/// Writes the report of a dataset as Parquet to `target`, a URL: a row for each line, with the columns of
+/// Writes the report of a dataset as Parquet to the URL `target`: a row for each line, with the columns of
 /// docs/formats/plan.md, "Report".
 /// \error kNotFound            there is no report
 /// \error kFailedPrecondition  the interpreter has no pyarrow

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The findings of `inspect`, published or not, and how they are shown.
+/// \file The findings of `inspect` about published and foreign data, and how they are shown.
 
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ namespace headrace {
 struct Inspection {
   std::string url;
   std::string kind;  // a manifest's kind; "TFRecord files" or "WebDataset tars" of a foreign dataset
-  /// Set if it was published.
+  /// Set only if it was published.
   std::uint64_t manifest = 0;
   std::string digest;
   std::string created_by;
@@ -34,10 +34,10 @@ struct Inspection {
 
   std::map<std::string, std::uint64_t> objects;  // role or compression → how many
   std::uint64_t size_bytes = 0;
-  /// The parts or records with wrong checksums; none if checksums were not compared.
+  /// Parts or records with wrong checksums; none: checksums were not compared.
   std::optional<std::vector<BadPart>> bad;
   std::vector<std::string> warnings;
-  std::vector<std::string> first_records;  // each with its split, see `describe_record`
+  std::vector<std::string> first_records;  // each with its split; see `describe_record`
 };
 
 struct InspectOptions {
@@ -47,18 +47,19 @@ struct InspectOptions {
   int jobs = 4;
 };
 
-/// Inspects a published folder by its manifest. Reads all parts to compare checksums, and the first records.
+/// Inspects a published folder by its manifest. Reads the first records and, unless `options` say otherwise,
+/// all parts to compare their checksums.
 Result<Inspection> inspect_published(CommandContext& context, const PublishedFolder& published,
                                      const InspectOptions& options);
 
-/// Inspects TFRecord objects and tars that no manifest describes, at `location` or directly below it. Reads
-/// every record. Reports a damaged object in `bad` and continues with the others.
-/// \error kInvalidArgument  none of them is a TFRecord file or a tar
+/// Inspects TFRecord objects and tars without a manifest, at `location` or directly below it. Reads every
+/// record. Reports a damaged object in `bad` and continues with the others.
+/// \error kInvalidArgument  none of the objects is a TFRecord file or a tar
 Result<Inspection> inspect_foreign(CommandContext& context, const Location& location,
                                    const InspectOptions& options);
 
-/// Like {"id": "train/pos/0_9.txt", "label": [1, 0], "sentence": [0.12, -0.5, … 512 values]}; not JSON. A
-/// logged request is shown by its inputs.
+/// Describes a record in a line like {"id": "train/pos/0_9.txt", "label": [1, 0], "sentence": [0.12, -0.5, …
+/// 512 values]}, which is not JSON. A logged request is described by its inputs.
 std::string describe_record(BytesView record);
 
 std::string inspection_to_text(const Inspection& inspection);

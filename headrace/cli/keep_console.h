@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Keeps what a command prints with the record of its run: docs/formats/run-console.md.
+/// \file Keeps the console output of a command with the record of its run. docs/formats/run-console.md.
 
 #include <functional>
 
@@ -9,9 +9,9 @@
 
 namespace headrace {
 
-/// Runs `body`. The lines that the console shows meanwhile are kept, also those that --quiet hides. If the
-/// store does not take them, the command warns and goes on. Returns what `body` does.
-/// \error of the store, when the record cannot say that the console is kept
+/// Runs `body` and returns its result. Keeps all lines that the console gets meanwhile, including those that
+/// --quiet hides. If the store does not take them, warns and continues.
+/// \error of the store, if the record cannot say that the console is kept; then `body` is not run
 Status keep_console(CommandContext& context, RunRecorder& recorder, const std::function<Status()>& body);
 
 }  // namespace headrace

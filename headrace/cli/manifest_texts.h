@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The parts that manifests for other machines have in common.
+/// \file Parts that the manifests for other machines share.
 
 #include <set>
 #include <string>
@@ -12,17 +12,19 @@
 
 namespace headrace {
 
-/// The options that were given, as arguments, but for `left_out`.
+/// The options that were given, as arguments, except those named in `left_out`.
 std::vector<std::string> given_options(const OptionValues& values,
                                        const std::set<std::string_view>& left_out);
 
-/// As JSON, which is YAML too: no text means anything else than itself.
+/// A text as a JSON string. JSON is YAML, too, so no text is misread as another type.
 std::string quoted_for_yaml(const std::string& text);
 
-/// \error kInvalidArgument  one is not UTF-8; `otherwise` says what to do instead
+/// Checks that all arguments are UTF-8. `otherwise`: what the message tells the user to do instead.
+/// \error kInvalidArgument  one is not UTF-8
 Status check_manifest_texts(const std::vector<std::string>& arguments, std::string_view otherwise);
 
-/// An image with this version of Headrace, which runs `headrace` as nobody. `extra`: of the Python package.
+/// A Dockerfile for an image with this version of Headrace, which runs `headrace` as the user nobody.
+/// `extra`: of the Python package.
 std::string image_dockerfile(std::string_view extra);
 
 }  // namespace headrace

@@ -1,7 +1,6 @@
 #pragma once
 
-/// \file The measurements of a learning curve: trains and evaluates a model for each size and seed, and
-/// shows how far that is.
+/// \file Measures a learning curve: trains and evaluates a model for each size and seed, and shows progress.
 
 #include <string>
 #include <vector>
@@ -13,7 +12,7 @@
 
 namespace headrace {
 
-/// Rows of the option table that says what to measure, besides those of train_options.h.
+/// Rows of the option table that say what to measure; train_options.h has further rows.
 inline constexpr Option kTestSplitOption = {
     .name = "test-split", .default_value = "test", .sentence = "Split that every model is evaluated on."};
 inline constexpr Option kSizesOption = {
@@ -48,19 +47,19 @@ inline constexpr Option kAtOnceOption = {
 
 struct MeasuredCurve {
   std::vector<MeasuredError> runs;
-  /// The same as a table, with the scores as --metric names them: docs/formats/learning-curve.md.
+  /// The runs as a table, with the scores that --metric names: docs/formats/learning-curve.md.
   std::string csv;
 };
 
-/// The values of these options and of train_options.h, for the version of the data that they name or else the
-/// latest.
+/// The values of these options and of train_options.h, for the version of the data that they name, or else
+/// the latest.
 /// \error as shared_train_options and choose_data_version
 Result<SweepOptions> sweep_options(const Location& data, const OptionValues& values);
 
-/// Measures into `folder`, as measure_sweep does. Adds the data to the record, and versions and counts to
-/// `end`. `metric`: error, accuracy or loss.
-/// \error kInvalidArgument  the model has no such metric, or an error of 0; or as measure_sweep
-/// \error those of measure_sweep
+/// Measures the curve and keeps its results in `folder`, as measure_sweep does. Adds the data to the record,
+/// and versions and counts to `end`. `metric`: error, accuracy or loss.
+/// \error kInvalidArgument  the model has no such metric, or an error of 0
+/// \error as measure_sweep
 Result<MeasuredCurve> measure_curve(CommandContext& context, const Location& data, const Location& folder,
                                     const SweepOptions& options, const TrainEnvironment& environment,
                                     const std::string& metric, RunRecorder& recorder, RunEnd& end);

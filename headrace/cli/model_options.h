@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Options that the commands over datasets and models share.
+/// \file Options that commands for datasets and models share.
 
 #include <cstdint>
 #include <cstdio>
@@ -29,7 +29,7 @@ inline constexpr Option kDataVersionOption = {
         "latest.",
     .minimum = 1};
 
-/// The number that --data-version gives.
+/// The number that --data-version gives; none without it.
 inline std::optional<std::uint64_t> data_version(const OptionValues& values) {
   if (!values.has("data-version")) return std::nullopt;
   return static_cast<std::uint64_t>(values.integer("data-version"));
@@ -43,7 +43,7 @@ inline CorruptionPolicy corruption_policy(const OptionValues& values) {
   return CorruptionPolicy::kFail;
 }
 
-/// For people: four decimals.
+/// A number for people, with four decimals.
 inline std::string shown(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4f", value);

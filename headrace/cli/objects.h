@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Functions that the commands over objects share: object or folder, counting, times for people.
+/// \file Functions that the commands for objects share: telling objects from folders, counting, and times for
+/// people.
 
 #include <cstdint>
 #include <functional>
@@ -13,38 +14,38 @@
 
 namespace headrace {
 
-/// The object of that name; none if there is none, as for a store's root.
+/// The object at a location; none if there is none, or for the root of a store. Cost: one request.
 Result<std::optional<ObjectInfo>> find_object(const Location& location, const CallOptions& call);
 
-/// The object, folder or pattern that a URL of the command line names.
+/// The meaning of a URL on the command line: an object, a folder or a pattern.
 struct Named {
   enum class Kind { kObject, kFolder, kPattern, kNothing } kind = Kind::kNothing;
   ObjectInfo object{};
 };
-/// Looks up `text`, a word of the command line, which `location` was opened from. An object or folder of
-/// exactly that name comes before what the name says as a pattern (store/glob.h); an object does not count if
-/// the text ends in '/'. A store's root is a folder, also if it is empty.
+/// Looks up `text`, a word of the command line from which `location` was opened. An object or folder with
+/// exactly that name takes precedence over a pattern (store/glob.h). If the text ends in '/', objects are
+/// ignored. The root of a store is a folder, even if it is empty.
 Result<Named> look_up(const Location& location, std::string_view text, const CallOptions& call);
 
-/// Does a URL of the command line name folders only?
+/// Whether a URL on the command line names only folders.
 inline bool asks_for_folder(std::string_view text) { return text.ends_with('/'); }
 
-/// The entries that a pattern is to match.
+/// Which entries a pattern is to match.
 enum class Matched { kObjects, kFolders, kBoth };
 
-/// Calls `visit` for each object or folder that the pattern matches (store/glob.h), until it returns an
+/// Calls `visit` for each object or folder that the pattern matches (store/glob.h), until `visit` returns an
 /// error.
-/// \error kNotFound  there is none; what `visit` returns; kCancelled
+/// \error kNotFound  nothing matches; as `visit`; kCancelled
 Status visit_matches(const Location& pattern, Matched matched, const CallOptions& call,
                      const std::function<Status(const ObjectInfo&)>& visit);
 
-/// The same place under another key.
+/// The same location with another key.
 Location with_key(const Location& location, std::string_view key);
 
 Error nothing_at(const Location& location);
 Error nothing_matches(const Location& pattern);
 
-/// "2026-11-21 03:26:00" (UTC); blanks of the same width if the store does not tell.
+/// The time of the last change, "2026-11-21 03:26:00" (UTC); as many blanks if the store does not tell it.
 std::string format_modified(const ObjectInfo& object);
 
 struct Totals {
@@ -53,10 +54,11 @@ struct Totals {
 };
 Result<Totals> total_below(const Location& folder, const CallOptions& call);
 
-/// Is it an object that publishes a folder: a manifest? Written last and removed first.
+/// Whether a key is that of an object that publishes a folder: a manifest or an entry of ownership. Such
+/// objects are written last and removed first.
 bool is_manifest_key(std::string_view key);
 
-/// kCancelled, where `stop` was stopped: for loops.
+/// An error with kCancelled if `stop` was requested. For use in loops.
 Status check_stop(const std::stop_token& stop, std::string_view doing);
 
 }  // namespace headrace

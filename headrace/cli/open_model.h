@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The model that a command names: an export of Headrace, or a SavedModel that somebody else wrote.
+/// \file Opens the model that a command names: an export of Headrace, or a SavedModel of another program.
 
 #include <optional>
 
@@ -40,15 +40,17 @@ inline constexpr Option kRowSchemaOption = {
         "Schema that says how raw rows become the inputs of such a SavedModel, as headrace prepare "
         "takes it. Labels need a vocabulary in it."};
 
-/// Opens the model at `run`. If Headrace did not write it, tells the user which features its inputs take.
-/// Options: those above; `data`: --data, where that is no stream. `needs_labels`: it is to be evaluated.
-/// \error kInvalidArgument  one of those options is given for a model that says itself what it takes
-/// \error those of open_exported_model and open_foreign_model
+/// Opens the model at `run`. If another program wrote it, also tells the user which features its inputs take.
+/// `values`: of the options above. `data`: the dataset of --data, unless that is a stream. `needs_labels`:
+/// the model is to be evaluated.
+/// \error kInvalidArgument  one of those options is given for a model that Headrace wrote, which knows its
+///                          inputs
+/// \error as open_exported_model and open_foreign_model
 Result<ExportedModel> open_model(CommandContext& context, const Location& run,
                                  const std::optional<Location>& data, const OptionValues& values,
                                  Engine& engine, bool needs_labels);
 
-/// Records the model as an input named "model": by its manifest, or by the digest of its files.
+/// Records the model as an input named "model", by its manifest or by the digest of its files.
 Status add_model_input(RunRecorder& recorder, const ExportedModel& model);
 
 }  // namespace headrace

@@ -8,8 +8,8 @@
 
 namespace headrace {
 
-/// The folder to put on PYTHONPATH; see os/python_program.h.
-/// \error kNotFound
+/// The folder to add to PYTHONPATH; see os/python_program.h.
+/// \error kNotFound  there is no such package
 Result<std::string> own_python_package();
 
 }  // namespace headrace

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Tables for other programs. The core cannot write Parquet: pyarrow of the interpreter does.
+/// \file Tables for other programs. Headrace itself cannot write Parquet: pyarrow in the Python interpreter
+/// does.
 
 #include <string>
 #include <vector>
@@ -10,11 +11,11 @@
 
 namespace headrace {
 
-/// Copies a file of this machine to a place, where it replaces what is there.
+/// Copies a local file to a location, where it replaces any object.
 Status upload_file(CommandContext& context, const std::string& path, const Location& to);
 
-/// Runs headrace/_src/`program` of the Python package that belongs to this program.
-/// \error kFailedPrecondition  it failed, as without pyarrow: the message says why
+/// Runs headrace/_src/`program` from the Python package that belongs to this program.
+/// \error kFailedPrecondition  it failed, for example without pyarrow: the message says why
 Status run_parquet_program(const CommandContext& context, const std::string& program,
                            std::vector<std::string> arguments);
 

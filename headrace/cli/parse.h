@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file From the words of a command line to a command, its arguments and its options.
+/// \file Parses a command line into a command, its arguments and its options.
 
 #include <span>
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace headrace {
 
-/// Options that every command takes: json, quiet, help.
+/// Options that every command takes.
 std::span<const Option> common_options();
 
 struct ParsedCommandLine {
-  /// Null where help was asked for of no command, or of a group of commands: `help_topic` holds its name.
+  /// Null if help was requested without a command, or for a group of commands; `help_topic` is the group's
+  /// name.
   const Command* command = nullptr;
   std::vector<std::string> arguments;
   OptionValues options;
@@ -22,12 +23,13 @@ struct ParsedCommandLine {
   std::string help_topic;
 };
 
-/// `words` without the program's name. A command's name is one word or two ("runs ls"); the longest that fits
-/// is taken. `--name value`, `--name=value`, `-r`, `-ry` for `-r -y`; what follows "--" is not an option; "-"
-/// is an argument. A value may begin with '-'. "headrace help X" is "headrace X --help"; no word at all asks
-/// for help.
-/// \error kInvalidArgument  an unknown command or option (the nearest name is suggested), a value that is
-///                          missing, not allowed or one too many, an argument missing or one too many
+/// Parses `words`, the command line without the program's name. A command's name is one word or two ("runs
+/// ls"); the longest that fits is taken. Options are written `--name value`, `--name=value`, `-r`, or `-ry`
+/// for `-r -y`. Words after "--" are no options; "-" is an argument. A value may begin with '-'. "headrace
+/// help X" means "headrace X --help"; a command line without words asks for help.
+/// \error kInvalidArgument  the command or an option is unknown (the message suggests the nearest name); a
+///                          value is missing, superfluous or not allowed; an argument is missing or
+///                          superfluous
 Result<ParsedCommandLine> parse_command_line(std::span<const Command* const> commands,
                                              std::span<const std::string> words);
 

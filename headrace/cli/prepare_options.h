@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The options of `headrace prepare`, and what they say as values.
+/// \file The options of `headrace prepare`, and the values that they give.
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/encoder_options.h"
@@ -190,41 +190,43 @@ inline constexpr Option kPrepareOptions[] = {
      .sentence = "Start from scratch: remove what Headrace wrote to TO earlier, once FROM has been read."},
 };
 
-/// \error kInvalidArgument  a value that no single row of the table can tell to be wrong
+/// Checks rules that a single row of the table cannot express.
+/// \error kInvalidArgument  a value is wrong
 Status check_prepare_options(const OptionValues& values);
 
-/// The request that `values` make. REQUIRES: they were checked
+/// The plan request that `values` describe. REQUIRES: `values` were checked
 PlanRequest plan_request_from(const OptionValues& values);
 
-/// Where encoders are found, as --encoder-weights says if it is given.
+/// Where encoders are found: in the folder that --encoder-weights names, if it is given.
 EncoderSources encoder_sources_from(const CommandContext& context, const OptionValues& values);
 
-/// The context in which this process makes plans. `values` have `encoder-weights` and `map-timeout`.
+/// The context in which this process makes plans. REQUIRES: `values` have `encoder-weights` and `map-timeout`
 PlanningContext planning_context(const CommandContext& context, const OptionValues& values);
 
-/// Plans as `values` say, shows the schema if it had to be inferred, and warns of what may have been meant
-/// otherwise: columns, splits that --split replaces, foreign shards in the output if it is to be written.
-/// \error kInvalidArgument  an option has no use for this input; and as plan_prepare
+/// Makes the plan that `values` describe. Shows the schema if it was inferred. Warns of possible mistakes: in
+/// columns, of splits that --split replaces, and of foreign shards in the output if it is to be written.
+/// \error kInvalidArgument  an option has no effect on this input
+/// \error as plan_prepare
 Result<PlannedPrepare> plan_from(CommandContext& context, const InputPlace& input, const Location& output,
                                  const OptionValues& values);
 
-/// Records the input of a run: an object, folder or dataset of a store; for another kind of input its URL and
-/// the kind's name.
+/// Records the input of a run: the object, folder or dataset, if it is in a store; else the URL and the name
+/// of the kind of input.
 Status add_prepare_input(RunRecorder& recorder, const InputPlace& input);
 
-/// "12", "0.1%".
-/// \error kInvalidArgument
+/// Parses a limit: "12" rows, or a share of "0.1%".
+/// \error kInvalidArgument  it is neither
 Result<RejectLimit> parse_reject_limit(std::string_view text);
-/// The limit of `values`. REQUIRES: they were checked
+/// The limit that --max-rejects gives. REQUIRES: `values` were checked
 RejectLimit max_rejects_from(const OptionValues& values);
 
-/// The lease of `values`, which have `lease`.
+/// The lease that --lease gives. REQUIRES: `values` have `lease`
 LeaseOptions lease_from(const OptionValues& values);
 
-/// Shows how far tasks are.
+/// Shows the progress of tasks on the console, which must outlive the result.
 PrepareProgress progress_on(Console& console);
 
-/// Prints a published dataset: as JSON with `--json`, otherwise for people.
+/// Prints a summary of a published dataset: as JSON with `--json`, otherwise for people.
 void show_prepared(Console& console, const Location& output, const PrepareResult& result, double seconds);
 
 }  // namespace headrace

@@ -1,7 +1,6 @@
 #pragma once
 
-/// \file Published folders, as `verify`, `repair` and `inspect` look at them: finding them, and comparing
-/// their parts.
+/// \file Finds published folders and compares their parts, for `verify`, `repair` and `inspect`.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +14,8 @@
 
 namespace headrace {
 
-/// Every folder at or below `location` that has a manifest, in the order of keys. Lists all that lies there.
+/// Every folder at or below `location` that has a manifest, in the order of keys. Cost: lists all objects
+/// there.
 Result<std::vector<Location>> find_published(const Location& location, const CallOptions& call);
 
 struct BadPart {
@@ -24,7 +24,7 @@ struct BadPart {
   std::optional<ManifestPart> part{};  // none: a manifest, an entry of ownership, or the chain
 };
 
-/// A manifest of a folder, and those of its parts that no later manifest of the folder names.
+/// A manifest of a folder, and those of its parts that no later manifest of that folder names.
 struct PublishedVersion {
   PublishedFolder published;
   std::vector<ManifestPart> parts;
@@ -37,21 +37,21 @@ struct PublishedVersions {
   std::uint64_t bytes = 0;
 };
 
-/// Says how to mend a bad object that is no part.
+/// How to repair a bad object that is not a part.
 inline constexpr std::string_view kRestoreChain =
     "a manifest or an entry of ownership cannot be made again: restore it from a copy, or run the command "
     "that "
     "made the folder again with --overwrite";
 
-/// Every manifest at or below `location`; with `only_latest`, of each folder the one that readers take. In
-/// `bad` is everything that makes commands stop which want to go on there.
-/// \error kNotFound  there is none
+/// Reads every manifest at or below `location`; with `only_latest`, only the manifest of each folder that
+/// readers take. `bad` has everything that would stop a command that continues work there.
+/// \error kNotFound  there is no manifest
 Result<PublishedVersions> read_published_versions(const Location& location, bool only_latest,
                                                   const CallOptions& call);
 
-/// Reads parts of a folder and compares size and CRC32C, `jobs` parts at a time; `advance` is called with the
-/// bytes that were read, from any thread. Returns what is bad, in the order of `parts`; an error only where
-/// nothing can be said: the store fails, or `call.stop` was stopped.
+/// Reads parts of a folder and compares their sizes and CRC32Cs, `jobs` parts at a time. `advance` is called
+/// with the number of bytes that were read, from any thread. Returns the bad parts, in the order of `parts`.
+/// \error of the store, if it prevents an answer; kCancelled
 Result<std::vector<BadPart>> verify_parts(const Location& folder, std::span<const ManifestPart> parts,
                                           int jobs, const CallOptions& call,
                                           const std::function<void(std::uint64_t)>& advance);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Names of objects and runs for the terminal and for pipes: anyone who can write to a store chooses
-/// them.
+/// \file Quotes names of objects and runs for terminals and pipes, because anyone who can write to a store
+/// chooses them.
 
 #include <string>
 #include <string_view>
@@ -9,14 +9,14 @@
 namespace headrace {
 
 enum class Quoting {
-  kUnsafe,  // for a pipe: names that a program can read as they are stay as they are
-  kShell,   // for a terminal: also names that a shell would not take for one word
+  kUnsafe,  // for a pipe: quotes only names that are not printable
+  kShell,   // for a terminal: also quotes names that a shell would not take for one word
 };
 
-/// `name` as one word of a shell that never steers a terminal and never ends a line. Control characters,
-/// marks of writing direction and bytes that are not UTF-8 are written as bash, ksh and zsh read them:
-/// $'a\012b'. With `kShell`, spaces and special characters are in single quotes, as `ls` of GNU does. The
-/// result of other names is `name`. Pure.
+/// Returns `name` as text that never controls a terminal and never ends a line. Control characters, marks of
+/// writing direction and bytes that are not UTF-8 are escaped as bash, ksh and zsh read them: $'a\012b'. With
+/// `kShell`, the result is one word of a shell: names with spaces or special characters are in single quotes,
+/// as in GNU `ls`. Other names are returned unchanged. Pure.
 std::string quoted_name(std::string_view name, Quoting quoting);
 
 }  // namespace headrace

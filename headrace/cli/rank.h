@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Which of the processes that a scheduler started this one is, as the scheduler's variables tell.
+/// \file Finds the rank of this process among those that a scheduler started, from the scheduler's variables.
 
 #include <cstdint>
 
@@ -14,14 +14,14 @@ struct Rank {
   std::uint64_t world_size = 1;
 };
 
-/// Looks, in this order, for
-///   RANK, WORLD_SIZE                                 torchrun and its like
-///   JOB_COMPLETION_INDEX, WORLD_SIZE                 an Indexed Job; it must set the second itself
+/// Uses the first of these whose rank is set:
+///   RANK, WORLD_SIZE                                 torchrun and similar programs
+///   JOB_COMPLETION_INDEX, WORLD_SIZE                 an Indexed Job, which must set WORLD_SIZE itself
 ///   SLURM_ARRAY_TASK_ID, with _MIN, _STEP, _COUNT    an array of Slurm
 ///   SLURM_PROCID, SLURM_NTASKS                       srun
 ///   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE       mpirun
-/// \error kFailedPrecondition  none of them is set, or only one of a pair: names what is missing
-/// \error kInvalidArgument     not a number, or a rank that is not below the world size
+/// \error kFailedPrecondition  none of them is set, or only one of a pair: the message names what is missing
+/// \error kInvalidArgument     a value is no number, or the rank is not below the world size
 Result<Rank> find_rank(const Environment& environment);
 
 }  // namespace headrace

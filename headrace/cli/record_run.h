@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Runs the body of a stage under a record of the run.
+/// \file Runs the body of a stage and records the run.
 
 #include <functional>
 #include <string_view>
@@ -17,15 +17,15 @@ inline constexpr Option kRunIdOption = {
     .unit = "ID",
     .sentence = "Id of the run; give a job that is started again the same id. Default: a new id."};
 
-/// Starts the record (parameters are the option values; versions and host are filled in), warns of its
-/// remarks, runs `body`, and finishes the record with its outcome, also when it failed or was stopped.
-/// Returns the outcome. `options`: rank, ranks and what the run continues; without --run-id each process is a
-/// run of its own, whatever its rank.
+/// Starts the record, warns of its remarks, runs `body`, and finishes the record with its outcome, also if
+/// `body` failed or was stopped. Returns the outcome. The parameters of the record are the option values;
+/// versions and host are filled in. `options`: rank, ranks, and which run this one continues. Without
+/// --run-id, each process is a run of its own, whatever its rank.
 Status record_run(CommandContext& context, std::string_view command, const Location& output,
                   const OptionValues& values, const std::function<Status(RunRecorder&, RunEnd&)>& body,
                   RecorderOptions options = {});
 
-/// This process, as entries of ownership name it.
+/// Describes this process for entries of ownership.
 Actor actor_of(const CommandContext& context, std::string_view command, const RunRecorder& recorder);
 
 }  // namespace headrace

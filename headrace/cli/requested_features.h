@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rows of a log of requests, with the features that prepare would make of them for a dataset.
+/// \file Turns rows of a log of requests into the features that prepare would make from them for a dataset.
 
 #include <deque>
 #include <map>
@@ -14,15 +14,15 @@
 
 namespace headrace {
 
-/// Numbers are read as prepare reads them, from texts too. A text that the schema counts as missing is
-/// missing, and no default takes its place. Anything else stays as it came: a text that is no number, labels,
-/// images, texts for an encoder. One thread at a time.
+/// Reads numbers as prepare does, also from texts. A text that the schema counts as missing is missing, and
+/// gets no default. All other values stay unchanged: texts that are no numbers, labels, images, texts for an
+/// encoder. Not thread-safe.
 class RequestedFeatures {
  public:
-  /// `schema` is the dataset's. Without features: each column is a feature.
+  /// `schema`: of the dataset. If it has no features, each column is a feature.
   explicit RequestedFeatures(const Schema& schema);
 
-  /// The features that the row has, and those of its columns that no feature has. Borrows the row's bytes.
+  /// The features of a row, and the columns that belong to no feature. The result refers to the row's bytes.
   std::vector<Feature> of(const SourceRow& row);
 
  private:
@@ -33,7 +33,7 @@ class RequestedFeatures {
     RecordMaker maker;
   };
   void add_numbers(NumberFeature& feature, const SourceRow& row, std::vector<Feature>& out) const;
-  // None if it is missing.
+  // The cell, or an empty cell if it counts as missing.
   Cell given(const Cell& cell) const;
 
   const std::vector<std::string> missing_;

@@ -10,19 +10,20 @@
 
 namespace headrace {
 
-/// The stores of a command as a source of metrics; warns of damage in event files.
+/// A source of metrics that reads from the command's stores and warns of damage in event files. `context`
+/// must outlive it.
 HistorySource history_source(CommandContext& context);
 
-/// The metrics that the run has logged (history.h), from the command's stores. Warns of damage in event
+/// Reads the metrics that a run has logged (history.h), from the command's stores. Warns of damage in event
 /// files.
 /// \error as `metrics_of` of history.h
 Result<RunMetrics> metrics_of(CommandContext& context, const RunRecord& run,
                               const HistoryOptions& options = {});
 
-/// At most six digits: "0.333333", "nan".
+/// A number with at most six digits: "0.333333", "nan".
 std::string short_number(double value);
 
-/// The shortest text that stands for this value and no other: "0.1", "nan".
+/// The shortest text from which this exact value can be read back: "0.1", "nan".
 std::string exact_number(double value);
 
 }  // namespace headrace

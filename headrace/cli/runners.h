@@ -57,13 +57,15 @@ constexpr std::array<Option, M + N> joined(const Option (&first)[M], const Optio
   return out;
 }
 
-/// The runner that `values` name; of a job that is printed, "ranks" if they name none.
+/// The runner that `values` name. For --print-manifest without --runner: "ranks".
 std::string runner_text(const OptionValues& values);
 
-/// \error kInvalidArgument  options that do not go together
+/// Checks the options of runners.
+/// \error kInvalidArgument  options exclude one another, or a value is wrong
 Status check_runner_options(const OptionValues& values);
 
-/// The options that execute a plan, from `values` of kPrepareOptions and kRunnerOptions.
+/// The options for executing a plan, from `values` of kPrepareOptions and kRunnerOptions. The result refers
+/// to `context`.
 /// \error as find_rank, with --runner ranks
 Result<PrepareOptions> prepare_options_from(CommandContext& context, const OptionValues& values);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The command line of `headrace serve-mlflow`, which `headrace-server` reads.
+/// \file The command line of `headrace serve-mlflow`. `headrace-server` parses it, too.
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/server_options.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The command line of `headrace serve`, which `headrace-server` reads.
+/// \file The command line of `headrace serve`. `headrace-server` parses it, too.
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/server_options.h"
@@ -8,7 +8,7 @@
 namespace headrace {
 
 inline constexpr std::string_view kServerProgram = "headrace-server";
-/// Behind its path: the same with gRPC, where that is built.
+/// Suffix of the server program with gRPC, where it was built.
 inline constexpr std::string_view kGrpcSuffix = "-grpc";
 
 inline constexpr Positional kServePositionals[] = {
@@ -19,7 +19,8 @@ inline constexpr Positional kServePositionals[] = {
      .required = false,
      .repeated = true}};
 
-/// \error kInvalidArgument  there are models and a configuration, or neither
+/// Checks that either models or a configuration are given.
+/// \error kInvalidArgument  both are given, or neither
 inline Status check_served(const std::vector<std::string>& models, const OptionValues& options) {
   if (models.empty() == options.given("config")) return {};
   return Error{Code::kInvalidArgument,

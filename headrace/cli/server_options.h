@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Options of every server of clients: `serve` and `serve-mlflow`.
+/// \file Options that all servers for clients share: `serve` and `serve-mlflow`.
 
 #include "headrace/cli/command.h"
 

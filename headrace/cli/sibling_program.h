@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Other programs of Headrace.
+/// \file Finds and starts other programs of Headrace.
 
 #include <string>
 #include <string_view>
@@ -10,12 +10,14 @@
 
 namespace headrace {
 
-/// The path of a program that lies beside this one, else on PATH. `built_without`: why it may be missing.
-/// \error kNotFound
+/// The path of a program in this program's folder, or else on PATH. `built_without`: for the message, why it
+/// may be missing.
+/// \error kNotFound  it is in neither place
 Result<std::string> find_sibling_program(std::string_view name, std::string_view built_without,
                                          const Environment& environment);
 
-/// Becomes that program, called with these words, the first of which is replaced by its path.
+/// Replaces this process by that program. `words`: its command line; the first word is replaced by the
+/// program's path. Returns only if that fails.
 /// \error kNotFound  the system does not start it
 Error become_program(const std::string& program, std::vector<std::string> words);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A small plot in a line of text.
+/// \file Draws a small plot in a line of text.
 
 #include <cstddef>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace headrace {
 
-/// Blocks of eight heights between the extremes, in UTF-8: each of at most `columns` columns is the mean of
-/// its values. A column without a finite value is a blank.
+/// A plot of block characters with eight heights between the extremes, in UTF-8. It has at most `columns`
+/// columns, each of which shows the mean of its values. A column without a finite value is blank.
 std::string sparkline(const std::vector<double>& values, std::size_t columns);
 
 }  // namespace headrace

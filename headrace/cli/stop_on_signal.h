@@ -1,14 +1,15 @@
 #pragma once
 
-/// \file SIGINT and SIGTERM as a stop token.
+/// \file Turns SIGINT and SIGTERM into a stop request.
 
 #include <stop_token>
 #include <thread>
 
 namespace headrace {
 
-/// While one lives, the first SIGINT or SIGTERM stops its source, from a thread of its own, and the second
-/// ends the process at once. One at a time in a process.
+/// While an object of this class exists, the first SIGINT or SIGTERM prints a notice to standard error and
+/// requests a stop of its source, from a separate thread. The second signal ends the process at once. At most
+/// one object at a time in a process.
 class StopOnSignal {
  public:
   StopOnSignal();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Options about tables that are read.
+/// \file Options for reading tables.
 
 #include <string>
 
@@ -14,8 +14,8 @@ inline constexpr Option kDelimiterOption = {
     .unit = "CHARACTER",
     .sentence = "Separator of a table's columns, such as ';' or tab. Default: ',' for CSV, tab for TSV."};
 
-/// The character that --delimiter names; 0 without it.
-/// \error kInvalidArgument  it is not one character that may separate columns
+/// The character that --delimiter names; 0 if it is not given.
+/// \error kInvalidArgument  it is not one character that can separate columns
 inline Result<char> delimiter_from(const OptionValues& values) {
   if (!values.has("delimiter")) return '\0';
   const std::string& text = values.text("delimiter");

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The TensorFlow engine as commands open it.
+/// \file Opens the TensorFlow engine for commands.
 
 #include <memory>
 #include <string>
@@ -18,11 +18,12 @@ struct OpenEngine {
   TensorFlowLibrary library;
 };
 
-/// \error kNotFound  TensorFlow is not installed; the message says what to install or to set
+/// Opens the engine.
+/// \error kNotFound  TensorFlow is not installed; the message says what to install or which variable to set
 Result<OpenEngine> open_engine(const CommandContext& context);
 
-/// How this process traces models: interpreter, package, cache ($XDG_CACHE_HOME or ~/.cache, and
-/// headrace/models).
+/// How this process traces models: the interpreter, the package, and the cache (headrace/models in
+/// $XDG_CACHE_HOME or ~/.cache).
 Result<TraceOptions> trace_options(const CommandContext& context, const OpenEngine& engine);
 
 }  // namespace headrace

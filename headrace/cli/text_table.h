@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Tables in a terminal.
+/// \file Formats tables for a terminal.
 
 #include <string>
 #include <vector>
@@ -9,8 +9,9 @@ namespace headrace {
 
 enum class Align { kLeft, kRight };
 
-/// Lines in which the cells of a column stand below each other, two spaces apart. All rows have as many
-/// cells; `alignment` is of the columns after the first, which is kLeft. Widths are bytes.
+/// Formats rows as lines with aligned columns, two spaces apart. All rows must have the same number of cells.
+/// `alignment` applies to all columns but the first, which is aligned to the left. Widths are counted in
+/// bytes.
 std::vector<std::string> table_lines(const std::vector<std::vector<std::string>>& rows, Align alignment);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Options of training that `train` and `learning-curve` share.
+/// \file Training options that `train` and `learning-curve` share.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace headrace {
 
-/// The rows that both tables end with.
+/// The rows at the end of both option tables.
 inline constexpr Option kSharedTrainOptions[] = {
     {.name = "epochs",
      .type = OptionType::kInteger,
@@ -105,7 +105,7 @@ inline constexpr Option kSharedTrainOptions[] = {
     kRunIdOption,
 };
 
-/// A table: the rows of one command, then the shared ones.
+/// An option table: the rows of one command, then the shared rows.
 template <std::size_t Count>
 constexpr std::array<Option, Count + std::size(kSharedTrainOptions)> with_shared_train_options(
     const Option (&own)[Count]) {
@@ -115,11 +115,12 @@ constexpr std::array<Option, Count + std::size(kSharedTrainOptions)> with_shared
   return table;
 }
 
-/// The values of these options, and of --model.
+/// The training options that these options and --model give.
 /// \error kInvalidArgument  --image-size is no size
 Result<TrainOptions> shared_train_options(const OptionValues& values);
 
-/// \error kInvalidArgument  options that need or exclude one another
+/// Checks the shared options together.
+/// \error kInvalidArgument  options need or exclude one another
 Status check_shared_train_options(const OptionValues& values);
 
 }  // namespace headrace

@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// The number of threads that --workers asks for; for 0, one for each core.
+/// The number of threads that --workers gives; 0 means one for each core.
 inline int workers_from(const OptionValues& values) {
   const auto workers = static_cast<int>(values.integer("workers"));
   return workers != 0 ? workers : available_cores();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Which points of earlier attempts count: docs/formats/metric-segments.md, "Attempts".
+/// \file Decides which points of earlier attempts count. docs/formats/metric-segments.md, "Attempts".
 
 #include <algorithm>
 #include <cstdint>
@@ -8,12 +8,14 @@
 
 namespace headrace {
 
-/// Walks the attempts of one rank, the latest first.
+/// Tells which points of an attempt later attempts supersede. Attempts of one rank are added latest first.
 class LaterAttempts {
  public:
-  /// The first step that attempts which were added supersede in an earlier one; none: all its points count.
+  /// The first step that the attempts added so far supersede in earlier attempts. None: all points of earlier
+  /// attempts count.
   std::optional<std::int64_t> end() const { return end_; }
-  /// `from_step`: from which the attempt logs again.
+  /// Adds the next earlier attempt. `from_step` is the step from which it logs again; none: it supersedes
+  /// nothing.
   void add(std::optional<std::int64_t> from_step) {
     if (from_step) end_ = std::min(end_.value_or(*from_step), *from_step);
   }

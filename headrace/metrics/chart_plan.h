@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Which groups of pyramids, and which points, a chart reads of a column of a segment.
+/// \file Plans which groups of pyramids and which points of a column of a segment a chart reads.
 
 #include <cstdint>
 #include <optional>
@@ -11,24 +11,25 @@
 
 namespace headrace {
 
-/// Points, or groups of a level, that lie beside each other.
+/// Consecutive points, or consecutive groups of a level: `begin` to `end`, which is excluded.
 struct ChartRun {
   std::optional<std::size_t> level{};  // none: points
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
 
-/// Where the points of an axis lie, in ascending order: by formula, or by samples.
+/// Where the points of an ascending axis lie: computed from a distance, or looked up in samples.
 class AscendingAxis {
  public:
+  /// Keeps references to `numbers` and `samples`, which must outlive this.
   /// \param samples  the first number of each group of level 0; needed unless `numbers` has a distance
   AscendingAxis(const AxisNumbers& numbers, std::uint64_t points, std::span<const std::int64_t> samples = {})
       : numbers_(numbers), points_(points), samples_(samples) {}
 
   std::uint64_t points() const { return points_; }
-  /// The place of a point that begins a group of level 0, or of any point if there is a distance.
+  /// The position of a point. REQUIRES: there is a distance, or the point begins a group of level 0
   std::int64_t at(std::uint64_t point) const;
-  /// No point before `end`, a group's end, lies behind.
+  /// An upper bound of the positions of the points before `end`, which is the end of a group.
   std::int64_t most_before(std::uint64_t end) const;
 
  private:
@@ -37,8 +38,8 @@ class AscendingAxis {
   std::span<const std::int64_t> samples_;
 };
 
-/// The groups that lie whole between `first` and `last` and are no wider than `most_width`, the largest of
-/// them; and the points that are in none of these. In order. Cost: proportional to the result.
+/// The parts to read, in order: the largest groups that lie entirely between `first` and `last` and are no
+/// wider than `most_width`, and the points that are in no such group. Cost: proportional to the result.
 std::vector<ChartRun> plan_chart(const AscendingAxis& axis, std::int64_t first, std::int64_t last,
                                  std::uint64_t most_width);
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Makes few segments of many: docs/formats/metric-segments.md, "Who writes what, and two at once".
+/// \file Compaction: replaces many segments by a few larger ones. docs/formats/metric-segments.md, "Who
+/// writes what, and two at once".
 
 #include <cstdint>
 
@@ -9,15 +10,17 @@
 namespace headrace {
 
 struct Compacted {
-  std::uint64_t written = 0;  // segments that now hold several
+  std::uint64_t written = 0;  // compacted segments
   std::uint64_t removed = 0;
 };
 
-/// Writes compacted segments for consecutive segments of a log that have at most kMostCompactedPoints points
-/// together, and removes those that they cover. May be repeated, also after a kill, and run by several
-/// processes at once, while the log is written and read. Memory: about 100 bytes a point.
-/// \error kDataLoss  a segment is missing or damaged: nothing is removed
+/// Most points in a compacted segment.
 inline constexpr std::uint64_t kMostCompactedPoints = 1 << 22;
+/// Replaces groups of consecutive segments of a log, each with at most kMostCompactedPoints points in all, by
+/// one compacted segment each: writes it, then removes the segments that it covers. Also removes covered
+/// segments that an earlier compaction left. May be repeated, also after a kill. Several processes may do it
+/// at once, while the log is written and read. Memory: about 100 bytes a point.
+/// \error kDataLoss  a segment is missing or damaged: its group is not replaced
 Result<Compacted> compact_log(const Location& log, const CallOptions& call);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Scalars of event files as metrics of a run: docs/formats/run-record.md, "Metrics in event files".
+/// \file Scalars of event files as metrics of a run. docs/formats/run-record.md, "Metrics in event files".
 
 #include <cstdint>
 #include <functional>
@@ -18,35 +18,35 @@
 namespace headrace {
 
 struct EventMetricsOptions {
-  /// Points after this time, in microseconds since 1970, are left out: they are of another run, which went on
-  /// in the same folder.
+  /// Points after this time, in microseconds since 1970, are left out: they belong to another run that later
+  /// wrote to the same folder.
   std::optional<std::int64_t> until_us{};
-  /// Told of damage, by a message that names the file; from any thread.
+  /// Is called for damage, with a message that names the file; from any thread.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
 };
 
-/// The scalars of a folder of event files, one point for each step. Each point takes 24 bytes while this
-/// lives. `poll` may be called by one thread at a time; the other functions not meanwhile.
+/// The scalars of a folder of event files, one point for each step. Keeps all points in memory, 24 bytes
+/// each. The const functions may be called together; `poll` and `read_all` must be called alone.
 class EventMetrics {
  public:
-  /// A folder with more points is refused.
+  /// A folder with more points than this is refused.
   static constexpr std::uint64_t kMostPoints = 50'000'000;
 
-  /// `series` begins the names of the metrics: "<series>/<tag>", or "<series>/<folder>/<tag>" for files in a
-  /// folder below.
+  /// Reads nothing yet. `series` is the first part of the names of the metrics: "<series>/<tag>", or
+  /// "<series>/<subfolder>/<tag>" for files in a subfolder.
   EventMetrics(std::string series, Location folder, EventMetricsOptions options);
 
-  /// One listing; then reads for half a second what is new, in pieces. A folder that is not there has no
+  /// Lists the folder once, then reads new data for up to half a second, in pieces. A missing folder has no
   /// points.
-  /// \error of the store: the next call goes on; kResourceExhausted  there are more points than kMostPoints
+  /// \error of the store: the next call continues; kResourceExhausted  there are more than kMostPoints points
   Result<PollOutcome> poll(const CallOptions& call);
-  /// Polls until everything is read that was there. Returns whether anything was. \error as `poll`
+  /// Polls until everything that was there is read. Returns whether anything new was read. \error as `poll`
   Result<bool> read_all(const CallOptions& call);
 
   /// Names of the metrics, sorted.
   std::vector<std::string> names() const;
-  /// All points of a metric, by step; none if there is no such metric. A point that a writer has repeated
-  /// after a restart counts once, with its last value (docs/tensorboard.md, "Steps that go back").
+  /// All points of a metric, sorted by step; empty if there is no such metric. If a writer repeated a step
+  /// after a restart, the last value counts (docs/tensorboard.md, "Steps that go back").
   MetricSeries read(std::string_view name) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Points of a run as they come, from segments and from event files.
+/// \file Follows a run: delivers its points as they arrive in segments and event files.
 
 #include <cstdint>
 #include <functional>
@@ -25,37 +25,40 @@ struct NewPoint {
   double value = 0;
 };
 
-/// Follows logs of parts, which lie in one folder. Points that a later attempt of their rank supersedes are
-/// left out once its first segment is read (docs/formats/metric-segments.md, "Attempts"). One thread at a
-/// time.
+/// Follows the metric logs in one folder. Once the first segment of a later attempt is read, the points that
+/// it supersedes in earlier attempts of its rank are left out (docs/formats/metric-segments.md, "Attempts").
+/// Not thread-safe.
 class SegmentFollower {
  public:
-  /// Gets the points of a segment, in the order of the log's segments; called by several threads at once, for
-  /// different logs. `log` is the log's path below the folder: its part, or "<run>/<part>".
+  /// Receives the points of one segment. The segments of a log arrive in order. Several threads may call it
+  /// at once, for different logs. `log` is the log's path below the folder: its part, or "<run>/<part>".
   using Sink = std::function<void(const std::string& log, std::vector<NewPoint> points)>;
-  /// Is told that a later attempt supersedes the points of a log at this step or later: those that the sink
-  /// has got, or is getting at this moment in another thread, do not count. No others will come.
+  /// Is called when a later attempt supersedes the points of a log from `step` on. Such points, if the sink
+  /// has already received them or is receiving them in another thread, no longer count. No more of them will
+  /// come.
   using OnSuperseded = std::function<void(const std::string& log, std::int64_t step)>;
 
-  /// `folder` has the logs, each named by its part. `first_points`: how many of the points before the first
-  /// poll are wanted of a log; it reads whole segments, so there may be more.
+  /// Follows only the logs added by `add_log`, each of which is named by its part. The first poll returns the
+  /// latest segments of each log, until one of its metrics has at least `first_points` points.
   SegmentFollower(Location folder, std::uint64_t first_points)
       : folder_(std::move(folder)), first_points_(first_points) {}
 
-  /// Follows all logs that are in the folder, from their first segment on.
+  /// Follows all logs in the folder, from their first segment on.
   explicit SegmentFollower(Location folder, OnSuperseded on_superseded = {})
       : folder_(std::move(folder)), on_superseded_(std::move(on_superseded)) {}
 
-  /// Follows the log of this part, too; one that is known stays.
+  /// Also follows the log of this part. Does nothing if it is followed already.
   void add_log(const std::string& part, std::uint64_t rank);
 
-  /// One listing, and one read for each new segment of up to 8 MiB. Appends what has come since the last
-  /// poll. If others compact the log meanwhile, points with equal times may be left out.
-  /// \error of the store; kDataLoss  a segment is damaged or missing. The next poll goes on.
+  /// Lists the folder once, and reads each new segment: by one request if it has up to 8 MiB. Appends the
+  /// points that came since the last poll. If others compact the log meanwhile, a new point may be left out
+  /// if its time is not later than all points before.
+  /// \error of the store; kDataLoss  a segment is damaged or missing. The next poll continues.
   Status poll(const CallOptions& call, std::vector<NewPoint>& points);
 
-  /// Reads what is new in objects that a listing of the folder has shown, eight logs at a time; passes others
-  /// over. Asks `must_pause` after each segment; the next call goes on.
+  /// Reads new segments among `listed`, the objects that a listing of the folder has shown; ignores other
+  /// objects. Reads eight logs at a time. Calls `must_pause` before each segment, from several threads, and
+  /// stops if it returns true; the next call continues.
   /// \error as `poll`, the first one; logs without an error are read
   Status read(const std::vector<ObjectInfo>& listed, const CallOptions& call, const Sink& sink,
               const std::function<bool()>& must_pause);
@@ -63,7 +66,7 @@ class SegmentFollower {
  private:
   struct FollowedLog {
     std::uint64_t rank = 0;
-    std::optional<std::uint64_t> next{};  // number of the segment to read next; none before the first poll
+    std::optional<std::uint64_t> next{};  // segment to read next; none before the first poll
     std::optional<std::int64_t> newest_us{};
     // Guarded by attempts_mutex_.
     std::optional<std::int64_t> from_step{};
@@ -94,13 +97,13 @@ class SegmentFollower {
   std::mutex attempts_mutex_;
 };
 
-/// Follows a folder of event files. One thread at a time.
+/// Follows a folder of event files. Not thread-safe.
 class EventFollower {
  public:
   EventFollower(std::uint64_t rank, EventMetrics events) : rank_(rank), events_(std::move(events)) {}
 
-  /// One listing, and the reading of what is new. Appends the points that were written after those of the
-  /// last poll. \error as EventMetrics::poll
+  /// Lists the folder once and reads what is new. Appends the points whose time and step are after those of
+  /// all points of the same metric from earlier polls. \error as EventMetrics::poll
   Status poll(const CallOptions& call, std::vector<NewPoint>& points);
 
  private:

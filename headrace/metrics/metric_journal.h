@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The journal of metrics: what its files hold. docs/formats/metric-segments.md, "Journal".
+/// \file The journal of metrics, and the contents of its files. docs/formats/metric-segments.md, "Journal".
 
 #include <cstdint>
 #include <optional>
@@ -19,11 +19,11 @@ struct MetricJournalHead {
   std::optional<std::int64_t> from_step{};
 };
 
-/// Numbers of metrics, by the order in which a file names them.
+/// The numbers that a journal file gives to metrics, in the order in which the file first names them.
 class JournalNumbers {
  public:
   std::uint32_t count() const { return static_cast<std::uint32_t>(named_.size()); }
-  /// True if it is new: then it is the next number.
+  /// Gives the metric the next number and returns true, unless it has a number.
   bool add(std::uint32_t metric) {
     if (metric >= numbers_.size()) numbers_.resize(metric + 1, kNone);
     if (numbers_[metric] != kNone) return false;
@@ -31,8 +31,9 @@ class JournalNumbers {
     named_.push_back(metric);
     return true;
   }
+  /// The number of a metric. REQUIRES: it was added
   std::uint32_t operator[](std::uint32_t metric) const { return numbers_[metric]; }
-  /// Forgets those from that number on.
+  /// Forgets the metrics whose numbers are `count` or more.
   void cut(std::uint32_t count) {
     for (; named_.size() > count; named_.pop_back()) numbers_[named_.back()] = kNone;
   }
@@ -49,9 +50,9 @@ class MetricJournal {
   /// \error as Journal::create
   static Result<MetricJournal> create(std::string folder, const MetricJournalHead& head);
 
-  /// Appends points to the file of the next segment; `names` are all names so far. When it returns, a kill of
-  /// this process does not lose them.
-  /// \error as Journal::append: none or some of the points are kept
+  /// Appends points to the file of the next segment. MetricPoint::metric is an index into `names`, which are
+  /// all names so far. When it returns, a kill of this process does not lose the points.
+  /// \error as Journal::append; then the first points may be kept, and the rest is not
   Status append(std::span<const std::string> names, std::span<const MetricPoint> points, bool is_end);
   /// As Journal::end_file.
   std::uint64_t end_file();
@@ -68,18 +69,19 @@ class MetricJournal {
   JournalNumbers in_file_;
 };
 
-/// The points of a file, up to the first frame that is cut off, damaged, or holds no points.
+/// The points of a journal file, up to the first frame that is cut off, damaged, or holds no points.
 struct MetricJournalFile {
   MetricJournalHead head;
   std::vector<std::string> names;
   std::vector<MetricPoint> points;
   bool is_end = false;
-  Bytes digest;  // SHA-256 of the frames
+  Bytes digest;  // SHA-256 of the frames that were parsed
 };
 
+/// Parses the bytes of a journal file. `path` is for messages.
 /// \error as journal_payloads; kDataLoss  it is no journal of metrics
 Result<MetricJournalFile> parse_metric_journal(BytesView file, const std::string& path);
-/// The same of the file at `path`. \error and as read_journal_file
+/// Reads and parses the file at `path`. \error as read_journal_file and parse_metric_journal
 Result<MetricJournalFile> read_metric_journal(const std::string& path);
 
 }  // namespace headrace

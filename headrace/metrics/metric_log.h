@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// Where metrics lie below a tracking root: `<run>/<part>/<segment>` follows.
+/// Prefix of metrics below a tracking root. A segment's key is this and `<run>/<part>/<segment>`.
 inline constexpr std::string_view kMetricsPrefix = "_headrace/metrics/";
 
 struct StoredSegment {
@@ -25,11 +25,11 @@ struct StoredSegment {
 };
 
 struct CoveringSegments {
-  std::vector<StoredSegment> chosen;  // hold each number once, in order, from 0 on
-  std::vector<std::string> covered;   // keys of the others, which a compacted one stands for
+  std::vector<StoredSegment> chosen;  // in order; each number from 0 on is in one of them
+  std::vector<std::string> covered;   // keys of the others: compacted segments hold them
 };
-/// Chooses those with the largest ranges.
-/// \error kDataLoss  a number is missing; names it
+/// Chooses the segments with the largest ranges, so that each number is read once. `log` is for messages.
+/// \error kDataLoss  a number is missing (the message names it), or two ranges overlap in part
 Result<CoveringSegments> covering_segments(std::vector<StoredSegment> all, std::string_view log);
 
 struct SegmentWithFooter {
@@ -44,41 +44,45 @@ struct MetricSeries {
   std::vector<double> values;
 };
 
-/// The log of one part of a run, as it is when it is opened. Thread-safe.
+/// The log of one part of a run, as it was when it was opened. Thread-safe.
 class MetricLog {
  public:
-  /// One listing, and the footer of each segment, several at a time. A log that is not there has no segments.
+  /// Lists the log once, and reads the footer of each segment, several at a time. A missing log has no
+  /// segments.
   /// \error kDataLoss  a segment is missing or damaged, or larger than kSegmentLimitBytes
   static Result<MetricLog> open(Location log, const CallOptions& call);
 
-  /// The log as it is now: one listing, and the footers of segments that are new.
+  /// The log as it is now: lists it once, and reads the footers of new segments.
   /// \error as `open`; kNotFound  the log was removed meanwhile
   Result<MetricLog> refreshed() const;
 
   const Location& location() const { return log_; }
   const std::vector<SegmentWithFooter>& segments() const { return segments_; }
-  /// Keys of segments that a compaction has left behind.
+  /// Keys of segments that a compaction has covered but not removed.
   const std::vector<std::string>& covered() const { return covered_; }
-  /// The writer was closed: no segment follows.
+  /// Whether the writer was closed, so that no segment follows.
   bool is_ended() const { return !segments_.empty() && segments_.back().footer.head.is_end; }
+  /// The step from which this attempt logs again; none if the log has no segments, or supersedes nothing.
   std::optional<std::int64_t> from_step() const;
-  /// Names, sorted.
+  /// Names of the metrics, sorted.
   std::vector<std::string> names() const;
-  /// The columns that hold a metric, in the order in which they were logged; they live as long as this. Takes
-  /// as long as they are many: a log may have a million metrics.
+  /// A column of a segment. The pointers are valid as long as the MetricLog.
   struct StoredColumn {
     const SegmentWithFooter* segment = nullptr;
     const SegmentColumn* column = nullptr;
   };
+  /// The columns that hold a metric, in the order of logging. Cost: a binary search and the result, as a log
+  /// may have a million metrics.
   std::vector<StoredColumn> columns_of(std::string_view name) const;
-  /// Points with steps from `first` on and before `end`; none if there is no such metric. If the log was
-  /// compacted meanwhile, lists it again.
-  /// \error kNotFound  the log was removed meanwhile
+  /// The points of a metric with steps from `first` on and before `end`; empty if there is no such metric. If
+  /// the log was compacted meanwhile, lists it again.
+  /// \error kNotFound  the log was removed meanwhile; kDataLoss  a segment is damaged
   Result<MetricSeries> read(std::string_view name, std::optional<std::int64_t> first = {},
                             std::optional<std::int64_t> end = {}) const;
-  /// Reads everything: each segment's checksums, and that each names the one before. If the log was compacted
-  /// meanwhile, lists it again. Sets `*read` to the number of segments that were read, also after an error.
-  /// \error kDataLoss  what is wrong; kNotFound  the log was removed meanwhile
+  /// Reads everything: checks each segment's checksums, and that each segment names the one before it. If the
+  /// log was compacted meanwhile, lists it again. Sets `*read` to the number of segments that were read, also
+  /// after an error.
+  /// \error kDataLoss  the message says what is wrong; kNotFound  the log was removed meanwhile
   Status verify(std::uint64_t* read = nullptr) const;
 
  private:
@@ -103,7 +107,7 @@ class MetricLog {
 
   Location log_;
   std::vector<SegmentWithFooter> segments_;
-  std::vector<ColumnPlace> by_name_;  // then in the order of segments
+  std::vector<ColumnPlace> by_name_;  // for one name, in the order of segments
   std::vector<std::string> covered_;
   CallOptions call_;
 };

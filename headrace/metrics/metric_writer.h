@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Logs numbers of a run into a store, without making anybody wait for it.
+/// \file Logs the metrics of a run into a store, without making the caller wait for the store.
 
 #include <atomic>
 #include <chrono>
@@ -24,76 +24,85 @@
 namespace headrace {
 
 struct MetricWriterOptions {
-  /// Folder of this machine for the journal; it must not be there yet. Its name is the part's.
+  /// Local folder for the journal; it must not exist yet. The folder's name is the name of the part.
   std::string journal_folder{};
-  /// Points of earlier attempts at this step or later are superseded.
+  /// From this step on, points of earlier attempts are superseded. None: this attempt supersedes nothing.
   std::optional<std::int64_t> from_step{};
-  /// Longest time until a point survives a kill of this process.
+  /// Longest time until a logged point survives a kill of this process.
   std::chrono::milliseconds journal_interval{500};
-  /// Only `flush`, `publish` and `close` write the journal: an error of `flush` concerns what was logged
-  /// since the call before.
+  /// The journal is written only by `flush`, `publish` and `close`. An error of `flush` then concerns only
+  /// points logged since the previous call.
   bool is_flushed_by_caller = false;
-  /// Longest time until a point is on its way into the store, and after a failure until the next attempt.
+  /// Longest time until the upload of a point begins, and the delay before a retry after a failure.
   std::chrono::milliseconds segment_interval{10'000};
-  /// Most bytes on this machine while the store cannot be reached.
+  /// Most bytes of the journal while the store cannot be reached.
   std::uint64_t most_journal_bytes = std::uint64_t{1} << 30;
-  /// Most points in memory until they are in the journal.
+  /// Most points held in memory until they are in the journal.
   std::size_t most_held_points = 1 << 21;
-  /// For each request to the store.
+  /// Options of each request to the store.
   CallOptions call{};
-  /// Tests pass their own: the time of points, and when something is due.
+  /// Clocks, which tests replace: the first one gives points their times, the second one tells when work is
+  /// due.
   std::function<std::chrono::system_clock::time_point()> wall_clock = Environment{}.now;
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };
 
-/// Thread-safe. `background` must outlive it, and should have two threads, so that the journal does not wait
-/// for the store.
+/// Logs points first into a local journal and then, in the background, into segments in the store.
+/// Thread-safe. `background` must outlive the writer, and should have two threads, so that the journal does
+/// not wait for the store.
 class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
  public:
-  /// A segment is written once so much waits, even before its time.
+  /// A segment of this size is written at once, before its time.
   static constexpr std::uint64_t kMostSegmentBytes = 8 << 20;
 
-  /// Writes nothing into the store yet. `log` is the folder of the segments.
+  /// Creates the journal; writes nothing into the store yet. `log` is the folder of the segments.
+  /// \error as MetricJournal::create
   static Result<std::shared_ptr<MetricWriter>> open(Location log, MetricWriterOptions options,
                                                     Background& background);
-  /// Points that are not in the store stay in the journal.
+  /// Writes points from memory into the journal, unless the writer was closed. Points that are not yet in the
+  /// store stay in the journal, for `recover_metrics`.
   ~MetricWriter();
 
-  /// Number of the metric of that name, the same each time.
+  /// The number of the metric with this name. The same name always gets the same number.
   /// \error kInvalidArgument  the name is empty, longer than kMetricNameBytes, or no UTF-8
   Result<std::uint32_t> metric(std::string_view name);
 
-  /// Takes a fraction of a microsecond. Never waits for a disk or the store. Points beyond
-  /// `most_held_points`, and after `close`, are dropped and counted.
+  /// Logs a point with the current time. Takes a fraction of a microsecond and never waits for a disk or the
+  /// store. Points beyond `most_held_points`, and points after `close`, are dropped and counted.
+  /// REQUIRES: `metric` came from metric()
   void log(std::uint32_t metric, std::int64_t step, double value);
-  /// The same for several at one time; the metrics' steps and times are kept once.
+  /// Logs the values of several metrics at one step and time, which are stored once for all of them.
   struct Value {
     std::uint32_t metric = 0;
     double value = 0;
   };
   void log(std::span<const Value> values, std::int64_t step);
-  /// The same, with a time of the caller's, in microseconds since 1970.
+  /// The same, with the caller's time, in microseconds since 1970.
   void log(std::span<const Value> values, std::int64_t step, std::int64_t time_us);
 
-  /// All points so far survive a kill of this process.
-  /// \error of the disk, or why points were dropped; told once
+  /// Writes all points logged so far to the journal, so that they survive a kill of this process. Does not
+  /// wait for the store.
+  /// \error kResourceExhausted, kPermissionDenied  points were dropped, now or since the last call, because
+  ///                                               the journal is full or the disk refused them; each error
+  ///                                               is returned once
   Status flush();
-  /// All points so far are in the store, for readers. Waits for the store, not for points that are logged
-  /// meanwhile; the writer goes on. Each call may leave a small segment.
-  /// \error kDeadlineExceeded  not within that time; as `flush`
+  /// Uploads all points logged so far, so that readers see them. Waits for the store, but not for points that
+  /// are logged meanwhile; the writer stays open. Each call may leave a small segment.
+  /// \error kDeadlineExceeded  the store did not take them within that time; the journal has them; as `flush`
   Status publish(std::chrono::milliseconds within);
-  /// All points are in the store, and the log says that it is whole; the journal is gone. Many segments
-  /// become one. Points that are logged meanwhile are dropped and counted. May be repeated after an error. A
-  /// request waits no longer than `within`, but a second at least, for progress; one that is under way has
-  /// `call`'s time.
-  /// \error kDeadlineExceeded  not within that time: they are in the journal, for `recover_metrics`
+  /// Uploads all points, marks the log as complete, and removes the journal. Compacts the log if it has many
+  /// segments. Points that are logged meanwhile are dropped and counted. May be repeated after an error. A
+  /// request that makes no progress fails after `within`, but not before one second; a request that makes
+  /// progress may take `call`'s time.
+  /// \error kDeadlineExceeded  the store did not take them within that time; they are in the journal, for
+  ///                           `recover_metrics`; as `flush`
   Status close(std::chrono::milliseconds within);
 
   struct Counts {
     std::uint64_t dropped = 0;
-    std::uint64_t waiting_bytes = 0;  // in the journal
+    std::uint64_t waiting_bytes = 0;  // in the journal, not in the store yet
     std::uint64_t segments = 0;       // in the store
-    Status last_failure{};            // of the store, until it takes a segment
+    Status last_failure{};            // of the store; cleared when it takes a segment
   };
   Counts counts() const;
   const Location& location() const { return log_; }
@@ -120,13 +129,13 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   // Locks are taken in this order.
   std::mutex closing_;
   std::mutex uploading_;
-  Bytes previous_;  // digest of the segment before
+  Bytes previous_;  // SHA-256 of the previous segment
 
   mutable std::mutex journaling_;
   MetricJournal journal_;
-  std::vector<std::string> journal_names_;  // a copy of names_, so that a journal's write holds up nobody
+  std::vector<std::string> journal_names_;  // a copy of names_, so that writing the journal blocks no caller
   Clock::time_point file_began_{};
-  std::deque<std::uint64_t> ended_;  // numbers of files that wait for the store
+  std::deque<std::uint64_t> ended_;  // numbers of the files to upload
   bool is_upload_ordered_ = false;
   std::uint64_t segments_ = 0;
   Status store_failure_{};
@@ -141,8 +150,9 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   bool is_closed_ = false;
 };
 
-/// Writes the segment of a file into the log, unless it is there.
-/// `previous`: the digest of the segment before, empty for the first. Returns the digest of this one.
+/// Writes the segment of a journal file into the log, unless it is there. Returns the segment's digest.
+/// \param number    of the file and the segment
+/// \param previous  SHA-256 of the previous segment; empty for the first
 /// \error kFailedPrecondition  another segment has the number
 Result<Bytes> write_segment_of(const MetricJournalFile& file, std::uint64_t number, const Bytes& previous,
                                const Location& log, const CallOptions& call);

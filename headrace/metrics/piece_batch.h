@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Pieces of many segments, read together: one round of requests to each store.
+/// \file Reads pieces of many segments together: one round of requests to each store.
 
 #include <cstdint>
 #include <map>
@@ -15,27 +15,29 @@
 
 namespace headrace {
 
+/// A set of pieces to read. Not thread-safe, except for `piece`.
 class PieceBatch {
  public:
-  /// Adds a piece of the object `key`, of at most `most_bytes` before compression; one that is there already
-  /// is read once. The store must outlive this.
+  /// Adds a piece of the object `key`. A piece that is added twice is read once. The store must outlive this.
+  /// \param most_bytes  largest size that the piece may have before compression
   void add(Store& store, const std::string& key, const SegmentPiece& piece, std::uint64_t most_bytes);
 
-  /// Reads all pieces that were added: neighbours, also those with a small gap, by one request.
-  /// \param threads  share the requests, as a store may read one after the other
+  /// Reads all pieces that were added. Pieces that lie beside each other, or have a small gap between them,
+  /// share one request. REQUIRES: it is called once
+  /// \param threads  share the requests, because a store may read one after the other
   /// \error of the store; kDataLoss  a piece is larger than it can be
   Status read(const CallOptions& call, int threads = 1);
 
-  /// After `read`: the piece as it was appended, a view of what was read or, if that is compressed, of
-  /// `decompressed`. Thread-safe.
+  /// After `read`: the piece as it was before compression. The view refers to memory of this batch or, if the
+  /// piece is compressed, to `decompressed`. Thread-safe.
   /// \error kDataLoss  it is damaged
   /// REQUIRES: it was added
   Result<BytesView> piece(const Store& store, const std::string& key, const SegmentPiece& piece,
                           Bytes& decompressed) const;
 
-  /// Bytes of the pieces that were added, as stored.
+  /// Size of the pieces that were added, as stored.
   std::uint64_t size_bytes() const { return size_bytes_; }
-  /// Bytes and requests of `read`.
+  /// Bytes and requests that `read` took.
   std::uint64_t read_bytes() const { return read_bytes_; }
   std::uint64_t requests() const { return ranges_.size(); }
 

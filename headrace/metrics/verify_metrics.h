@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Whether metrics are as they were written.
+/// \file Verifies that stored metrics are undamaged.
 
 #include <cstdint>
 #include <string>
@@ -16,14 +16,14 @@ struct BadMetricLog {
 };
 
 struct VerifiedMetrics {
-  std::uint64_t segments = 0;     // that were read; at least one of each bad log
+  std::uint64_t segments = 0;     // segments that were read; each bad log counts for at least one
   std::vector<BadMetricLog> bad;  // in the order of their keys
 };
 
 /// Reads every segment of every log below a tracking root, as MetricLog::verify does. A log is read up to its
-/// first bad segment, and is one bad log; the others are read nonetheless. Leaves out segments that a
-/// compacted one stands for, objects with other names, and logs that are removed meanwhile.
-/// \error of the store, where nothing can be said; kCancelled
+/// first bad segment, and then counts as one bad log; the other logs are read nonetheless. Ignores segments
+/// that a compacted one covers, objects with other names, and logs that are removed meanwhile.
+/// \error of the store; kCancelled
 Result<VerifiedMetrics> verify_metrics(const Location& root, const CallOptions& call);
 
 }  // namespace headrace

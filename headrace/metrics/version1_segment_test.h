@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: a segment of version 1, whose writer is no more.
+/// \file For tests: a segment of version 1, which no program writes any more.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Which files an import may copy. A source names the places of its files itself, and whoever wrote the
-/// source may have named any place that the user can read.
+/// \file Checks which files an import may copy. A source names the paths of its files, and the author of the
+/// source may have named any file that the user can read.
 
 #include <cstdint>
 #include <string>
@@ -11,24 +11,25 @@
 
 namespace headrace {
 
-/// Thread-safe.
+/// The objects and folders that an import may copy. Thread-safe.
 class AllowedFiles {
  public:
-  /// Objects and folders; what lies below a folder is allowed, too.
+  /// `places`: objects and folders. Everything below a folder is allowed, too.
   explicit AllowedFiles(std::vector<Location> places) : places_(std::move(places)) {}
 
-  /// Whether the place is one of the allowed ones, or lies below one. On this machine, the place counts to
-  /// which all symbolic links lead. Elsewhere, no path with ".." is allowed, because a server may follow it.
+  /// Whether the place is one of the allowed ones, or lies below one. On this machine, symbolic links are
+  /// followed first. In other stores, a path with ".." is never allowed, because a server may follow it.
   bool contains(const Location& place) const;
 
   struct LocalFolder {
     std::vector<std::string> names{};  // of the allowed objects
     std::uint64_t links_out = 0;       // symbolic links to places that are not allowed
   };
-  /// The objects of an allowed folder of this machine; none of another one. One listing.
+  /// Lists the objects of an allowed folder on this machine, without symbolic links that lead out. A folder
+  /// of another store gives an empty result. Cost: one listing.
   Result<LocalFolder> list_local(const Location& folder, const CallOptions& call = {}) const;
 
-  /// Whether an object of an allowed folder is a symbolic link to a place that is not allowed.
+  /// Whether an object is a symbolic link on this machine to a place that is not allowed.
   bool leads_out(const Location& object) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Folders of event files as runs to import: docs/formats/run-record.md, "Imported runs".
+/// \file Imports folders of event files as runs. docs/formats/run-record.md, "Imported runs".
 
 #include <vector>
 
@@ -13,21 +13,24 @@ namespace headrace {
 struct EventFolderRun {
   ImportedRun run;
   Location folder;
-  std::vector<ObjectInfo> files;  // in it, not in folders below
+  std::vector<ObjectInfo> files;  // directly in `folder`
 };
 
 struct EventFolderRuns {
   std::vector<EventFolderRun> runs;  // by folder
-  /// Why a folder is no run, one message each.
+  /// One message for each folder that could not become a run, and for each file that was left out.
   std::vector<std::string> problems;
 };
 
-/// Each folder, at and below `folder`, that holds event files. One listing, and the beginning of one file for
-/// each. Empty files, and those below a folder `_headrace`, are left out.
+/// Finds each folder with event files: `folder` itself and the folders below it. Empty files and files below
+/// a folder `_headrace` are ignored. Cost: one listing, and a read of up to 1 MiB from one file of each
+/// folder.
+/// \error of the store
 Result<EventFolderRuns> event_folder_runs(const Location& folder, const CallOptions& call = {});
 
-/// Copies the files to where the record keeps them, and reads from there the last values and the end.
-/// \error kFailedPrecondition  a file has changed since an import was cut short
+/// Copies the event files into the run's media folder, then reads the final metrics and the end of the run
+/// from the copies.
+/// \error kFailedPrecondition  a file has changed since an earlier import was cut short
 Status import_event_folder(const EventFolderRun& from, ImportedRecord& record, const CallOptions& call = {});
 
 }  // namespace headrace

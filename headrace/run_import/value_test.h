@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: the value of a result that has to be good.
+/// \file For tests: unwraps a result that must be good.
 
 #include <stdexcept>
 #include <utility>
@@ -9,7 +9,8 @@
 
 namespace headrace {
 
-/// \throws std::runtime_error  with the message of the error, which fails the test
+/// The value of `result`.
+/// \throws std::runtime_error  with the message of the error, so that the test fails
 template <typename T>
 T value_of(Result<T> result) {
   if (!result) throw std::runtime_error(result.error().message);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A SQLite database that may fail at any time without harm: its content can be made again.
+/// \file A SQLite database that may fail at any time without harm, because its contents can be made again.
 
 #include <cstdint>
 #include <functional>
@@ -17,21 +17,22 @@ struct sqlite3_stmt;
 
 namespace headrace {
 
-/// Why a database cannot be used any more.
+/// Why a database can no longer be used.
 enum class DatabaseFailure : std::uint8_t {
   kNone,
-  kDamaged,   // its file is not what it should be: delete it
-  kBusy,      // another process holds its lock for too long; it may be read
-  kUnusable,  // a full disk, no permission, a statement that is not possible
+  kDamaged,   // its file does not hold what was written: delete it
+  kBusy,      // another process holds its lock for too long; it can still be copied
+  kUnusable,  // a full disk, no permission, or an impossible statement
 };
 
-/// A value of a column, or one that is bound. A double that is NaN is null.
+/// A value of a column, or a value to bind. A double that is NaN becomes null.
 using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string>;
-/// Empty, and 0, if the value is of another kind.
+/// The value as a text or an integer; empty or 0 if it has another type. The reference is valid as long as
+/// `value`.
 const std::string& text_value(const SqlValue& value);
 std::int64_t integer_value(const SqlValue& value);
 
-/// A row that is being visited. Texts are valid until the visit ends.
+/// A row during a visit. Its texts are valid until the visit ends.
 class SqlRow {
  public:
   explicit SqlRow(sqlite3_stmt* statement) : statement_(statement) {}
@@ -44,51 +45,57 @@ class SqlRow {
   sqlite3_stmt* statement_;
 };
 
-/// SQL with values for its question marks, in their order.
+/// An SQL statement and the values of its question marks, in their order.
 struct Sql {
   std::string text;
   std::vector<SqlValue> values{};
 
-  /// Appends a part with its values.
+  /// Appends a part and the values of its question marks.
   Sql& add(std::string_view part, std::vector<SqlValue> of_part = {});
 };
 
-/// A connection. Not thread-safe. Movable.
+/// A connection to a database. Not thread-safe. All errors have the code kFailedPrecondition.
 class Database {
  public:
-  /// `path`: a file, which is made if it is missing; empty: in memory. `schema` makes the tables of a new
-  /// file; `version` (user_version) tells files of another schema. Waits up to two seconds for other
-  /// processes' locks, here and in every other function.
-  /// \error kFailedPrecondition  `failure` says which; also for a file of another version (kDamaged)
+  /// Opens a database. Here and in every other function, waits up to two seconds for the locks of other
+  /// processes.
+  /// \param path     the file, which is created if it is missing; empty: in memory
+  /// \param schema   creates the tables of a new file
+  /// \param version  of the schema (user_version); a file with another version is kDamaged
+  /// \param failure  is set to the reason of an error, else to kNone
+  /// \error kFailedPrecondition  `failure` says why
   static Result<Database> open(const std::string& path, std::string_view schema, std::int64_t version,
                                DatabaseFailure& failure);
-  /// A copy in memory of the file at `path`, as of its last transaction, whoever holds its lock.
+  /// Copies the file at `path` into memory, as of its last transaction, whichever process holds its lock.
+  /// Parameters and errors as in `open`.
   static Result<Database> open_copy(const std::string& path, std::string_view schema, std::int64_t version,
                                     DatabaseFailure& failure);
   Database(Database&& other) noexcept;
   Database& operator=(Database&& other) noexcept;
   ~Database();
 
-  /// The failure of the first call that failed; errors of all others are the callers'.
+  /// The reason of the first call that failed, or kDamaged after `damaged`. kNone: no call has failed, so
+  /// errors come from elsewhere.
   DatabaseFailure failure() const { return failure_; }
-  /// From now on, the file counts as damaged: what was read from it is not what was written.
+  /// Marks the file as damaged, because it does not hold what was written. Returns the error to report.
   Error damaged(std::string_view why);
 
-  /// Begins a transaction that writes. One that is not committed is rolled back by the next `begin`, or when
-  /// the connection is closed.
+  /// Begins a transaction that writes, and rolls back a transaction that was not committed. Closing the
+  /// connection rolls back, too.
   Status begin();
-  /// Begins a transaction that only reads: until `commit`, all statements see what the first of them saw.
+  /// Begins a transaction that only reads: until `commit`, all statements see the state that the first one
+  /// saw.
   Status begin_reading();
   Status commit();
-  /// Rows that were written since `begin`.
+  /// Number of rows that were written since `begin`.
   std::int64_t rows_written() const;
-  /// Whether a statement is possible: prepares it, and does not run it.
+  /// Prepares a statement without running it. \error kFailedPrecondition  it is impossible
   Status check(const Sql& sql);
-  /// Statements are prepared once for each text.
+  /// Runs a statement and ignores its rows. The last 64 prepared statements are kept, by text.
   Status run(const Sql& sql);
-  /// Calls `visit` for each row. `visit` must not use the database.
+  /// Calls `visit` for each row of the result. `visit` must not use the database.
   Status visit(const Sql& sql, const std::function<void(const SqlRow&)>& visit);
-  /// All rows. REQUIRES: few enough to be kept in memory
+  /// All rows of the result. REQUIRES: they fit in memory
   Result<std::vector<std::vector<SqlValue>>> rows(const Sql& sql);
 
  private:

@@ -1,17 +1,17 @@
 #pragma once
 
-/// \file Where the last points of a run are, as MLflow shows them: the column `points_kind`.
+/// \file Tells where the last points of a run are stored, as MLflow shows them: the column `points_kind`.
 
 #include <cstdint>
 
 namespace headrace {
 
-// The numbers are those in the file; its view mlflow_metrics names kEndPoints by its number.
+// The numbers are part of the file's layout. The view mlflow_metrics uses the number of kEndPoints.
 enum PointsKind : std::int64_t {
-  kUnknownPoints = 0,  // in the store
-  kToldPoints = 1,     // in `points`: record and state tell them
-  kEndPoints = 2,      // in `metrics`, since the record's end has them
-  kReadPoints = 3,     // in `points`, where `keep_points` has put them
+  kUnknownPoints = 0,  // in the store only
+  kToldPoints = 1,     // in `points`: the record and the state contain them
+  kEndPoints = 2,      // in `metrics`: the end of the record contains them
+  kReadPoints = 3,     // in `points`: `keep_points` wrote them
 };
 
 }  // namespace headrace

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Finds the runs that concern a URL without reading the others: docs/formats/run-record.md, "Catalog".
-/// An entry only points to a run; the record of the run says what it read and made.
+/// \file Finds the runs that concern a URL without reading any other run. docs/formats/run-record.md,
+/// "Catalog". An entry only points to a run; the record of the run says what it read and made.
 
 #include <cstddef>
 #include <set>
@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// An entry points to this part of a run.
+/// The part of a run that an entry points to.
 struct CatalogEntry {
   std::string command;
   std::string part;
@@ -23,35 +23,35 @@ struct CatalogEntry {
 
 enum class CatalogIndex : std::uint8_t { kInput, kOutput };
 
-/// Creates the entry of a URL below `root`, if it is not there. Call it before the record that the entry
-/// points to is written. One request.
+/// Creates the entry of a URL below `root`, unless it is there. Call it before you write the record that the
+/// entry points to. Cost: one request.
+/// \error kInvalidArgument  no key can hold the URL
 Status add_to_catalog(const Location& root, CatalogIndex index, std::string_view url,
                       const CatalogEntry& entry, const CallOptions& call = {});
-/// The entries of an artifact: of its URL and, for an output, of its manifest's digest.
+/// Creates the entries of an artifact: of its URL and, for an output, of its manifest's digest.
 Status add_to_catalog(const Location& root, CatalogIndex index, const Artifact& artifact,
                       const CatalogEntry& entry, const CallOptions& call = {});
 
-/// Runs with an entry of the URL, of a URL below it, or of a folder above it. One listing, and one for each
-/// folder above. None of a URL that no key can hold. \error kResourceExhausted  there are more than 100,000
+/// Ids of the runs with an entry of the URL, of a URL below it, or of a folder above it. Empty if no key can
+/// hold the URL. Cost: one listing, and one for each folder above.
+/// \error kResourceExhausted  there are more than 100,000
 Result<std::set<std::string>> runs_near(const Location& root, CatalogIndex index, std::string_view url,
                                         const CallOptions& call = {});
-/// Runs that published a manifest of that digest. One listing.
+/// Ids of the runs that published a manifest with that digest. Cost: one listing.
 Result<std::set<std::string>> runs_that_published(const Location& root, std::string_view digest,
                                                   const CallOptions& call = {});
 
-/// Entries of parts of that command and rank whose output is the URL, newest first, `most` of them. One
-/// request.
+/// The entries of parts with that command, rank and output, newest first, at most `most`. Cost: one request.
 Result<std::vector<CatalogEntry>> newest_entries(const Location& root, std::string_view output,
                                                  std::string_view command, std::uint64_t rank,
                                                  std::size_t most, const CallOptions& call = {});
 
-/// Whether there are entries at all. One request.
+/// Whether the catalog has any entries. Cost: one request.
 Result<bool> has_catalog(const Location& root, const CallOptions& call = {});
 
-/// Creates the entries that records of version 2 below `root` lack, for the newest 100,000 runs. Reads every
-/// part and lists the catalog. May be called at any time, by several processes. Returns the number of entries
-/// that were missing.
-/// A damaged record is passed over: `list_runs` reports it. So is a URL that no key can hold.
+/// Creates the missing entries of the newest 100,000 runs of version 2 below `root`. Returns how many were
+/// missing. May be called at any time, by several processes. Damaged records (`list_runs` reports them) and
+/// URLs that no key can hold are skipped. Cost: reads every part, and lists the catalog.
 /// \error kNotFound  no runs are recorded there; of the store
 Result<std::size_t> repair_catalog(const Location& root, const CallOptions& call = {});
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Numbers in JSON documents, with those that JSON lacks: the texts "NaN", "Infinity", "-Infinity".
+/// \file Numbers in JSON documents. Numbers that JSON lacks are the texts "NaN", "Infinity" and "-Infinity".
 
 #include <cmath>
 #include <limits>
@@ -15,7 +15,8 @@ inline Json number_to_json(double number) {
   return number;
 }
 
-/// Any other text counts as NaN. \throws JsonError  it is neither a number nor a text
+/// Reads what number_to_json wrote; any other text counts as NaN. \throws JsonError  it is neither a number
+/// nor a text
 inline double number_from_json(const Json& from) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!from.is_string()) return from.as<double>();

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Lineage: the runs and inputs that made an artifact, and what was made from it, by run records alone.
+/// \file Lineage: the runs and inputs that made an artifact, and the artifacts that were made from it. Uses
+/// run records alone.
 
 #include <string>
 #include <string_view>
@@ -14,17 +15,17 @@ namespace headrace {
 
 struct LineageStep;
 
-/// An artifact and the runs next to it: upstream those that made it, downstream those that used it.
+/// An artifact and the runs next to it: upstream the runs that made it, downstream the runs that used it.
 struct LineageNode {
   Artifact artifact;
   std::vector<LineageStep> steps;
-  /// It stands elsewhere in the tree already, with its steps.
+  /// It is elsewhere in the tree, with its steps; here it has none.
   bool repeated = false;
 };
 
 struct LineageStep {
   RunRecord run;
-  /// Upstream: what the run read. Downstream: what it made.
+  /// Upstream: the inputs of the run. Downstream: its outputs.
   std::vector<LineageNode> nodes;
 };
 
@@ -33,15 +34,16 @@ struct Lineage {
   LineageNode downstream;
 };
 
-/// `url` is normalised, as Url::text() gives it. Artifacts match by URL: a run that wrote to a folder made
-/// what lies in it. Where a reader recorded the digest of a manifest, the run that published this digest is
-/// the one that counts; else the latest one that finished before the reader started, unless it recorded
-/// another digest for the same URL. `digest`: of the version that is asked about; empty: the latest upstream,
-/// any downstream.
+/// The lineage of an artifact. Artifacts match by URL: a run that wrote to a folder made everything in it. If
+/// a reader recorded the digest of a manifest, the run that published this digest is its maker. Otherwise the
+/// maker is the latest run that started before the reader did, unless that run recorded another digest for
+/// the same URL; finished runs take precedence over others. A tree is at most 100 runs deep.
+/// \param url     normalised, as Url::text() gives it
+/// \param digest  of the version in question; empty: the latest version upstream, any version downstream
 /// \error of the stores
 Result<Lineage> lineage_of(std::string_view url, RunPool& runs, std::string_view digest = "");
 
-/// The runs of both trees, each once, in the order of their starts.
+/// The runs of both trees, each once, in the order in which they started.
 std::vector<RunRecord> runs_in(const Lineage& lineage);
 
 }  // namespace headrace

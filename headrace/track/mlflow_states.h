@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads every state that MLflow's client has left, for `headrace verify`:
+/// \file Verifies the states that MLflow's client has left, for `headrace verify`.
 /// docs/formats/mlflow-state.md.
 
 #include <string_view>
@@ -11,15 +11,15 @@
 
 namespace headrace {
 
-/// Whether an object is a state of that format ("headrace.mlflow.run"), bit by bit as it was written. Its
-/// content is not looked at.
+/// Checks that an object is a state with that format ("headrace.mlflow.run") and is unchanged since it was
+/// written. Does not check its contents.
 /// \error kDataLoss       it is not
-/// \error kUnimplemented  a newer version than this reader knows
+/// \error kUnimplemented  its version is newer than this reader knows
 Status check_mlflow_state(BytesView data, std::string_view format);
 
-/// Reads all states below a tracking root, eight at a time, looks whether their numbers have a gap, and adds
-/// both to `found`. Files of runs and models are left out: nothing tells what they were.
-/// \error of the store, where nothing can be said
+/// Reads all states below a tracking root, eight at a time, and checks that their numbers have no gaps. Adds
+/// the results to `found`. Skips the files of runs and models, because no checksum of them is recorded.
+/// \error of the store
 Status verify_mlflow_states(const Location& root, VerifiedObjects& found, const CallOptions& call = {});
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Runs as events of OpenLineage, for catalogs of others. Schema: https://openlineage.io/spec/2-0-2,
+/// \file Describes runs as OpenLineage events, for other catalogs. Schema: https://openlineage.io/spec/2-0-2,
 /// names of datasets: https://openlineage.io/docs/spec/naming.
 
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace headrace {
 
-/// Each a JSON object: START, and then COMPLETE, FAIL or ABORT, or RUNNING for a run that has no end. All
-/// have the same run id, which is a function of the run alone. The job is the command and its output, so a
-/// repeated command is another run of one job; for a program of a user's own it is the name of the run.
+/// The two events of a run, each a JSON object: START, then COMPLETE, FAIL or ABORT, or RUNNING if the run
+/// has no end. Both have the same run id, which depends on the run alone. The job is the command and its
+/// output, so repeating a command makes another run of the same job. For a run without an output, the job is
+/// its name or, without a name, its command.
 std::vector<std::string> openlineage_events(const RunRecord& run);
 
 }  // namespace headrace

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Folders that TensorFlow reads and writes, published by a manifest: traces, checkpoints, exports.
+/// \file Folders that TensorFlow reads and writes and that a manifest publishes: traces, checkpoints,
+/// exports.
 
 #include <optional>
 #include <string>
@@ -26,42 +27,44 @@ struct ManifestChoice {
   CallOptions call{};
 };
 
-/// A manifest of a folder; none if it is not there. The latest is the one that the folder's chain names.
+/// Reads a manifest of a folder; none if it is not there. The latest manifest is the one that the folder's
+/// chain names.
 /// \error kDataLoss         it is damaged
 /// \error kInvalidArgument  the number is that of an entry of ownership
 Result<std::optional<PublishedFolder>> read_published(const Location& folder,
                                                       const ManifestChoice& choice = {});
-/// The same, of one kind.
+/// As above, for manifests of one kind.
 /// \error kInvalidArgument  it is of another kind
 Result<std::optional<PublishedFolder>> read_published(const Location& folder, std::string_view kind,
                                                       const ManifestChoice& choice = {});
 
-/// The manifest with this number; none if the number is free, or that of an entry of ownership.
+/// Reads the manifest with this number; none if the number is free, or that of an entry of ownership.
 /// \error kDataLoss  it is damaged
 Result<std::optional<PublishedFolder>> find_manifest(const Location& folder, std::uint64_t number,
                                                      const CallOptions& call = {});
 
-/// The version of a folder that `choice` names; without a number the latest one, or none if nothing is
-/// published.
+/// Opens the version of a folder that `choice` names. Without a number: the latest version, or none if
+/// nothing is published.
 /// \error kNotFound, kInvalidArgument  as read_version
 Result<std::optional<PublishedFolder>> open_version(const Location& folder, const ManifestChoice& choice);
 
-/// Copies the local files of one published folder in, checking size and checksum of every part. `below`
-/// selects parts whose key begins with it, and is cut off.
-/// \error kDataLoss  a part is missing or altered
-/// \error kAborted   the folder was overwritten or removed meanwhile
+/// Downloads the files of a published folder to the local folder `target`, and checks the size and checksum
+/// of every part. Only parts whose keys begin with `below` are copied; their names lose that prefix.
+/// \error kDataLoss           a part is missing or altered
+/// \error kAborted            the folder was overwritten or removed meanwhile
+/// \error kResourceExhausted  the files have more than 16 GiB, or the disk is full
 Status download_published(const PublishedFolder& published, std::string_view below,
                           const std::string& target);
 
-/// "o2/" if the part called `name` lies in the folder "o2" of what is published; "" if it lies in no folder,
-/// or if there is no such part. Owners after the first publish their files in a folder of their own.
+/// The folder in which the part called `name` lies, for example "o2/"; "" if the part lies in no folder, or
+/// does not exist. Every owner after the first one publishes its files in a folder of its own.
 std::string folder_of_part(const Manifest& manifest, std::string_view name);
 
-/// Uploads a local folder to `below` in the folder that `ownership` is of, `last` after the rest, then
-/// publishes those files. Nothing is ever replaced: `below` belongs to this owner alone. `manifest` needs
-/// kind, created_by, plan and attributes.
+/// Uploads the files of the local folder `source` to `below` in the folder that `ownership` belongs to, the
+/// file `last` after all others. Then publishes them, with the role `role`. Replaces nothing: `below` belongs
+/// to this owner alone. The caller sets `manifest`'s kind, created_by, plan and attributes.
 /// \error kAlreadyExists  one of the files is there
-/// \error kAborted        somebody else owns the folder now
+/// \error kAborted        another process owns the folder now
 Result<Published> publish_folder(const std::string& source, Ownership& ownership, std::string_view below,
                                  std::string_view last, std::string_view role, Manifest manifest);
 

@@ -24,80 +24,85 @@
 
 namespace headrace {
 
-/// The URL by which records name a place: without a query, which is the driver's own, and without secrets.
+/// The URL that records use for a location: without its query, which is meant for the driver, and without
+/// secrets.
 std::string recorded_url(const Location& location);
 
-/// Describes the object, folder or pattern at `location` for a record: a folder by its manifest, the latest
-/// unless `choice` names another (read whole, to digest it); an object by size and version.
-/// \error kNotFound  nothing is there, nothing matches, or no such manifest
+/// Describes the object, folder or pattern at `location` for a record. A published folder is described by its
+/// manifest, which is read to compute its digest: the latest, or the one that `choice` names. An object is
+/// described by its size and version.
+/// \error kNotFound  nothing is there, nothing matches, or there is no such manifest
 Result<Artifact> describe_artifact(const Location& location, const ManifestChoice& choice = {});
 
-/// The folder whose _headrace/runs/ records runs with that output: the nearest one from the output's parent
-/// upwards that has such records; if none has, the root of a store with an authority, or of a file:// store
-/// the output's parent folder (the output itself if that parent is "/"). One listing for each folder above.
-/// Folders that may not be read are passed over.
+/// The tracking root of an output: the nearest folder, from the output's parent upwards, that has records in
+/// _headrace/runs/. If there is none: the root of the store, if its URLs have an authority; else the output's
+/// parent folder, or the output itself if that parent is "/". Folders that may not be read are skipped. Cost:
+/// one listing for each folder above.
 Result<Location> tracking_root(const Location& output, const CallOptions& call = {});
 
-/// The folders at and below `folder` that hold _headrace/runs/, in the order of their records. One listing of
-/// the objects below `folder`, in which each _headrace/ takes four requests at most, whatever it holds:
-/// records, catalog, metrics, media. Folders within a _headrace/ are nobody's roots.
+/// Finds all folders at and below `folder` that hold _headrace/runs/, in the order of their keys. Ignores
+/// folders within a _headrace/. Cost: one listing of the objects below `folder`, in which each _headrace/
+/// takes four requests at most, whatever it holds (records, catalog, metrics, media).
 Result<std::vector<Location>> tracking_roots_below(const Location& folder, const CallOptions& call = {});
 
 struct RecorderOptions {
-  /// Tracking root to use instead (--track); empty: `tracking_root` of the output.
+  /// The tracking root (--track); empty: `tracking_root` of the output.
   std::string root_url{};
-  /// Id of the run (--run-id), which other ranks and earlier attempts may have, too; empty: a new one.
+  /// Id of the run (--run-id), which its other ranks and earlier attempts share; empty: a new id.
   std::string run_id{};
-  /// Which process of the run this is, of how many; several need a run id.
+  /// This process's rank, and the number of ranks. More than one rank requires a run id.
   std::uint64_t rank = 0;
   std::uint64_t ranks = 1;
-  /// False: an unfinished earlier run into the same output is not continued by this one, or may be at work.
+  /// False: this run does not continue an unfinished earlier run into the same output; that one may still be
+  /// running.
   bool continues_earlier = true;
-  /// False: the run publishes nothing; `output` only says where its record belongs.
+  /// False: the run publishes nothing, and `output` only determines where its record belongs.
   bool has_output = true;
   /// Wall clock.
   std::function<std::chrono::system_clock::time_point()> now = Environment{}.now;
   CallOptions call{};
 };
 
-/// One part of a run. Movable, not thread-safe. If `finish` is never called, it stays "running or killed".
-/// Whatever is added is in the store when the call returns, entry of the catalog first.
+/// Records one part of a run. Movable, not thread-safe. If `finish` is never called, the part stays "running
+/// or killed". When an `add_…` returns, the record is in the store; its catalog entry is written first.
 class RunRecorder {
  public:
-  /// Creates the part's `start` object. `start` needs command, command_line and parameters; versions and host
-  /// as far as known; inputs as far as known. `output`, `started`, `rank`, `ranks`, `resumed_from` and
-  /// `remarks` are filled in here. Takes a number of requests that does not depend on how many runs there
-  /// are, but for those of version 1, of which the last 256 are read if there is no entry of the output.
-  /// \error kInvalidArgument     the run id breaks its grammar; several ranks without one
-  /// \error kFailedPrecondition  the run of that id is of another command, or into another output
+  /// Creates the part's `start` object. The caller sets `start`'s command, command_line and parameters, and
+  /// versions, host and inputs as far as they are known. This function sets output, started, rank, ranks and
+  /// resumed_from, and adds to remarks. Cost: a number of requests that does not depend on the number of
+  /// runs; but if the output has no entry, also reads the last 256 runs of version 1.
+  /// \error kInvalidArgument     the run id is no valid name; the rank is not below `ranks`; several ranks
+  ///                             without a run id
+  /// \error kFailedPrecondition  the run with that id has another command or output
   static Result<RunRecorder> start(StoreRegistry& registry, const Location& output, RunStart start,
                                    const RecorderOptions& options);
 
-  /// "20261121-032600-1f2e3d4c": for `created_by` of manifests.
+  /// Id of the run, for `created_by` of manifests: "20261121-032600-1f2e3d4c".
   const std::string& run_id() const { return entry_.run; }
-  /// Name of this process's part of it: run_keys.h.
+  /// Name of this process's part of the run (run_keys.h).
   const std::string& part() const { return entry_.part; }
   const Location& root() const { return root_; }
-  /// Warnings for the user: the run continues on another kind of processor.
+  /// Warnings for the user, such as that the run continues on another kind of processor.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
-  /// Records an input that became known after the start. A name that is taken gets "-2", "-3".
+  /// Records an input that became known after the start. If its name is taken, appends "-2", "-3", ….
   Status add_input(Artifact input);
-  /// The same, described by `describe_artifact`. `version`: number of the manifest; none: the latest.
+  /// Records the input that `describe_artifact` finds. `version`: number of the manifest; none: the latest.
   Status add_input(std::string name, const Location& input, std::optional<std::uint64_t> version = {});
-  /// Records an output that lies in no store. A name that is taken gets "-2", "-3".
+  /// Records an output. If its name is taken, appends "-2", "-3", …. Needed where describe_artifact cannot
+  /// describe it, for example because it lies in no store.
   Status add_output(Artifact output);
-  /// The same, described by `describe_artifact`: call it when it is published.
+  /// Records the output that `describe_artifact` finds. Call it when the output is published.
   Status add_output(std::string name, const Location& output);
-  /// Records where metrics are logged: call it before the first.
+  /// Records where metrics are logged. Call it before the first point.
   Status add_series(RunSeries series);
 
-  /// Creates the part's `end` object, with the status that `outcome` means (kCancelled: stopped), and returns
-  /// `outcome`; or why the record could not be written, where the outcome was good. `end` needs metrics,
-  /// counts and versions; what was added before is added to it. Is written even after a stop was asked for.
-  /// Call once.
+  /// Creates the part's `end` object, with the status that `outcome` means (kCancelled: stopped), even after
+  /// a stop was requested. Returns `outcome`; or, if that is good, why the record could not be written. The
+  /// caller sets `end`'s metrics, counts and versions; its inputs, outputs and series become those that were
+  /// added. Call it once.
   Status finish(const Status& outcome, RunEnd end);
-  /// As `finish`, but returns whether the end is in the store, whatever the outcome is. May be repeated after
+  /// As `finish`, but returns whether the end is in the store, whatever `outcome` is. May be repeated after
   /// an error.
   Status write_end(const Status& outcome, RunEnd end);
 

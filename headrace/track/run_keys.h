@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Names and keys of run records: docs/formats/run-record.md.
+/// \file Names and keys of run records. docs/formats/run-record.md.
 
 #include <chrono>
 #include <cstdint>
@@ -12,27 +12,28 @@
 
 namespace headrace {
 
-/// Below a tracking root: event files with the media of a part are in <run id>/<part>/.
+/// Prefix below a tracking root. Event files with the media of a part are in <run id>/<part>/ below it.
 inline constexpr std::string_view kMediaPrefix = "_headrace/media/";
 
-/// Below a tracking root: what a part has printed is in <run id>/<part>/.
+/// Prefix below a tracking root. The console output of a part is in <run id>/<part>/ below it.
 inline constexpr std::string_view kConsolePrefix = "_headrace/console/";
 
-/// Where runs lie below a tracking root. Runs of version 1 lie directly in it.
+/// Prefix of runs below a tracking root. Runs of version 1 lie directly below it.
 inline constexpr std::string_view kRunsPrefix = "_headrace/runs/";
-/// Where parts of runs of version 2 lie.
+/// Prefix of the parts of runs of version 2.
 inline constexpr std::string_view kRunPartsPrefix = "_headrace/runs/v2/";
-/// Entries that say which runs concern a URL: catalog.h.
+/// Prefix of the entries that say which runs concern a URL: catalog.h.
 inline constexpr std::string_view kCatalogPrefix = "_headrace/runs/catalog/";
 
-/// 1 to 64 letters, digits, '.', '_' and '-', the first a letter or a digit; of names in a record, too.
-/// \error kInvalidArgument
+/// Checks the id of a run, or a name within a record: 1 to 64 letters, digits, '.', '_' and '-', of which the
+/// first is a letter or a digit.
+/// \error kInvalidArgument  it is no such name
 Status check_run_name(std::string_view name);
 
-/// "20261121-032600-1f2e3d4c".
+/// A new run id: "20261121-032600-1f2e3d4c".
 std::string make_run_id(std::chrono::system_clock::time_point start, std::uint32_t random);
 
-/// "000003-fe5e0311d442-1f2e3d4c": parts of a rank sort newest first.
+/// The name of a part: "000003-fe5e0311d442-1f2e3d4c". The parts of a rank sort newest first.
 std::string make_part_name(std::uint64_t rank, std::chrono::system_clock::time_point start,
                            std::uint32_t random);
 
@@ -41,10 +42,10 @@ struct PartName {
   std::uint64_t started_ms = 0;  // since 1970
 };
 std::optional<PartName> parse_part_name(std::string_view name);
-/// "000003-": the beginning of the names of a rank's parts.
+/// The prefix that the names of a rank's parts share: "000003-".
 std::string part_name_prefix(std::uint64_t rank);
 
-/// Key of an object of a part, without the tracking root's.
+/// Key of an object of a part, relative to the tracking root.
 std::string part_key(std::string_view run, std::string_view part, std::string_view object);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Records of runs of several tracking roots, read as they are needed.
+/// \file Records of runs in several tracking roots, read on demand.
 
 #include <cstddef>
 #include <deque>
@@ -14,29 +14,30 @@
 
 namespace headrace {
 
-/// Holds those runs that were asked for, each once, and all of version 1. Roots are those that were added,
-/// and the tracking roots of every input that a run held here names, `kMaximumRoots` in all; for more than
-/// `kMaximumFolders` folders of inputs, none is looked for. An error below
-/// one of the latter becomes a remark. Not thread-safe. `registry` must outlive it.
+/// Holds the runs that were asked for, each once, and all runs of version 1. The roots are those that were
+/// added, and the tracking roots of the inputs of all runs held here: at most `kMaximumRoots`, found from at
+/// most `kMaximumFolders` folders of inputs. An error below a root that was found in this way becomes a
+/// remark. Not thread-safe. `registry` must outlive it.
 class RunPool {
  public:
   explicit RunPool(StoreRegistry& registry, CallOptions call = {})
       : registry_(registry), call_(std::move(call)) {}
 
-  /// Reads the runs of version 1 below `root`; if there is no catalog, reads all runs. Does nothing for a
-  /// root that was added before.
+  /// Reads the runs of version 1 below `root`, or all runs if there is no catalog. Does nothing if the root
+  /// is known.
   Status add(const Location& root);
-  /// For tests and other sources of records.
+  /// Adds a record from another source, for example in tests.
   void add(RunRecord run) { runs_.push_back(std::move(run)); }
 
-  /// From now on `runs` holds all runs that may have made the artifact, or a URL in it or around it.
+  /// Reads the runs that may have made the artifact, an object in it, or a folder around it. Then `runs`
+  /// holds all of them.
   Status find_makers(const Artifact& artifact);
-  /// The same for the runs that may have read it.
+  /// The same, for runs that may have read the artifact.
   Status find_readers(const Artifact& artifact);
 
-  /// Only grows, at the end; what is there stays where it is.
+  /// The runs that were read. Only grows, at the end; references to its elements stay valid.
   const std::deque<RunRecord>& runs() const { return runs_; }
-  /// Records that could not be read, and roots that were left out: a message each.
+  /// One message for each record that could not be read, and for each root that was left out.
   const std::vector<std::string>& remarks() const { return remarks_; }
 
   static constexpr std::size_t kMaximumRoots = 16;
@@ -45,9 +46,9 @@ class RunPool {
  private:
   struct Root {
     Location location;
-    bool is_followed = false;       // found by the input of a run
-    std::set<std::string> asked{};  // what its catalog was asked
-    std::set<std::string> read{};   // ids of runs
+    bool is_followed = false;       // it was found through an input of a run
+    std::set<std::string> asked{};  // the queries that its catalog has answered
+    std::set<std::string> read{};   // ids of the runs that were read
   };
 
   Status begin(Root& root);
@@ -62,8 +63,8 @@ class RunPool {
   const CallOptions call_;
   std::deque<Root> roots_;
   std::deque<RunRecord> runs_;
-  std::size_t followed_ = 0;           // runs whose inputs were followed
-  std::set<std::string> looked_at_{};  // folders whose root was looked for
+  std::size_t followed_ = 0;           // number of runs whose inputs were followed
+  std::set<std::string> looked_at_{};  // folders whose tracking root was looked for
   std::vector<std::string> remarks_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The record of a run of a stage, as bytes: what was run, on what, from what, into what.
-/// Format: docs/formats/run-record.md. recorder.h writes records, runs.h and lineage.h read them.
+/// \file The record of a run of a stage, as bytes: the command, its settings, its inputs and its outputs.
+/// Format: docs/formats/run-record.md. recorder.h writes records; runs.h and lineage.h read them.
 
 #include <cstdint>
 #include <map>
@@ -15,19 +15,19 @@
 
 namespace headrace {
 
-/// Something a run read or made: an object, or a folder with or without a manifest.
+/// Something that a run read or made: an object, or a folder with or without a manifest.
 struct Artifact {
   std::string url;   // normalised, as Url::text() gives it
   std::string kind;  // a manifest's kind ("dataset", "checkpoint", …), else "object", "folder" or "pattern"
   /// The object's version; empty for folders.
   std::string version{};
-  /// Number and SHA-256 of the manifest of a published folder; otherwise 0 and empty, but for the digest of a
-  /// SavedModel without a manifest.
+  /// Number and SHA-256 of the manifest of a published folder; else 0 and empty. A SavedModel without a
+  /// manifest has a digest, too.
   std::uint64_t manifest = 0;
   std::string digest{};
   /// Size of the object, or of all parts that the manifest names; 0 if unknown.
   std::uint64_t size_bytes = 0;
-  /// The run's name for it: "data", "export". Empty in records of version 1.
+  /// The name that the run gives it: "data", "export". Empty in records of version 1.
   std::string name{};
 };
 
@@ -42,7 +42,7 @@ struct RunSeries {
 struct RunStart {
   std::string command;                    // "train"
   std::vector<std::string> command_line;  // from the program's name on
-  /// Option → value as text. Values of options only, never of the environment.
+  /// Option → value as text: values of options only, never of environment variables.
   std::map<std::string, std::string> parameters;
   /// "headrace" → "0.1.0".
   std::map<std::string, std::string> versions;
@@ -52,10 +52,10 @@ struct RunStart {
   /// The URL that the run writes to, normalised; empty: it publishes nothing.
   std::string output;
   std::string started;  // "2026-11-21T03:26:00.125Z"
-  /// Id of the earlier run, unfinished, of the same command into the same output, which may be this one;
-  /// empty: none.
+  /// Id of the unfinished earlier run, with the same command and output, that this run continues; it may be
+  /// this run. Empty: none.
   std::string resumed_from;
-  /// Which process of the run this is, of how many.
+  /// The rank of this process, and the number of ranks.
   std::uint64_t rank = 0;
   std::uint64_t ranks = 1;
   /// Warnings given at the start.
@@ -72,8 +72,8 @@ enum class RunStatus : std::uint8_t {
 /// "finished", "failed", "stopped"; "running or killed" for kUnfinished.
 std::string_view run_status_name(RunStatus status);
 
-/// Programs write so many final metrics at most, so that records stay small; where there are more, only the
-/// series have the others. Their summary may add some.
+/// The most final metrics that programs write, so that records stay small; further ones are only in the
+/// series. A summary that the program records may add some.
 inline constexpr std::size_t kMostFinalMetrics = 1000;
 
 /// Facts that are known when a part of a run has ended.
@@ -93,7 +93,7 @@ struct RunEnd {
   std::map<std::string, std::string> parameters{};
 };
 
-/// The record of a process that has not ended, as far as it goes.
+/// The part of a record that is known before the process has ended.
 struct RunSoFar {
   std::vector<Artifact> inputs{};
   std::vector<Artifact> outputs{};
@@ -106,45 +106,46 @@ struct RunPart {
   RunStart start;
   /// None: see RunStatus::kUnfinished.
   std::optional<RunEnd> end{};
-  /// Only where there is no end.
+  /// Empty if there is an end.
   RunSoFar so_far{};
 };
 
-/// A run: one part, or several made one by `join_parts`.
+/// A run: one part, or several that `join_parts` has joined.
 struct RunRecord {
   std::string id;
   RunStart start;
   /// None: see RunStatus::kUnfinished.
   std::optional<RunEnd> end{};
   RunSoFar so_far{};
-  /// All of them, by rank, the latest attempt of each first.
+  /// All parts, sorted by rank, and within a rank by attempt, the latest first.
   std::vector<RunPart> parts{};
 
   RunStatus status() const { return end ? end->status : RunStatus::kUnfinished; }
   /// All inputs, in the order in which they became known.
   std::vector<Artifact> inputs() const;
-  /// Those known at the start and at the end.
+  /// The versions known at the start and at the end.
   std::map<std::string, std::string> versions() const;
-  /// Those of the start; where the end has another value, that one.
+  /// The parameters of the start, or of the end where it has another value.
   std::map<std::string, std::string> parameters() const;
-  /// The published outputs. A run that was stopped or killed, or still runs, and recorded none has the folder
-  /// that it writes to. A failed run has none: most were refused before they wrote.
+  /// The published outputs. A run that was stopped or killed, or is still running, and recorded no output,
+  /// has the folder that it writes to. A failed run then has none, because most failed runs were refused
+  /// before they wrote.
   std::vector<Artifact> outputs() const;
 };
 
-/// One run of its parts, by the rules of the format's page. REQUIRES: there is one at least
+/// Joins the parts of a run by the rules of docs/formats/run-record.md. REQUIRES: there is at least one part
 RunRecord join_parts(std::string id, std::vector<RunPart> parts);
 
-/// The objects' bytes: canonical JSON with its checksum. Secrets are taken out of every text
-/// (redact.h).
+/// The bytes of the objects: canonical JSON with a checksum. Secrets in texts are replaced (redact.h).
 std::string serialize_run_start(std::string_view id, const RunStart& start);
 std::string serialize_run_end(std::string_view id, const RunEnd& end);
 std::string serialize_run_input(std::string_view id, const Artifact& input);
 std::string serialize_run_output(std::string_view id, const Artifact& output);
 std::string serialize_run_series(std::string_view id, const RunSeries& series);
 
-/// \error kDataLoss       not as the format says, or a wrong checksum
-/// \error kUnimplemented  a newer version than this reader knows
+/// Parse the bytes of an object.
+/// \error kDataLoss       it does not follow the format, or its checksum is wrong
+/// \error kUnimplemented  its version is newer than this reader knows
 Result<RunStart> parse_run_start(BytesView data);
 Result<RunEnd> parse_run_end(BytesView data);
 Result<Artifact> parse_run_input(BytesView data);

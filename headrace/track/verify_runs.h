@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Reads every object of the records of runs, for `headrace verify`.
+/// \file Verifies the records of runs by reading every object, for `headrace verify`.
 
 #include <cstdint>
 #include <string>
@@ -20,9 +20,9 @@ struct VerifiedObjects {
   std::vector<BadObject> bad;  // in the order of their keys
 };
 
-/// Reads and parses all objects of all runs below `root`, of both versions, eight at a time; also those that
-/// a reader of an ended run does not need. Entries of the catalog are empty, and are left out.
-/// \error of the store, where nothing can be said
+/// Reads and parses all objects of all runs below `root`, of both versions, eight at a time, including
+/// objects that readers of an ended run do not need. Skips entries of the catalog, which are empty.
+/// \error of the store
 Result<VerifiedObjects> verify_runs(const Location& root, const CallOptions& call = {});
 
 }  // namespace headrace

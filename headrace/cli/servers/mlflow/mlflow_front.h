@@ -1,7 +1,6 @@
 #pragma once
 
-/// \file MLflow's API over HTTP: who may ask, bounds, and threads. headrace/mlflow/ knows what a request
-/// means.
+/// \file MLflow's API over HTTP: access, limits and threads. headrace/mlflow/ interprets the requests.
 
 #include <cstdint>
 #include <functional>
@@ -18,30 +17,33 @@
 namespace headrace {
 
 struct MlflowFrontOptions {
-  /// Names of the server, in lower case: see check_request_origin.
+  /// Names of the server, in lower case; see check_request_origin.
   std::set<std::string, std::less<>> allowed_hosts{};
-  /// None: everybody may ask. Borrowed.
+  /// Null: everybody may send requests. Borrowed.
   AccessTokens* tokens = nullptr;
   std::uint64_t artifact_bytes_max = std::uint64_t{1000} << 30;
-  /// Nothing that may be large is read, and no artifact taken, while bodies and answers have more bytes: the
-  /// rest is for what is logged.
+  /// Above this many bytes of bodies and answers, no large answers are read and no artifacts are accepted.
+  /// The remaining memory is for logging.
   std::uint64_t busy_bytes = 512 << 20;
-  /// HttpServerCounts'. None: never busy. Is called from any thread.
+  /// Returns HttpServerCounts::bytes_in_flight. Called from any thread. Empty: never busy.
   std::function<std::uint64_t()> bytes_in_flight{};
   int logging_threads = 2;
 };
 
-/// Thread-safe. Outlives the HttpServer that calls it, but for its Responders.
+/// Decides on requests and answers them. Thread-safe. Must outlive the HttpServer that calls it; Responders
+/// may outlive it.
 class MlflowFront {
  public:
   static constexpr std::uint64_t kBodyBytesMax = 16 << 20;
 
-  /// Borrows `service`.
+  /// `service` must outlive this.
   MlflowFront(mlflow::TrackingService& service, MlflowFrontOptions options);
 
+  /// Decides by its head whether a request is accepted: its origin, its token, and the limit of its body.
   HeadVerdict judge(const RequestHead& head) const;
+  /// Answers a request, usually from another thread. If too many requests wait, refuses it with kUnavailable.
   void answer(ReceivedRequest request, Responder responder);
-  /// The same in this thread.
+  /// Answers a request in this thread, and may wait for the store.
   mlflow::ApiAnswer answer_now(const mlflow::ApiRequest& request) const;
 
  private:
@@ -58,7 +60,7 @@ class MlflowFront {
   RequestWorkers others_;
   RequestWorkers downloads_;
   RequestWorkers uploads_;
-  RequestWorkers logging_;  // ends before others_, to which it hands requests
+  RequestWorkers logging_;  // ends before others_, because it hands requests to it
 };
 
 }  // namespace headrace

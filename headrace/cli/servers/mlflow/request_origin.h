@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Whether a request may come from a page of the web: a page whose name resolves to this machine (DNS
-/// rebinding), or another site's page. Pure functions.
+/// \file Rejects requests that a web page may have caused: a page whose name resolves to this machine (DNS
+/// rebinding), or a page of another site. Pure functions.
 
 #include <optional>
 #include <set>
@@ -12,10 +12,12 @@
 
 namespace headrace {
 
-/// `host`: the header Host; none: there was none. It must be an address of IPv4 or IPv6, localhost, or one of
-/// `allowed` (in lower case), each with a port or without. `origin`: the header Origin; if there is one, it
-/// must be that of the server itself.
-/// \error kPermissionDenied
+/// Checks two headers of a request.
+/// \param host     the header Host, none: it is missing. Must be an IPv4 or IPv6 address, localhost, or one
+///     of `allowed`, each with or without a port
+/// \param origin   the header Origin; none: it is missing. Must be that of the server itself
+/// \param allowed  names in lower case
+/// \error kPermissionDenied  a header is not as it must be
 Status check_request_origin(std::optional<std::string_view> host, std::optional<std::string_view> origin,
                             const std::set<std::string, std::less<>>& allowed);
 

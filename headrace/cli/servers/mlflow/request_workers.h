@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Threads that answer requests, so that those which read sockets never wait.
+/// \file Threads that answer requests, so that the threads that read sockets never wait.
 
 #include <atomic>
 #include <functional>
@@ -10,12 +10,13 @@
 
 namespace headrace {
 
-/// Thread-safe. Destruction waits for work that runs, and drops the rest.
+/// A pool of threads with a bounded queue. Thread-safe. Destruction waits for running work and drops waiting
+/// work.
 class RequestWorkers {
  public:
   RequestWorkers(int threads, int most_waiting) : most_(threads + most_waiting), background_(threads) {}
 
-  /// False if so many requests wait already; then `work` is not called.
+  /// Runs `work` in one of the threads. Returns false, and does not call `work`, if the queue is full.
   bool add(std::function<void()> work) {
     if (count_.fetch_add(1) >= most_) {
       count_.fetch_sub(1);
@@ -29,7 +30,7 @@ class RequestWorkers {
   }
 
  private:
-  // Is given back even if the work throws: memory may run out.
+  // The place is released even if the work throws, because memory may run out.
   class Place {
    public:
     explicit Place(std::atomic<int>& count) : count_(count) {}
@@ -42,7 +43,7 @@ class RequestWorkers {
   };
 
   const int most_;
-  std::atomic<int> count_ = 0;  // that run or wait
+  std::atomic<int> count_ = 0;  // work that runs or waits
   Background background_;
 };
 

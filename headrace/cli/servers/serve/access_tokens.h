@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Bearer tokens (RFC 6750) from a file: they decide who may ask which model.
+/// \file Bearer tokens (RFC 6750) from a file. They decide who may use which model.
 
 #include <chrono>
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace headrace {
 
-/// A token, and the models that it opens.
+/// A token, and the models that its owner may use.
 struct TokenRights {
   std::string token;
   /// Empty: all models.
@@ -23,22 +23,23 @@ struct TokenRights {
   bool allows(std::string_view model) const;
 };
 
-/// One token in each line, and behind it the models that it is for, with blanks between them; none: all.
-/// Lines that begin with # and empty lines are passed over.
-/// \error kInvalidArgument  a token is shorter than 16 characters or has a character that no header may have,
-///                          one is there twice, or there is none: names the line, not the token
+/// Parses a file of tokens. Each line has a token, and after it the models that it is for, separated by
+/// blanks; no models: all. Empty lines and lines that begin with # are ignored.
+/// \error kInvalidArgument  a token is shorter than 16 characters, has a character that no token may have, or
+///                          occurs twice; or there is no token. The message names the line, not the token
 Result<std::vector<TokenRights>> parse_tokens(std::string_view text);
 
-/// Thread-safe. The file is looked at again every few seconds; one that cannot be read or parsed changes
-/// nothing, and is remarked on.
+/// The tokens of a file. `check` looks at the file again every `look_every`. A file that cannot be read or
+/// parsed changes nothing, and is remarked on. Thread-safe.
 class AccessTokens {
  public:
-  /// \error kNotFound, kPermissionDenied  of the file; kInvalidArgument: as parse_tokens
+  /// \error kNotFound, kPermissionDenied  the file cannot be read; kInvalidArgument  as parse_tokens
   static Result<std::unique_ptr<AccessTokens>> open(std::string path, std::chrono::milliseconds look_every,
                                                     std::function<void(const std::string&)> remark);
 
-  /// `authorization`: the header of that name; none: there was none. `model`: none: a request that names no
-  /// model, which any token may send. Takes as long for any token that is wrong.
+  /// Checks the token of a request. Takes the same time for every wrong token.
+  /// \param authorization  the header of that name; none: it is missing
+  /// \param model          none: the request names no model, and any token is enough
   /// \error kUnauthenticated   no token, or an unknown one
   /// \error kPermissionDenied  the token is for other models
   Status check(std::optional<std::string_view> authorization, std::optional<std::string_view> model);
@@ -55,7 +56,7 @@ class AccessTokens {
   const std::function<void(const std::string&)> remark_;
   std::mutex mutex_;
   std::shared_ptr<const std::vector<TokenRights>> tokens_;
-  std::string state_;  // of the file when it was read last
+  std::string state_;  // of the file when it was last read
   std::chrono::steady_clock::time_point look_at_{};
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A bound on the bytes that all connections of a server hold together.
+/// \file A limit on the bytes that all connections of a server hold together.
 
 #include <atomic>
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace headrace {
 
-/// Bytes in use, and how many may be. Thread-safe, without a lock.
+/// Counts bytes in use, up to a limit. Thread-safe, without a lock.
 class ByteBudget {
  public:
   explicit ByteBudget(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  /// False, and nothing is taken, if more than the limit would be in use.
+  /// Takes bytes. Returns false, and takes nothing, if more than the limit would be in use.
   bool try_take(std::uint64_t bytes) {
     std::uint64_t used = used_bytes_.load(std::memory_order_relaxed);
     while (bytes <= limit_bytes_ && used <= limit_bytes_ - bytes) {
@@ -25,7 +25,7 @@ class ByteBudget {
     }
     return false;
   }
-  /// For bytes that exist already: the limit may be passed, and then holds up what asks next.
+  /// Takes bytes that exist already. May exceed the limit; later calls of try_take then fail.
   void take(std::uint64_t bytes) { used_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void give_back(std::uint64_t bytes) { used_bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
 
@@ -38,7 +38,7 @@ class ByteBudget {
   std::atomic<std::uint64_t> used_bytes_{0};
 };
 
-/// Bytes that were taken from a budget, given back on destruction. Not thread-safe.
+/// Bytes taken from a budget, which are given back on destruction. Not thread-safe.
 class ByteCharge {
  public:
   ByteCharge() = default;
@@ -52,7 +52,7 @@ class ByteCharge {
   }
   ~ByteCharge() { clear(); }
 
-  /// Takes as many more, or none. Without a budget, there is no bound.
+  /// Takes all of these bytes, or none. Without a budget, there is no limit.
   bool try_add(std::uint64_t bytes) {
     if (budget_ && !budget_->try_take(bytes)) return false;
     bytes_ += bytes;
@@ -62,15 +62,15 @@ class ByteCharge {
     if (budget_) budget_->take(bytes);
     bytes_ += bytes;
   }
-  /// REQUIRES: it holds as many
+  /// REQUIRES: this holds at least as many
   void give_back(std::uint64_t bytes) {
     if (budget_) budget_->give_back(bytes);
     bytes_ -= bytes;
   }
   void clear() { give_back(bytes_); }
 
-  /// Takes as many for an answer that is about to be encoded, and may become so large.
-  /// \error kResourceExhausted  they are more than the budget has, now or ever
+  /// Reserves bytes for an answer that is about to be encoded and may become that large.
+  /// \error kResourceExhausted  the budget has not so many now, or never
   Status reserve_answer(std::uint64_t bytes) {
     if (try_add(bytes)) return {};
     if (bytes > budget_->limit_bytes()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Keeps the models of a server as its configuration file says, while the file changes.
+/// \file Keeps the models of a server in line with its configuration file, while the file changes.
 
 #include <chrono>
 #include <functional>
@@ -13,14 +13,15 @@
 
 namespace headrace {
 
+/// Polls the configuration file in a thread of its own. Destruction stops the thread and waits for it.
 class ConfigurationThread {
  public:
-  /// Records a change in the tracking root `record`. `facts`: what has changed, by names.
+  /// Records a change in the tracking root `record`. `facts`: the changes, by name.
   using RecordChange = std::function<Status(
       const std::string& record, const std::map<std::string, std::string>& facts, const CallOptions& call)>;
 
-  /// Borrows the models, which nobody else uses until this ends. `poll_each`: between two looks at the file;
-  /// each is up to a quarter later, so that servers do not ask together.
+  /// `models` must outlive this, and nobody else may use them meanwhile. `poll_each`: time between two looks
+  /// at the file. Each look is up to a quarter of it later, so that servers do not ask together.
   ConfigurationThread(ConfiguredModels& models, FollowedConfiguration followed,
                       std::chrono::milliseconds poll_each, RecordChange record_change,
                       std::function<void(const std::string&)> remark);

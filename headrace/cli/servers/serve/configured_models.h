@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Makes a server's models what a configuration says, and changes them while requests come.
+/// \file Starts and changes a server's models as a configuration says, while requests arrive.
 /// docs/decisions/serving.md, "A configuration of many models".
 
 #include <chrono>
@@ -18,57 +18,61 @@ namespace headrace {
 struct ConfiguredModelsParts {
   /// Starts to load a model. Returns at once. Throws std::system_error if the system refuses a thread.
   std::function<std::shared_ptr<LiveModel>(const std::string& name, const ModelConfiguration&)> start;
-  /// Tells an operator what happens, in sentences. Any thread.
+  /// Tells an operator what happens, in sentences. Called from any thread.
   std::function<void(const std::string&)> remark;
-  /// How long the requests of a model that is removed or replaced may take.
+  /// How long running requests of a removed or replaced model may take.
   std::chrono::milliseconds drain_max{30'000};
 };
 
-/// Owns the models that `served` publishes. One thread at a time.
+/// Owns the models that `served` publishes. Not thread-safe.
 class ConfiguredModels {
  public:
-  /// Borrows `served`, which has these models at once, ready or not.
+  /// Starts the models of `first`. `served` must outlive this; it has these models at once, whether or not
+  /// they are ready.
   ConfiguredModels(ServedModels& served, ConfiguredModelsParts parts, const ServingConfiguration& first);
-  /// Ends all models, and waits for those that hold them: as `stop`. REQUIRES: no more requests come
+  /// Ends all models, as `stop`, and waits for those that hold them. REQUIRES: no more requests arrive
   ~ConfiguredModels();
-  /// Whether every model of `first` was started: the system may have refused a thread. Before `change_to`.
+  /// Whether every model of `first` was started; the system may have refused a thread. Call it before
+  /// `change_to`.
   bool has_started_all() const { return coming_.empty(); }
   ConfiguredModels(const ConfiguredModels&) = delete;
   ConfiguredModels& operator=(const ConfiguredModels&) = delete;
 
-  /// Models that are added, or have to be loaded anew, take their places once they are ready; those that are
-  /// removed have left when this returns; everything else is in force.
+  /// Changes the models to those of `configuration`. Models that are added, or must be loaded again, replace
+  /// others once they are ready. Removed models are no longer served when this returns. All other changes
+  /// apply at once.
   void change_to(const ServingConfiguration& configuration);
-  /// Publishes it with the models.
+  /// Publishes the status together with the models.
   void set_status(ConfigurationStatus status);
   struct Withdrawal {
     std::string model;
     VersionName version;
     std::string reason;
   };
-  /// Canaries that were withdrawn since the last call.
+  /// The canaries that were withdrawn since the last call.
   std::vector<Withdrawal> take_withdrawals();
-  /// Tells an operator, once for each, of versions of canaries and shadows that a ready model neither
-  /// has nor loads.
+  /// Tells an operator, once for each, about versions of canaries and shadows that a ready model neither has
+  /// nor loads.
   void remark_absent_versions();
-  /// Call it again and again: gives models that are ready their places, and ends those that nobody holds.
+  /// Call it regularly. Lets models that have become ready replace others, and ends models that nobody holds
+  /// any more.
   void attend();
-  /// Ends everything at once, requests in flight, too.
+  /// Ends everything at once, including running requests.
   void stop();
 
  private:
   struct Served {
     ModelConfiguration configuration;
     std::shared_ptr<const ServedEntry> entry;
-    std::shared_ptr<Canary> told{};     // its withdrawal was taken
-    std::vector<VersionName> absent{};  // of its releases, as was remarked
+    std::shared_ptr<Canary> told{};     // the canary whose withdrawal was taken
+    std::vector<VersionName> absent{};  // versions of its releases that were remarked on
   };
   struct Coming {
     ModelConfiguration configuration;
     std::shared_ptr<LiveModel> live;  // null: the system has refused a thread
     std::chrono::steady_clock::time_point start_again_at{};
   };
-  // An entry that is not published any more.
+  // An entry that is no longer published.
   struct Retired {
     std::shared_ptr<const ServedEntry> entry;
     bool ends_model;

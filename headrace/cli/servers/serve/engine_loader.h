@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Loads versions of a model in engine processes, from files in a cache.
+/// \file Loads versions of a model into engine processes, from files in a cache.
 
 #include <optional>
 #include <string>
@@ -14,10 +14,10 @@
 namespace headrace {
 
 struct EngineLoaderOptions {
-  StoreRegistry* stores = nullptr;  // where encoders lie that are SavedModels; borrowed
+  StoreRegistry* stores = nullptr;  // for encoders that are SavedModels; borrowed
   std::string program;              // the path of `headrace`
   std::string encoder_weights{};
-  /// A log of requests for models that carry no warm-up requests.
+  /// A log of requests, for models without warm-up requests of their own.
   std::optional<Location> warm_up{};
   int intra_op_threads = 1;
   std::uint64_t lanes = 1;
@@ -25,8 +25,9 @@ struct EngineLoaderOptions {
   RemoteEngineOptions engine{};
 };
 
-/// Borrows the cache. `model` is its name in messages. The process gets the variables of the environment that
-/// a model may know: not those of stores and clouds, which hold secrets.
+/// Makes a function that loads versions. The cache must outlive it. `model`: the name in messages. The
+/// process gets only those environment variables that a model may know: not those of stores and clouds, which
+/// hold secrets.
 LoadVersion make_engine_loader(const std::string& model, ExportCache& cache, const Environment& environment,
                                const EngineLoaderOptions& options,
                                std::function<void(const std::string&)> remark);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Classify, Regress and MultiInference of a version that was found: see model_request.h.
+/// \file Runs Classify, Regress and MultiInference requests. See model_request.h.
 
 #include <functional>
 #include <memory>
@@ -11,17 +11,17 @@
 
 namespace headrace {
 
-/// As ServingMetrics::count has it.
+/// The name of the method in ServingMetrics::count.
 std::string_view api_name(ExamplesMethod method);
 
-/// Hands the examples to the batches of their signature. When their answers come, `answer` sends them, as for
-/// run_rows; errors are sent. REQUIRES: the version was found
+/// Passes the examples to the batches of their signature. When the results arrive, `answer` sends them, as
+/// for run_rows; errors are sent. REQUIRES: the version was found
 void run_examples(const std::shared_ptr<ModelRequest>& request, const ExamplesRequest& examples,
                   ExamplesMethod method, AnswerEncoding encoding,
                   std::function<Status(const BatchAnswers&)> answer);
 
-/// Runs the tasks one after another; then `send` gets a MultiInferenceResponse. An error of one task is sent
-/// in place of all. REQUIRES: the version was found
+/// Runs the tasks one after another, then calls `send` with a MultiInferenceResponse. If a task fails, its
+/// error is sent as the answer to all. REQUIRES: the version was found
 void run_tasks(const std::shared_ptr<ModelRequest>& request, MultiInferenceRequest tasks,
                std::function<void(Bytes)> send);
 

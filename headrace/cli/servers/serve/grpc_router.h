@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Decides what a call of gRPC means, and answers it: TensorFlow Serving's PredictionService and
-/// ModelService, KServe v2's GRPCInferenceService, and gRPC's own health service.
+/// \file Interprets and answers gRPC calls: TensorFlow Serving's PredictionService and ModelService, KServe
+/// v2's GRPCInferenceService, and gRPC's own health service.
 
 #include <atomic>
 #include <chrono>
@@ -21,26 +21,27 @@
 namespace headrace {
 
 struct GrpcRouterOptions {
-  /// Memory for the values that the tensors of a request repeat: see PredictRequest.
+  /// Memory for values that the tensors of a request repeat; see PredictRequest.
   std::uint64_t repeated_bytes_max = 64 << 20;
-  /// Borrowed. Null: anyone may ask.
+  /// Borrowed. Null: everybody may send requests.
   AccessTokens* tokens = nullptr;
   /// Borrowed. Null: nothing is traced.
   const RequestTracer* tracer = nullptr;
 };
 
-/// Thread-safe.
+/// Answers the calls of a server. Thread-safe.
 class GrpcRouter {
  public:
-  /// Borrows both.
+  /// `models` and `metrics` must outlive this.
   GrpcRouter(const ServedModels& models, ServingMetrics& metrics, const GrpcRouterOptions& options)
       : models_(models), metrics_(metrics), options_(options) {}
 
-  /// Decides before its message is read whether a call may go on: its token. Probes of health need none.
+  /// Decides by its token whether a call is accepted, before its message is read. Health probes need no
+  /// token.
   Status judge(std::string_view method, std::optional<std::string_view> authorization) const;
   void answer(std::unique_ptr<GrpcCall> call) const;
 
-  /// From now on health says NOT_SERVING, and readiness no.
+  /// From now on, health says NOT_SERVING, and readiness says no.
   void begin_drain() { is_draining_ = true; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The options of server_options.h, as servers use them; --listen, --tokens, and numbers of threads.
+/// \file Reads the options of server_options.h for servers; also --listen, --tokens and numbers of threads.
 
 #include <optional>
 
@@ -9,16 +9,17 @@
 
 namespace headrace {
 
-/// \error kInvalidArgument  an option of TLS lacks the one that it needs
+/// Checks the TLS options.
+/// \error kInvalidArgument  one lacks another that it needs
 Status check_tls_options(const OptionValues& options);
 
-/// None: clients speak HTTP without TLS.
+/// The files that the TLS options name; none: clients use HTTP without TLS.
 std::optional<HttpServerTls> tls_of(const OptionValues& options);
 
-/// A number of threads; `otherwise` if it is 0.
+/// The number of threads that an option gives; `otherwise` if it is 0.
 int threads_option(const OptionValues& options, std::string_view name, int otherwise);
 
-/// Whether other machines can reach the address, and nothing says who may ask.
+/// Whether other machines can reach the address, and no option restricts who may send requests.
 bool may_anybody_ask(const OptionValues& options);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Sockets that listen.
+/// \file Opens listening sockets.
 
 #include <string>
 #include <string_view>
@@ -17,9 +17,9 @@ struct ListenSocket {
   bool is_ipv6 = false;
 };
 
-/// Listens at all addresses of a host: "127.0.0.1:8501", "[::1]:8501", "localhost:8501". Port 0 is the
-/// system's choice, the same for all of them. Waits for the system's resolver where the host is a name.
-/// \error kInvalidArgument     not such a text
+/// Listens on all addresses of a host: "127.0.0.1:8501", "[::1]:8501", "localhost:8501". With port 0, the
+/// system chooses one port for all of them. If the host is a name, waits for the system's resolver.
+/// \error kInvalidArgument     the text is no such address
 /// \error kFailedPrecondition  the port is in use or not allowed, or this machine has no such address
 /// \error kResourceExhausted   the system has no descriptor left
 Result<std::vector<ListenSocket>> listen_at(const std::string& address);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The models of a server as its command line gives them.
+/// \file The models of a server, as the command line names them.
 
 #include <chrono>
 #include <string>
@@ -13,16 +13,17 @@
 
 namespace headrace {
 
-/// The options that hold for a model that says nothing itself.
-/// \error kInvalidArgument  one is not allowed: names it
+/// The configuration of a model that sets nothing itself.
+/// \error kInvalidArgument  an option is not allowed: the message names it
 Result<ModelConfiguration> default_configuration(const OptionValues& options);
 
-/// Models as they are given: URL, or NAME=URL.
-/// \error kInvalidArgument  one has no name, a name is there twice, or a URL is none
+/// The configuration for models that are given as URL or NAME=URL.
+/// \error kInvalidArgument  a model has no name, a name occurs twice, or a URL is none
 Result<ServingConfiguration> configuration_of(const std::vector<std::string>& arguments,
                                               const ModelConfiguration& defaults, StoreRegistry& stores);
 
-/// \error kInvalidArgument  it is no time above 0: names the option
+/// The duration that an option gives.
+/// \error kInvalidArgument  it is no time above 0: the message names the option
 Result<std::chrono::milliseconds> duration_option(const OptionValues& options, std::string_view name);
 
 }  // namespace headrace

@@ -1,10 +1,10 @@
 #pragma once
 
-/// \file A request to a model, of any protocol, from when it was read until it is answered: finds the
-/// version, hands the rows to its batches, and counts the answer.
+/// \file A request to a model, in any protocol, from reading to its answer: finds the version, passes the
+/// rows to its batches, and counts the answer.
 ///
 ///   class Asked : public ModelRequest { … send_error … };
-///   find_version(asked, models, {.name = "imdb"}, [asked] {
+///   find_version(asked, models, {.name = "imdb"}, RequestPurpose::kInfer, [asked] {
 ///     …
 ///     run_rows(asked, name, bind, AnswerEncoding::kJson,
 ///              [asked](const BatchAnswers& answers) -> Status { … send … });
@@ -27,40 +27,41 @@
 
 namespace headrace {
 
-/// One thread at a time.
+/// The base class of requests to models. Not thread-safe.
 class ModelRequest {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `protocol`: as ServingMetrics::count. Both outlive the request.
+  /// `protocol`: as in ServingMetrics::count. `metrics` and the text of `protocol` must outlive the request.
   ModelRequest(ServingMetrics& metrics, std::string_view protocol, Clock::time_point received)
       : metrics_(metrics), protocol_(protocol), received_(received) {}
   virtual ~ModelRequest() = default;
 
-  /// Answers with an error, once in place of an answer. `retry_after`: when to come again, for
-  /// kResourceExhausted and kUnavailable; 0: soon.
+  /// Sends an error as the answer. At most one answer or error is sent. `retry_after`: when the client should
+  /// retry, for kResourceExhausted and kUnavailable; 0: soon.
   virtual void send_error(const Error& error, std::chrono::nanoseconds retry_after = {}) = 0;
 
-  /// Makes sure that there is memory for an answer of so many bytes, or for a part of one, before it is made.
-  /// Within `resume`.
-  /// \error kResourceExhausted  there is not, now or ever
+  /// Reserves memory for an answer of so many bytes, or a part of one, before it is made. Call it within
+  /// `resume`.
+  /// \error kResourceExhausted  there is not enough memory, now or ever
   virtual Status reserve_answer(std::uint64_t bytes) = 0;
-  /// Calls `work`, in the thread that sends answers of this request, so that the thread of an engine is
-  /// not held up: soon, or at once.
+  /// Calls `work`, soon or at once, in the thread that sends answers of this request, so that the engine's
+  /// thread is not held up.
   virtual void resume(std::function<void()> work) { work(); }
 
   std::string_view protocol() const { return protocol_; }
-  /// As ServingMetrics::count; a literal. "predict" unless somebody says otherwise.
+  /// As in ServingMetrics::count; `api` must be a literal. "predict" by default.
   void set_api(std::string_view api) { api_ = api; }
   Clock::time_point received() const { return received_; }
-  /// When the request has to be answered, if the model gives it `most` time. The client may say otherwise.
+  /// When the request must be answered, if the model allows `most` time and the client does not say
+  /// otherwise.
   virtual Clock::time_point deadline_within(std::chrono::milliseconds most) const = 0;
-  /// The header of that name, in any case, or the metadata of gRPC.
+  /// The header, or metadata of gRPC, with that name, in any case.
   virtual std::optional<std::string_view> header(std::string_view name) const = 0;
-  /// Size of the body, or of the message.
+  /// Size of the body or message.
   virtual std::uint64_t body_bytes() const = 0;
 
-  /// Empty until the model was found: a client's text is no label of metrics.
+  /// Empty until the model was found, because a client's text must not become a label of metrics.
   const std::string& model() const { return model_; }
   void set_model(std::string_view name, std::shared_ptr<const ServedEntry> entry) {
     model_ = name;
@@ -73,11 +74,12 @@ class ModelRequest {
   /// Null until find_version has found it.
   const std::shared_ptr<ServedVersion>& version() const { return version_; }
   void set_version(std::shared_ptr<ServedVersion> version) { version_ = std::move(version); }
-  /// The version is the canary's, and its answer counts.
+  /// Says that the version is the canary's, and that its answer counts for the canary.
   void set_canary(CanaryRequest canary) { canary_request_ = std::move(canary); }
-  /// Whether the model has a canary, and the version is another one.
+  /// Says whether the model has a canary, and this request uses another version.
   void set_is_beside_canary(bool is_beside) { is_beside_canary_ = is_beside; }
-  /// The engine has answered the batch with this error, or the version's own batches take no more.
+  /// Says that the engine answered the batch with this error, or that the version's batches accept no more
+  /// rows.
   void set_engine_error(Code code) { engine_error_ = code; }
   std::int64_t version_number() const { return static_cast<std::int64_t>(version_->number()); }
   /// Null: the request is not logged.
@@ -90,12 +92,13 @@ class ModelRequest {
   RequestTrace* trace() const { return trace_.get(); }
   void set_trace(std::unique_ptr<RequestTrace> trace) { trace_ = std::move(trace); }
 
-  /// \error kInvalidArgument  the version has no such signature: lists those that it has
-  /// REQUIRES: version() is there
+  /// Sets the signature.
+  /// \error kInvalidArgument  the version has no such signature: the message lists those that it has
+  /// REQUIRES: version() is not null
   Status choose_signature(std::string_view name);
 
  protected:
-  /// Counts the answer, and ends the trace. `status`: of HTTP.
+  /// Counts the answer, and ends the trace. `status`: the HTTP status.
   void count(unsigned status);
 
  private:
@@ -118,23 +121,24 @@ class ModelRequest {
 
 enum class RequestPurpose : std::uint8_t { kDescribe, kInfer };
 
-/// Calls `next` when the version is there, at once or from a thread of the model; otherwise answers with the
-/// error: as ServedModels::find and LiveModel::await. Requests to infer that name no version may go to the
-/// model's canary.
+/// Finds the version of a request, then calls `next`, at once or from a thread of the model. If there is
+/// none, sends the error of ServedModels::find or LiveModel::await. A request for inference that names no
+/// version may go to the model's canary.
 void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
                   const RequestedModel& requested, RequestPurpose purpose, std::function<void()> next);
 
-/// Binds the request to the signature of this name, and hands its rows to the batches. When their answers
-/// come, `answer` sends them in this encoding, or returns an error, which is then sent; other errors are
-/// sent, too: see ModelRequest::resume. A request that was answered is logged, if it is in the sample. A
-/// shadow may get a copy afterwards, and call `bind` again.
-/// REQUIRES: version() is there
+/// Binds the request to the signature with this name, and passes its rows to the batches. When the results
+/// arrive, `answer` sends them in this encoding, or returns an error, which is then sent; all other errors
+/// are sent, too. `answer` is called through ModelRequest::resume. An answered request is logged if it is in
+/// the sample. A shadow may get a copy afterwards, for which `bind` is called again.
+/// REQUIRES: request->version() is not null
 void run_rows(std::shared_ptr<ModelRequest> request, std::string_view signature, BindRequest bind,
               AnswerEncoding encoding, std::function<Status(const BatchAnswers&)> answer);
 
-/// The states of a model's versions as TensorFlow Serving calls them; only that of `requested`, if it names a
-/// version or a label. The reason of a failure is for operators: it may name places.
-/// \error kNotFound  as ServedModels::find; there is no such version
+/// The states of a model's versions, as TensorFlow Serving names them. If `requested` names a version or a
+/// label, only the state of that version. Reasons of failures are left out: they are for operators, and may
+/// name places.
+/// \error kNotFound  as ServedModels::find; or there is no such version or label
 Result<std::vector<RestVersionStatus>> version_statuses(const ServedModels& models,
                                                         const RequestedModel& requested);
 

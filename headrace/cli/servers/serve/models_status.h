@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A server's models, their releases and its configuration, as operators see them.
+/// \file Describes a server's models, their releases and its configuration, for operators.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-/// By the names of models: versions, labels, the canary. Under "/configuration", which no model can be
-/// called, the state of the configuration file, if there is one.
+/// An object with a member for each model: versions, labels, the canary. The member "/configuration", which
+/// cannot be a model's name, has the state of the configuration file, if there is one.
 Json models_json(const ServedModels& models);
 
 /// The metrics of releases and of the configuration, in Prometheus' text format.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Pieces of a body on their way from one thread to another, a few at a time.
+/// \file Passes the pieces of a body from one thread to another, a few at a time.
 
 #include <condition_variable>
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace headrace {
 
-/// Size of a piece: the last one is smaller.
+/// Size of each piece; the last one may be smaller.
 inline constexpr std::size_t kBodyPieceBytes = std::size_t{1} << 20;
 
-/// One thread puts, one thread takes; each may wait for the other, or be told by a callback. A wait
-/// ends with `end` and `break_off`: the server breaks off a stream when its connection ends, at the latest
-/// when the other side of it moves too slowly. Thread-safe.
+/// A queue of pieces: one thread puts, and one thread takes. Each may wait for the other, or be notified by a
+/// callback. `end` and `break_off` end a wait: the server breaks off a stream when its connection ends, at
+/// the latest when the other side of the connection moves too slowly. Thread-safe.
 template <typename Piece>
 class PieceQueue {
  public:
   static constexpr std::size_t kMost = 2;
 
-  /// Called after each change, in the thread that makes it, without a lock. Looking for a piece where there
-  /// is none changes nothing, so a callback may do so.
+  /// Sets a function that is called after each change, in the thread that makes the change, without a lock.
+  /// Looking for a piece where there is none is no change, so the callback may do so.
   void on_change(std::function<void()> callback) {
     const std::scoped_lock lock(mutex_);
     callback_ = std::move(callback);
@@ -36,7 +36,7 @@ class PieceQueue {
     const std::scoped_lock lock(mutex_);
     return pieces_.size() >= kMost;
   }
-  /// Waits for room. \error why the stream was broken off
+  /// Puts a piece; waits for room. \error why the stream was broken off
   Status put(Piece piece) {
     return change([&](std::unique_lock<std::mutex>& lock) -> Status {
       changed_.wait(lock, [this] { return pieces_.size() < kMost || broken_; });
@@ -45,14 +45,14 @@ class PieceQueue {
       return {};
     });
   }
-  /// Nothing more will be put.
+  /// Says that nothing more will be put.
   void end() {
     static_cast<void>(change([&](auto&) -> Status {
       has_ended_ = true;
       return {};
     }));
   }
-  /// Waits for a piece; none at the end. \error why the stream was broken off
+  /// Takes a piece; waits for one. None at the end. \error why the stream was broken off
   Result<std::optional<Piece>> take() {
     std::optional<Piece> piece;
     HEADRACE_CHECK(change([&](std::unique_lock<std::mutex>& lock) -> Status {
@@ -63,19 +63,20 @@ class PieceQueue {
     }));
     return piece;
   }
-  /// The same without waiting.
+  /// Takes a piece without waiting; none if there is none now.
   std::optional<Piece> take_now() {
     std::unique_lock lock(mutex_);
     std::optional<Piece> piece = pop();
     if (piece) tell(lock);
     return piece;
   }
-  /// Whether nothing more will come.
+  /// Whether no more pieces will come.
   bool is_over() const {
     const std::scoped_lock lock(mutex_);
     return broken_ || (has_ended_ && pieces_.empty());
   }
-  /// Either side has given up: `why` is what the other one is told. The first reason counts.
+  /// Ends the stream early, from either side, and drops all pieces. `why`: what the other side is told; the
+  /// first reason counts.
   void break_off(Error why) {
     static_cast<void>(change([&](auto&) -> Status {
       if (!broken_) broken_ = std::move(why);

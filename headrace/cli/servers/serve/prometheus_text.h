@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Pieces of Prometheus' text format, version 0.0.4.
+/// \file Writes parts of Prometheus' text format, version 0.0.4.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace headrace::prometheus {
 
-/// A label's value: backslashes, quotes and line ends are escaped, as in JSON.
+/// A label, `name="value"`. Backslashes, quotes and line ends are escaped as in JSON.
 inline std::string label(std::string_view name, std::string_view value) {
   return concat(name, "=", Json(value).dump());
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: a client that sends bytes as they are, and a server whose handler the test chooses.
+/// \file For tests: a client that sends bytes unchanged, and a server whose handler the test chooses.
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -27,7 +27,7 @@ inline sockaddr_in loopback_address(std::uint16_t port) {
       .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
 }
 
-/// A blocking connection to 127.0.0.1. A minute without a byte counts as the end.
+/// A blocking connection to 127.0.0.1. After a minute without a byte, it counts as ended.
 class RawClient {
  public:
   explicit RawClient(std::uint16_t port, int receive_buffer_bytes = 0)
@@ -52,7 +52,7 @@ class RawClient {
     return true;
   }
   void end_sending() { ::shutdown(socket_.get(), SHUT_WR); }
-  /// Closes with a reset.
+  /// Closes the connection with a reset.
   void reset() {
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -60,7 +60,8 @@ class RawClient {
   }
   void close() { socket_.close(); }
 
-  /// One answer, head and body by its Content-Length; what there was of it if the connection ends before.
+  /// Reads one answer: its head, and its body according to Content-Length. If the connection ends before,
+  /// returns what has arrived.
   std::string answer(bool has_body = true) {
     std::size_t end = 0;
     while ((end = buffer_.find("\r\n\r\n")) == std::string::npos) {
@@ -79,7 +80,7 @@ class RawClient {
     send(request);
     return answer();
   }
-  /// Everything up to the end of the connection.
+  /// Reads everything until the connection ends.
   std::string rest() {
     while (receive()) continue;
     return std::exchange(buffer_, {});
@@ -108,7 +109,7 @@ inline std::string body_of(std::string_view answer) {
   return end == std::string_view::npos ? "" : std::string(answer.substr(end + 4));
 }
 
-/// Says what it was asked: "POST /path 5 hello".
+/// Answers with a description of the request: "POST /path 5 hello".
 inline HttpAnswer echo_answer(const ReceivedRequest& request) {
   return {.content_type = "text/plain",
           .body = concat(request.head.method(), " ", request.head.target(), " ", request.body.size(), " ",
@@ -127,7 +128,7 @@ inline std::unique_ptr<HttpServer> start_server(
   return server ? *std::move(server) : nullptr;
 }
 
-/// Something that one thread waits for and another makes true.
+/// A signal that one thread waits for and another gives.
 class TestSignal {
  public:
   void give() {

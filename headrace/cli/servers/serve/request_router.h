@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Decides what a request means, and answers it: TensorFlow Serving's REST API, KServe v2, and the
-/// routes that Vertex AI gives a container.
+/// \file Interprets and answers requests: TensorFlow Serving's REST API, KServe v2, and the routes that
+/// Vertex AI gives a container.
 
 #include <atomic>
 #include <chrono>
@@ -19,12 +19,12 @@
 namespace headrace {
 
 struct RequestRouterOptions {
-  /// Memory for the copies of a request's context: see ExamplesRequest.
+  /// Memory for copies of a request's context; see ExamplesRequest.
   std::uint64_t repeated_bytes_max = 64 << 20;
-  /// Paths that mean the first model, as Vertex AI names them by AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE.
+  /// Paths that stand for the first model, as Vertex AI names them in AIP_PREDICT_ROUTE and AIP_HEALTH_ROUTE.
   std::string predict_route{};
   std::string health_route{};
-  /// None: everybody may ask. Borrowed.
+  /// Null: everybody may send requests. Borrowed.
   AccessTokens* tokens = nullptr;
   /// Borrowed. Null: nothing is traced.
   const RequestTracer* tracer = nullptr;
@@ -32,23 +32,24 @@ struct RequestRouterOptions {
   bool has_page = true;
 };
 
-/// Thread-safe.
+/// Answers the requests of a server. Thread-safe.
 class RequestRouter {
  public:
-  /// Borrows both.
+  /// `models` and `metrics` must outlive this.
   RequestRouter(const ServedModels& models, ServingMetrics& metrics, RequestRouterOptions options);
 
-  /// Decides by its head whether a request may go on: its token. Probes of health need none.
+  /// Decides by its head whether a request is accepted: its token. Health probes need no token.
   HeadVerdict judge(const RequestHead& head) const;
-  /// For clients. A deadline of its own may be in the header X-Request-Timeout-Ms.
-  /// Its rows may wait until this thread's `end_round`.
+  /// Answers a client's request. The header X-Request-Timeout-Ms may set a deadline. Its rows may wait until
+  /// `end_round` is called in this thread.
   void answer(ReceivedRequest request, Responder responder) const;
-  /// Lets the requests go that this thread was given: see CommitRound.
+  /// Runs the requests that this thread was given; see CommitRound.
   static void end_round();
-  /// For operators: /livez, /readyz, /startupz, /metrics (also under TensorFlow Serving's path), /models.
+  /// Answers an operator's request: /livez, /readyz, /startupz, /metrics (also under TensorFlow Serving's
+  /// path), /models.
   void answer_admin(const ReceivedRequest& request, Responder responder, const HttpServerCounts& http) const;
 
-  /// From now on readiness says no.
+  /// From now on, readiness says no.
   void begin_drain() { is_draining_ = true; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The steps of a request, as spans of a trace. docs/decisions/serving.md, "Tracing".
+/// \file Records the steps of a request as spans of a trace. docs/decisions/serving.md, "Tracing".
 
 #include <chrono>
 #include <cstdint>
@@ -15,23 +15,25 @@
 
 namespace headrace {
 
-/// One thread at a time.
+/// The trace of one request. Not thread-safe.
 class RequestTrace {
  public:
   using Clock = Span::Clock;
 
-  /// `context`: of this request's span. `exporter`: borrowed; null: nothing is recorded, the request only has
-  /// its place in a trace.
+  /// \param exporter  borrowed; null: nothing is recorded, and the request only has its place in a trace
+  /// \param context   of this request's span
+  /// \param parent    id of the parent span; 0: none
   RequestTrace(SpanExporter* exporter, const TraceContext& context, std::uint64_t parent,
                Clock::time_point received);
 
-  /// For the answer: this request's place.
+  /// This request's place in the trace, for the answer's header.
   std::string traceparent() const { return format_traceparent(context_); }
 
-  /// A step of the request ends: it began where the one before ended, the first when the head had come.
+  /// Ends a step of the request. The step began where the previous one ended; the first step began when the
+  /// head had arrived.
   void mark(std::string_view step, Clock::time_point end = Clock::now());
-  /// The request was answered: `status` of HTTP, `version` 0 if none was found. The last step, "encode", ends
-  /// if the request had an answer. Call it once.
+  /// Ends the trace, after the request was answered. `status`: the HTTP status; `version`: 0 if none was
+  /// found. Ends the last step, "encode", if the request had an answer. Call it once.
   void end(std::string_view protocol, std::string_view model, std::uint64_t version, unsigned status);
 
  private:
@@ -46,10 +48,10 @@ class RequestTrace {
 /// Decides which requests are traced. Thread-safe.
 class RequestTracer {
  public:
-  /// Borrows it. `share`: of the requests that come without a trace; 0 to 1.
+  /// `exporter` must outlive this. `share`: of requests without a trace of their own, 0 to 1.
   RequestTracer(SpanExporter& exporter, double share) : exporter_(exporter), share_(share) {}
 
-  /// `traceparent`: the header of that name. Null: the request is not traced.
+  /// Begins the trace of a request. `traceparent`: the header of that name. Null: the request is not traced.
   std::unique_ptr<RequestTrace> begin(std::optional<std::string_view> traceparent,
                                       RequestTrace::Clock::time_point received) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The conversation on one connection, without its socket: requests in their order, one at a time,
-/// their limits and deadlines.
+/// \file The requests and answers on one connection, without its socket: one request at a time, in order,
+/// with limits and deadlines.
 
 #include <array>
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace headrace {
 
-/// Shared by all connections of a server. Thread-safe.
+/// State that all connections of a server share. Thread-safe.
 struct SharedByConnections {
   SharedByConnections(HttpServerLimits with_limits, OnHead with_on_head, OnRequest with_on_request)
       : limits(with_limits),
@@ -50,13 +50,14 @@ struct SharedByConnections {
   std::condition_variable idle_;
 };
 
-/// All functions belong to the thread of the transport's loop, except those for Responder.
+/// One connection. All functions must be called in the thread of the transport's loop, except those for
+/// Responder.
 class ServedConnection final : public TransportUser {
  public:
   ServedConnection(std::shared_ptr<SharedByConnections> shared, std::string remote_address);
   ~ServedConnection() override;
 
-  /// Once, before anything else.
+  /// Call it once, before anything else.
   void attach(std::unique_ptr<Transport> transport);
 
   void opened(std::string client_subject) override;
@@ -69,7 +70,7 @@ class ServedConnection final : public TransportUser {
   void abandon() override;
   std::optional<Clock::time_point> idle_since() const override;
 
-  // For Responder, in any thread.
+  // For Responder, from any thread.
   void answer(HttpAnswer answer);
   void resume(std::function<void()> work);
   Status reserve_answer(std::uint64_t bytes) { return answer_charge_.reserve_answer(bytes); }
@@ -137,7 +138,8 @@ class ServedConnection final : public TransportUser {
   State state_ = State::kOpening;
   bool is_advancing_ = false;
 
-  // Received and not yet used. It does not move while it is being received into.
+  // Bytes that were received and not used yet. The memory does not move while bytes are being received into
+  // it.
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_ = 0;
   std::size_t begin_ = 0;
@@ -154,14 +156,14 @@ class ServedConnection final : public TransportUser {
   bool is_head_request_ = false;
   bool is_http_1_0_ = false;
   bool close_after_ = false;
-  bool is_request_open_ = false;  // it was given to OnRequest
+  bool is_request_open_ = false;  // it was passed to OnRequest
   std::uint64_t discard_left_ = 0;
 
-  // A body that is streamed; `body_` is the piece that is being received.
+  // A streamed body. `body_` is the piece that is being received.
   std::shared_ptr<BodyStream> stream_;  // null when it has ended
   bool is_stream_chunked_ = false;
-  bool is_stream_full_ = false;    // when it was last looked at: its other side wakes this one later
-  std::uint64_t stream_left_ = 0;  // bytes that were not put: of the body, or of what a chunked one may have
+  bool is_stream_full_ = false;    // when last checked; its other side wakes this one later
+  std::uint64_t stream_left_ = 0;  // bytes not put yet: of the body, or that a chunked one may have
   ByteCharge stream_charge_;
 
   std::string answer_head_;
@@ -169,13 +171,13 @@ class ServedConnection final : public TransportUser {
   ByteCharge answer_charge_;
   std::size_t answer_sent_ = 0;
   std::shared_ptr<PieceQueue<std::string>> answer_stream_;
-  std::uint64_t answer_left_ = 0;  // bytes of the stream that were not taken
+  std::uint64_t answer_left_ = 0;  // bytes of the stream that were not taken yet
   std::string_view continue_left_;
   bool is_sending_ = false;
 
-  Clock::time_point waiting_since_;  // for the first byte of a head
-  // When the span began in which the pace of a body or an answer is measured, and its bytes in that span;
-  // or when lingering began.
+  Clock::time_point waiting_since_;  // since when this waits for a head's first byte
+  // When the current span for measuring the pace of a body or an answer began, and the bytes in that span; or
+  // when lingering began.
   Clock::time_point transfer_since_;
   std::uint64_t transferred_ = 0;
   bool is_head_begun_ = false;
@@ -184,7 +186,7 @@ class ServedConnection final : public TransportUser {
   std::atomic<bool> is_gone_{false};
   std::mutex mutex_;
   std::optional<HttpAnswer> incoming_;  // from another thread
-  std::function<void()> work_;          // so is this: for the own thread
+  std::function<void()> work_;          // from another thread, for this connection's thread
   std::function<void()> gone_callback_;
   bool is_gone_told_ = false;
 };

@@ -20,10 +20,10 @@
 
 namespace headrace {
 
-/// A model, and how its requests are served. It keeps the model alive.
+/// A model, and how its requests are served. Keeps the model alive.
 struct ServedEntry {
   std::shared_ptr<LiveModel> live;
-  /// A request that names none has this much time.
+  /// The time for a request that sets no deadline.
   std::chrono::milliseconds deadline{30'000};
   /// Null: there is none.
   std::shared_ptr<Canary> canary{};
@@ -33,43 +33,44 @@ struct ServedEntry {
 /// The state of the configuration that a server follows.
 struct ConfigurationStatus {
   std::string place;
-  /// Why the file that is there now is not in force; none: it is.
+  /// Why the current file is not in force; none: it is in force.
   std::optional<std::string> problem{};
-  std::uint64_t changes = 0;  // that came into force
+  std::uint64_t changes = 0;  // changes that came into force
 };
 
-/// Everything that a server serves at one time. Immutable, once it is published.
+/// Everything that a server serves at one time. Immutable once it is published.
 struct ModelTable {
   std::map<std::string, std::shared_ptr<const ServedEntry>, std::less<>> models;
-  /// Models that take their places in `models` once they are ready.
+  /// Models that move to `models` once they are ready.
   std::map<std::string, std::shared_ptr<LiveModel>, std::less<>> coming{};
-  /// None: the command line said which models there are.
+  /// None: the command line names the models.
   std::optional<ConfigurationStatus> configuration{};
 };
 
-/// Thread-safe.
+/// The models that a server serves now. Thread-safe.
 class ServedModels {
  public:
-  /// Requests that come from now on find these. REQUIRES: the caller keeps each entry until nobody else holds
-  /// it: a model must not end in a thread that answers
+  /// Replaces the models; later requests find these. REQUIRES: the caller keeps each entry until nobody else
+  /// holds it, because a model must not end in a thread that answers requests
   void publish(ModelTable table);
   std::shared_ptr<const ModelTable> table() const;
 
-  /// \error kNotFound  no model has this name: lists those that there are
+  /// The model with this name.
+  /// \error kNotFound  no model has this name: the message lists those that exist
   Result<std::shared_ptr<const ServedEntry>> find(std::string_view name) const;
-  /// The version that a request means, if it is not for a canary.
+  /// The version that a request asks for, if it does not go to a canary.
   /// \error as `find` and LiveModel::find
   Result<std::shared_ptr<ServedVersion>> find_version(const RequestedModel& requested) const;
-  /// The name of the only model, or of the first: for protocols that name none. Empty if there is none.
+  /// The name of the only model, or of the first one, for protocols that name none. Empty if there is none.
   std::string first_name() const;
 
-  /// Where requests are logged; null: nowhere. It must outlive this.
+  /// Sets the log of requests; null: none. It must outlive this.
   void set_request_log(RequestLog* log) { request_log_ = log; }
   RequestLog* request_log() const { return request_log_; }
 
-  /// Whether every model has a version that is ready.
+  /// Whether every model has a ready version.
   bool are_ready() const;
-  /// Ascending by name.
+  /// All models, sorted by name.
   std::vector<std::pair<std::string, std::shared_ptr<LiveModel>>> all() const;
 
  private:
@@ -78,9 +79,9 @@ class ServedModels {
   RequestLog* request_log_ = nullptr;
 };
 
-/// The canary's version and the shadow's, which the server does not choose for others.
+/// The versions of the canary and the shadow, which the server does not choose for other requests.
 std::vector<VersionName> released_versions(const ServedEntry& entry);
-/// Whether a version that the server may choose is ready.
+/// Whether the model has a ready version that the server may choose.
 bool can_answer(const ServedEntry& entry);
 
 }  // namespace headrace

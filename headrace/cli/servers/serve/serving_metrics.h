@@ -17,31 +17,32 @@
 
 namespace headrace {
 
-/// The requests of a model since the server started, those that were refused, too.
+/// The requests of a model since the server started, including refused ones.
 struct ModelTraffic {
-  std::map<unsigned, std::uint64_t> statuses{};  // of HTTP
-  /// By the time that they took: as many as latency_ends_s() has, and one more for longer ones.
+  std::map<unsigned, std::uint64_t> statuses{};  // by HTTP status
+  /// Numbers of requests by duration: one for each value of latency_ends_s(), and one for longer requests.
   std::vector<std::uint64_t> latencies{};
 };
 
-/// Thread-safe.
+/// Counts the requests of a server. Thread-safe.
 class ServingMetrics {
  public:
-  /// A request was answered. `protocol`: "rest-v1", "kserve-v2", "grpc-predict", "kserve-v2-grpc"; `api`:
-  /// "predict", "classify", "regress", "multi_inference"; `status`: of HTTP, for gRPC as http_status().
+  /// Counts an answered request. `protocol`: "rest-v1", "kserve-v2", "grpc-predict", "kserve-v2-grpc"; `api`:
+  /// "predict", "classify", "regress", "multi_inference"; `status`: the HTTP status; for gRPC, as
+  /// http_status().
   void count(std::string_view model, std::string_view protocol, std::string_view api, unsigned status,
              std::chrono::steady_clock::duration took);
 
-  /// By model; of requests for a model that there is not, under "".
+  /// The traffic of each model. Requests for unknown models are under "".
   std::map<std::string, ModelTraffic> traffic() const;
   /// Upper ends of ModelTraffic::latencies, in seconds, ascending.
   static std::vector<double> latency_ends_s();
 
-  /// Under Headrace's names and under those of TensorFlow Serving.
+  /// The metrics as text, with Headrace's names and with those of TensorFlow Serving.
   std::string text(const ServedModels& models, const HttpServerCounts& http) const;
 
  private:
-  // Upper ends in seconds, each 1.8 times the one before, from 10 µs: those of TensorFlow Serving.
+  // Upper ends in seconds. Each is 1.8 times the previous one, from 10 µs on, as in TensorFlow Serving.
   static constexpr std::size_t kBuckets = 33;
   struct Latency {
     std::array<std::uint64_t, kBuckets + 1> counts{};

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The page at `/` of the clients' port: which models are served, their traffic, and a form to try
-/// them. docs/decisions/serving.md, "The page".
+/// \file The page at `/` of the clients' port: the served models, their traffic, and a form to try them.
+/// docs/decisions/serving.md, "The page".
 
 #include <optional>
 #include <string>
@@ -14,20 +14,22 @@
 
 namespace headrace {
 
-/// Thread-safe. `GET /` is the document, which is the same for everybody; its script asks for
-/// `/page/state` (models, versions, labels, totals of traffic) and `/page/signatures/MODEL/VERSION`.
+/// Answers the requests of the page. Thread-safe. `GET /` is the document, which is the same for everybody;
+/// its script asks for `/page/state` (models, versions, labels, totals of traffic) and
+/// `/page/signatures/MODEL/VERSION`.
 class StatusPage {
  public:
-  /// Borrows all. `tokens`: null: anyone may ask.
+  /// All arguments must outlive this. `tokens`: null: everybody may send requests.
   StatusPage(const ServedModels& models, const ServingMetrics& metrics, AccessTokens* tokens)
       : models_(models), metrics_(metrics), tokens_(tokens) {}
 
-  /// Whether the page answers this path: "/", and all below "/page/".
+  /// Whether the page answers this path: "/", and every path below "/page/".
   static bool has(std::string_view path) { return is_document(path) || path.starts_with("/page/"); }
-  /// The document holds no data, so it needs no token.
+  /// Whether the path is that of the document, which holds no data and so needs no token.
   static bool is_document(std::string_view path) { return path == "/"; }
 
-  /// Shows only models that the token may ask. REQUIRES: has(path); a token is valid, but for the document
+  /// Answers a request. Shows only models that the token allows. REQUIRES: has(path); the token is valid,
+  /// unless the path is the document's
   HttpAnswer answer(std::string_view method, std::string_view path,
                     std::optional<std::string_view> authorization) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file The document of StatusPage: its head, style and body. The style of pages (page_style.h) comes before
-/// this one. Whatever comes from a model or a request is put into the document as text, by the script.
+/// this one. The script adds everything that comes from a model or a request as text, never as HTML.
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The script of StatusPage's document: plain JavaScript, which asks this server only.
+/// \file The script of StatusPage's document: plain JavaScript that sends requests to this server only.
 
 #include <string_view>
 

@@ -18,18 +18,19 @@ struct ssl_st;
 
 namespace headrace {
 
-/// Thread-safe.
+/// The current certificate and key. Thread-safe.
 class TlsFiles {
  public:
-  /// \error kFailedPrecondition  a file cannot be read; the key is not the certificate's; the certificate has
-  ///                             expired or is not valid yet
+  /// Reads the files.
+  /// \error kFailedPrecondition  a file cannot be read; the key does not match the certificate; the
+  ///                             certificate has expired or is not valid yet
   static Result<std::unique_ptr<TlsFiles>> open(const HttpServerTls& options);
 
   /// OpenSSL's SSL_CTX for a new connection: TLS 1.2 or later, ALPN http/1.1.
   std::shared_ptr<ssl_ctx_st> current() const;
 
-  /// Reads the files again if they have changed, and returns what the operator should know, or nothing. A
-  /// pair that is not valid is remarked on once, at the second look: files are replaced one after the other.
+  /// Reads the files again if they have changed. Returns a remark for the operator, or an empty text. An
+  /// invalid pair is remarked on once, at the second look, because files are replaced one after the other.
   std::string look();
 
  private:
@@ -46,7 +47,7 @@ class TlsFiles {
   bool is_remarked_ = false;
 };
 
-/// The subject of the certificate that the client showed, as RFC 2253 writes it; empty without one.
+/// The subject of the client's certificate, as RFC 2253 writes it; empty without one.
 std::string client_subject(ssl_st* connection);
 
 }  // namespace headrace

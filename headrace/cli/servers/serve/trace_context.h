@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The place of a request in a trace of several programs, as W3C's Trace Context writes it. Source:
+/// \file The place of a request in a trace across programs, as W3C Trace Context defines it. Source:
 /// w3.org/TR/trace-context, section 3.2.
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace headrace {
 
 struct TraceContext {
-  std::uint64_t trace_high = 0;  // of the 16 bytes of the trace's id, the first eight
+  std::uint64_t trace_high = 0;  // the first eight of the 16 bytes of the trace's id
   std::uint64_t trace_low = 0;
   std::uint64_t span = 0;
   bool is_sampled = false;
   bool operator==(const TraceContext&) const = default;
 };
 
-/// A header `traceparent`: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01". None: it is not valid,
-/// and to be passed over.
+/// Parses a header `traceparent`: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01". None: it is not
+/// valid, and must be ignored.
 std::optional<TraceContext> parse_traceparent(std::string_view text);
 std::string format_traceparent(const TraceContext& context);
 

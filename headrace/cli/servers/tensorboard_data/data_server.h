@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The gRPC side of TensorBoard's data server: data_provider.proto, answered from a LogFolder.
+/// \file The gRPC server for TensorBoard's data (data_provider.proto), which answers from a LogFolder.
 
 #include <chrono>
 #include <memory>
@@ -11,19 +11,19 @@
 
 namespace headrace {
 
-/// Serves from construction until it is destroyed, from threads of its own.
+/// Serves from its start until it is destroyed, in threads of its own.
 class DataServer {
  public:
   /// \param folder  must outlive the server
-  /// \param host    as "127.0.0.1" or "::1"
-  /// \param port    0: any that is free
-  /// \error kUnavailable  the address cannot be listened on
+  /// \param host    such as "127.0.0.1" or "::1"
+  /// \param port    0: any free port
+  /// \error kUnavailable  the server cannot listen on the address
   static Result<std::unique_ptr<DataServer>> start(const LogFolder& folder, const std::string& host,
                                                    int port);
   virtual ~DataServer() = default;
 
   virtual int port() const = 0;
-  /// Takes no further calls; those that run have so long to end.
+  /// Accepts no further calls; running calls have `grace` to end.
   virtual void stop(std::chrono::milliseconds grace) = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Polls a log folder until it is told to stop.
+/// \file Polls a log folder until a stop is requested.
 
 #include <cstdint>
 #include <functional>
@@ -12,9 +12,9 @@
 
 namespace headrace {
 
-/// Follows event files, and segments of metrics. Returns when `stop` is stopped. `tell` gets a line when the
-/// store cannot be reached, and when it can.
-/// \param polls  how often the folder was listed
+/// Follows event files and metric segments until `stop` is requested. Calls `tell` with a line when the store
+/// cannot be reached, and when it can be reached again.
+/// \param polls  set to the number of times that the folder was listed
 void follow(LogFolder& folder, SegmentRuns& segments, const std::function<void(const std::string&)>& tell,
             std::uint64_t& polls, const std::stop_token& stop);
 

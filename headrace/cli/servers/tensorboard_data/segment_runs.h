@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Runs that have metric segments, beside those of event files: docs/tensorboard.md, "Metric segments".
+/// \file Shows runs with metric segments, besides those with event files. docs/tensorboard.md, "Metric
+/// segments".
 
 #include <cstdint>
 #include <map>
@@ -15,16 +16,17 @@
 
 namespace headrace {
 
-/// One thread at a time, the one that polls the log folder.
+/// Adds the points of metric segments to the runs of a log folder. Not thread-safe: call it in the thread
+/// that polls the log folder.
 class SegmentRuns {
  public:
-  /// `place` is that of the log folder.
+  /// `place`: the location of the log folder.
   explicit SegmentRuns(const Location& place);
 
-  /// An object that a poll of the log folder has seen.
+  /// Notes an object that a poll of the log folder has listed.
   void listed(const ObjectInfo& object);
-  /// After the poll: reads new segments for half a second, and adds their points to runs of `folder`. The
-  /// outcome says whether anything was read, and whether there is more. \error as SegmentFollower::read
+  /// Call it after the poll. Reads new segments for half a second, and adds their points to runs of `folder`.
+  /// The outcome says whether anything was read, and whether there is more. \error as SegmentFollower::read
   Result<PollOutcome> read(LogFolder& folder, const CallOptions& call);
 
  private:
@@ -41,7 +43,7 @@ class SegmentRuns {
   std::mutex mutex_;  // several logs are read at once
   // Guarded by mutex_.
   std::map<std::string, ShownLog> logs_;
-  std::map<std::string, std::int64_t> ends_;  // of logs: the first step that a later attempt supersedes
+  std::map<std::string, std::int64_t> ends_;  // by log: the first step that a later attempt supersedes
 };
 
 }  // namespace headrace
