@@ -30,7 +30,7 @@ struct RunSearch {
 };
 
 /// The calls of MLflow's API for runs: fields in, JSON out. Each call except log_at_once may wait for the
-/// store. Thread-safe; other processes may change the same runs. What an answer guarantees:
+/// store. Thread-safe; other processes may change the same runs. The guarantees of an answer are in
 /// docs/decisions/mlflow-server.md.
 class Runs {
  public:

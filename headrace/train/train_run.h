@@ -121,7 +121,7 @@ Result<bool> is_exported(const TrainRun& run, TrainResult& result);
 /// REQUIRES: result.exported_epoch, result.steps, result.history and result.model are set
 Status export_run(const TrainRun& run, OwnedOutput& owned, Model& model, TrainResult& result);
 
-/// The epoch (from 1) with the lowest validation loss; without validation the last one; 0 if there is none.
+/// The epoch (from 1) with the lowest validation loss; without validation the last one; 0 without epochs.
 std::uint64_t best_epoch(const std::vector<EpochMetrics>& history);
 
 /// The kAborted error for a run that has diverged at `step` in epoch `epoch`. `what` says, for the message,

@@ -15,8 +15,8 @@ namespace headrace {
 /// Appends a string in quotes. Ill-formed UTF-8 is written as U+FFFD.
 void append_json_text(std::string& out, std::string_view text);
 
-/// Appends the shortest decimal that reads back as the same float or double, always with '.' or 'e'. Other
-/// values are written as NaN, Infinity and -Infinity, as TensorFlow Serving does.
+/// Appends the shortest decimal that reads back as the same float or double, always with '.' or 'e'. Values
+/// that are not finite are written as NaN, Infinity and -Infinity, as TensorFlow Serving does.
 void append_json_number(std::string& out, float value);
 void append_json_number(std::string& out, double value);
 

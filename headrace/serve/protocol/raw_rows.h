@@ -35,9 +35,9 @@ class RawRowsWriter {
   /// \error kInvalidArgument  the row already has this column, or the value contains NaN or an infinity
   /// REQUIRES: has_column(name)
   Status add(std::string_view name, const JsonNode& value);
-  /// As above, but the value is the part of a tensor with this shape, from the element `first` on. One
-  /// element is written as a scalar, several as lists. Images, and byte strings that are not UTF-8, are
-  /// written as {"b64": …}.
+  /// As above, but the value is the part of a tensor with this shape, from the element `first` on. A list of
+  /// one element is written as a scalar, other lists as lists. Images, and byte strings that are not UTF-8,
+  /// are written as {"b64": …}.
   /// \error kUnimplemented  as append_json_tensor
   Status add(std::string_view name, const TensorView& tensor, std::uint64_t first, const Shape& shape);
   /// Ends the row.

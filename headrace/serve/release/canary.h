@@ -86,8 +86,8 @@ class Canary {
   const CanaryOptions& options() const;
 
   /// Whether a request that names no version should go to the canary. `client` is the value of the sticky
-  /// header: the result for a value is always the same, on all servers. Of the first n requests without a
-  /// value, at most n·weight/kFullShare go to the canary. None does once the canary is withdrawn.
+  /// header: the result for a value is always the same, on all servers. At most n·weight/kFullShare of the
+  /// first n requests without a value go to the canary. No request does once the canary is withdrawn.
   bool draws(std::optional<std::string_view> client);
 
   /// Counts a request that goes to the canary. `version` is the version that CanaryOptions::version stands

@@ -42,8 +42,8 @@ class HostedModel {
 using LoadHosted = std::function<Result<std::unique_ptr<HostedModel>>(const EngineLoad& load)>;
 
 /// Loads the model that the first message names, then runs batches, up to `load.lanes` at a time, until the
-/// other side closes the socket. Then calls `on_gone`, which should end the process: otherwise a batch that
-/// hangs would delay the return.
+/// other side closes the socket. Then, and also after an error, calls `on_gone`, which should end the
+/// process: otherwise a batch that hangs would delay the return.
 /// \error kDataLoss  the other side sent something that is not a message
 /// \error of `load_hosted`, after it was reported to the other side
 Status host_engine(PacketSocket socket, const LoadHosted& load_hosted, const std::function<void()>& on_gone);

@@ -24,7 +24,7 @@ struct RecordLimits {
 struct LoggedRecords {
   std::vector<BytesView> records{};
   std::vector<std::shared_ptr<const Bytes>> files{};  // hold the records
-  /// What is wrong with the files; empty: nothing. The records before the damage are there.
+  /// Describes damage of the files; empty: none. The records before the damage are there.
   std::string remark{};
 };
 
