@@ -48,7 +48,8 @@ class Runs {
   /// Logs a batch. REQUIRES, also for log_at_once: read_log_batch or read_log_metric has checked the batch
   Status log_batch(const LogBatch& batch, const CallOptions& call);
   /// As log_batch, but never waits for the store. Returns false, and logs nothing, if that is impossible: the
-  /// batch has more than points, the run is not open, or earlier points of a metric must be read.
+  /// batch has params or tags, a point names a model, the run is not open, or earlier points of a metric must
+  /// be read.
   Result<bool> log_at_once(const LogBatch& batch);
   Result<Json> log_param(const RequestFields& fields, const CallOptions& call);
   Result<Json> set_tag(const RequestFields& fields, const CallOptions& call);

@@ -36,7 +36,7 @@ Result<LoggedRecords> read_record_file(const std::string& path, const RecordLimi
 /// Reads the newest records of one model's request log: those in the object `place`, else in the folder
 /// `place`/`model`, else in the folder `place`. The newest file comes first; the records of a file keep their
 /// order. If a file has more records than are wanted, its last ones are read. If it has more bytes than the
-/// limit leaves, only its end is read.
+/// limit leaves, only its end is read. Only the 64 newest files count.
 /// Cost: one listing, and one read for each file that is needed.
 /// \error kNotFound  there is no such object or folder, or it has no log file
 /// \error of the store
