@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-/// A process that acts on an output. Every entry of ownership names one, so that a process that lost its
-/// output can say to whom.
+/// A process that acts on an output. Every ownership entry names one, so that a process that has lost its
+/// output can tell to whom.
 struct Actor {
   std::string command{};  // "train"
   std::string run{};      // id of its run; empty: none
@@ -20,10 +20,10 @@ struct Actor {
   std::string id{};    // random: no two actors have the same
 };
 
-/// This process.
+/// Describes this process, with a new random id. `now` becomes `time`.
 Actor this_process(std::string_view command, std::string_view run, std::chrono::system_clock::time_point now);
 
-/// "headrace train, run r-17 (process 4711 on node-3, since 2026-11-24T10:00:00Z)".
+/// For people: "headrace train, run r-17 (process 4711 on node-3, since 2026-11-24T10:00:00Z)".
 std::string describe(const Actor& actor);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Takes from this process what a model has no use for: a SavedModel is a program of somebody else.
+/// \file Takes rights away from this process that no model needs: a SavedModel is an untrusted program.
 
 #include <string>
 #include <vector>
@@ -9,9 +9,10 @@
 
 namespace headrace {
 
-/// From now on no thread of this process opens a socket, starts a program, or looks into another process
-/// (seccomp(2)); and none opens a file but for reading below `readable` and in the system's own folders
-/// (landlock(7)), where the kernel has that. There is no way back. Returns what holds now, for people.
+/// Confines all threads of this process, for good. They can no longer open sockets, start programs, or
+/// access other processes (seccomp(2)). Where the kernel has landlock(7), they can also open files only for
+/// reading, and only below `readable` and in the system's own folders.
+/// Returns a description of the limits that hold now, for people.
 /// \error kUnavailable  the kernel refuses seccomp: the model must not be loaded
 Result<std::string> confine_process(const std::vector<std::string>& readable);
 

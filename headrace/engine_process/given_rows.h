@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The rows of requests as a source of rows.
+/// \file Reads the rows of a request as a RowSource.
 
 #include <deque>
 #include <span>
@@ -12,11 +12,11 @@
 
 namespace headrace {
 
-/// Yields the rows that it was given last, numbered from 1. One thread.
+/// Yields the rows of the last call of `give`, numbered from 1. Use it from one thread.
 class GivenRows final : public RowSource {
  public:
-  /// `rows`: objects of JSON, borrowed until all are read. A value {"b64": "…"} stands for the bytes that it
-  /// encodes.
+  /// Replaces the rows to read. Each is a JSON object, borrowed until all are read. A value {"b64": "…"}
+  /// stands for the bytes that it encodes. A row that is not such an object is rejected (RowVerdict).
   void give(std::span<const std::string_view> rows);
 
   Result<std::optional<SourceRow>> next() override;
@@ -27,7 +27,7 @@ class GivenRows final : public RowSource {
   std::size_t next_ = 0;
   RowCells cells_;
   std::vector<NamedCell> given_;  // of the current row
-  std::deque<Bytes> decoded_;     // bytes of its cells
+  std::deque<Bytes> decoded_;     // decoded cells of the current row
 };
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file An export of Headrace, or a SavedModel of another program, as an engine process hosts it.
+/// \file Loads an export of Headrace, or an external SavedModel, into an engine process.
 
 #include <functional>
 #include <memory>
@@ -13,19 +13,21 @@
 
 namespace headrace {
 
-/// Makes encoders, by their names, of those that a contract names for features.
+/// Makes the encoders that a contract names, by feature.
 using MakeEncoders =
     std::function<Result<TextEncoders>(const std::map<std::string, EncoderDescription>& wanted)>;
 
-/// The signatures that clients may call. A signature is batched if all its inputs and outputs have rows. Left
-/// out are those that belong to training, and those of which a rank is open.
+/// The signatures that clients may call. A signature is batched if all its inputs and outputs have rows.
+/// Leaves out the signatures for training and initialization, those without inputs or outputs, and those
+/// with a tensor of unknown rank.
 ServedModel served_signatures(const Model& model);
 
-/// Loads the model in load.folder. A model of Headrace whose schema is known takes raw rows, too: as its
-/// default signature. `before_load` is called when the encoders are made that are Headrace's own: then comes
-/// code of somebody else, the encoders that are SavedModels and the model. Borrows `engine` and `stores`.
-/// \error kDataLoss            load.attributes is not what docs/formats/manifest.md says
+/// Loads the model in load.folder. If it is a model of Headrace whose schema is known, its default signature
+/// takes raw rows. `before_load` is called after Headrace's own encoders are made and before untrusted code
+/// is loaded: encoders that are SavedModels, and the model. `engine` and `stores` must outlive the result.
+/// \error kDataLoss            load.attributes do not follow docs/formats/manifest.md
 /// \error kFailedPrecondition  an encoder is not the one that the model was trained with
+/// \error kInvalidArgument     the model has no signature that clients may call
 /// \error those of Engine::load, `make_encoders` and `before_load`
 Result<std::unique_ptr<HostedModel>> load_hosted_export(const EngineLoad& load, Engine& engine,
                                                         StoreRegistry& stores,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Raw rows of requests as a signature of a model: rows of JSON go in, the model's answers come out.
+/// \file A signature that takes raw rows: JSON rows go in, the model's answers come out.
 
 #include <memory>
 #include <span>
@@ -14,21 +14,21 @@
 
 namespace headrace {
 
-/// The signature by which a model of Headrace takes raw rows.
-/// \error kFailedPrecondition  the model does not know how its inputs were made: see raw_columns
+/// The signature with which a model of Headrace takes raw rows.
+/// \error kFailedPrecondition  the export does not say how its inputs were made: see raw_columns
 Result<ServedSignature> raw_rows_signature(const ExportedModel& model);
 
-/// Answers raw rows. One thread.
+/// Answers raw rows. Use it from one thread.
 class RawRows {
  public:
   virtual ~RawRows() = default;
-  /// Outputs as raw_rows_signature has them. A row is an object of JSON; the bytes of an image, and of a
-  /// column of URLs, are given as {"b64": …}. A row that makes no input, or whose answer holds what is not a
-  /// finite number, fails alone.
+  /// Runs the model on rows, and returns the outputs of raw_rows_signature. Each row is a JSON object; the
+  /// bytes of an image, and of a column of URLs, are given as {"b64": …}. If a row cannot be turned into
+  /// inputs, or if its answer has a number that is not finite, only that row fails.
   virtual Result<HostedOutputs> run(std::span<const std::string_view> rows) = 0;
 };
 
-/// Borrows `model` and `stores`. `batch_rows`: rows that the model is given at once.
+/// `model` and `stores` must outlive the result. The model runs on batches of `batch_rows` rows.
 /// \error as open_raw_input (predict/raw_input.h)
 Result<std::unique_ptr<RawRows>> open_raw_rows(const ExportedModel& model, StoreRegistry& stores,
                                                TextEncoders encoders, std::uint64_t batch_rows);

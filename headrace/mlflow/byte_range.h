@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The header Range of a request (RFC 9110, section 14).
+/// \file Parses the header Range of a request (RFC 9110, section 14).
 
 #include <cstdint>
 #include <string_view>
@@ -15,9 +15,9 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-/// The bytes of an object of `whole` bytes that "bytes=5-9", "bytes=5-" or "bytes=-5" names. All of them if
-/// `header` is empty or anything else: several ranges, other units.
-/// \error kOutOfRange  it begins behind the end of the object
+/// The range of an object of `whole` bytes that "bytes=5-9", "bytes=5-" or "bytes=-5" names. All bytes if
+/// `header` is empty or anything else, such as several ranges or another unit.
+/// \error kOutOfRange  the range begins after the end of the object
 Result<ByteRange> parse_byte_range(std::string_view header, std::uint64_t whole);
 
 }  // namespace headrace::mlflow

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file MLflow's experiments: one state for all of a folder.
+/// \file MLflow's experiments: one state for all experiments of a folder.
 
 #include <functional>
 #include <string>
@@ -15,7 +15,7 @@ namespace headrace::mlflow {
 /// Milliseconds since 1970.
 using ClockMs = std::function<std::int64_t()>;
 
-/// [{"key": …, "value": …}, …], as MLflow has params and tags.
+/// [{"key": …, "value": …}, …]: MLflow's form of params and tags.
 Json pairs_to_json(const std::map<std::string, std::string>& texts);
 
 /// The experiments of one state. A value.
@@ -23,21 +23,23 @@ class ExperimentList {
  public:
   explicit ExperimentList(State state) : state_(std::move(state)) {}
 
-  /// By id. The default one is there without being created.
+  /// The facts of all experiments, by id. The default experiment exists without being created.
   std::map<std::string, Json> all() const;
-  /// Null if there is none.
+  /// The facts of one experiment; null if there is none.
   Json find(std::string_view id) const;
   bool is_deleted(std::string_view id) const;
-  /// URI of the experiment's artifacts: its own, else one that the server answers.
+  /// URI of the experiment's artifacts: the one that it was created with, else one that the server answers.
   std::string artifact_location(std::string_view id) const;
-  /// The folder below kStatesFolder/artifacts; empty if the artifacts of the experiment lie elsewhere.
+  /// The folder of the experiment's artifacts, relative to kStatesFolder/artifacts; empty if they lie
+  /// elsewhere.
   std::string artifact_folder(std::string_view id) const;
 
  private:
   State state_;
 };
 
-/// Calls of MLflow's API: fields in, JSON out. Thread-safe; other processes may change the same experiments.
+/// The calls of MLflow's API for experiments: fields in, JSON out. Each call waits for the store.
+/// Thread-safe; other processes may change the same experiments.
 class Experiments {
  public:
   Experiments(const Location& root, ClockMs now_ms);
@@ -53,9 +55,11 @@ class Experiments {
   Result<Json> delete_tag(const RequestFields& fields, const CallOptions& call);
 
   Result<ExperimentList> load(const CallOptions& call);
-  /// As it was read last.
+  /// The list as it was last read or written. Never waits for the store.
   ExperimentList known() const { return ExperimentList(log_.known()); }
-  /// \error kNotFound, kFailedPrecondition  there is none; it is deleted
+  /// Checks that an experiment exists and is active.
+  /// \error kNotFound            there is no such experiment
+  /// \error kFailedPrecondition  it is deleted
   Status require_active(std::string_view id, const CallOptions& call);
 
  private:

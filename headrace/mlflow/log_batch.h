@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The points that a client logs: the body of log-batch, read where it lies, and log-metric.
+/// \file Parses the points that a client logs: the body of log-batch, in place, and the fields of log-metric.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace headrace::mlflow {
 
-/// Bytes that must be readable behind a body.
+/// Number of bytes that must be readable after a body.
 inline constexpr std::size_t kBatchPaddingBytes = 64;
 
 /// A point of a metric. Texts are borrowed.
@@ -23,7 +23,7 @@ struct LoggedPoint {
   double value = 0;
   std::int64_t time_ms = 0;  // since 1970
   std::int64_t step = 0;
-  std::string_view model_id{};  // empty: none; so are the others
+  std::string_view model_id{};  // this and the next two: empty if not given
   std::string_view dataset_name{};
   std::string_view dataset_digest{};
 };
@@ -35,15 +35,18 @@ struct LogBatch {
   std::vector<std::pair<std::string, std::string>> tags;
 };
 
-/// Parses a body, checks names, values and sizes as MLflow does, and returns what `use` returns. The batch
-/// is valid during the call. `body` has kBatchPaddingBytes behind it.
-/// \error kInvalidArgument  the message names what is wrong. Time: linear
+/// Parses a body, checks names, values and sizes as MLflow does, calls `use`, and returns its result. The
+/// batch is valid only during that call. Cost: linear.
+/// \error kInvalidArgument  the body breaks a rule; the message says which
+/// \error of `use`
+/// REQUIRES: kBatchPaddingBytes are readable after `body`
 Status read_log_batch(std::string_view body, const std::function<Status(const LogBatch&)>& use);
 
-/// The same for the fields of log-metric: a batch of one point.
+/// As read_log_batch, for the fields of log-metric: a batch of one point.
 Status read_log_metric(const RequestFields& fields, const std::function<Status(const LogBatch&)>& use);
 
-/// \error kInvalidArgument  the name breaks the rules, or the time is negative
+/// These check names and values as names.h says.
+/// \error kInvalidArgument  a name or value breaks the rules, or a time is negative
 Status check_point(const LoggedPoint& point);
 Status check_params(const std::vector<std::pair<std::string, std::string>>& params);
 Status check_tags(const std::vector<std::pair<std::string, std::string>>& tags);

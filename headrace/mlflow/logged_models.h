@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file MLflow's logged models: their facts are states, their files artifacts, and their points a run's.
+/// \file MLflow's logged models. Their facts are states, their files are artifacts, and their points are in
+/// runs.
 
 #include <functional>
 #include <map>
@@ -14,11 +15,11 @@
 
 namespace headrace::mlflow {
 
-/// Calls: fields in, JSON out; `model_id` is part of the path. Thread-safe; other processes may change the
-/// same models.
+/// The calls of MLflow's API for logged models: fields in, JSON out. `model_id` comes from the path. Each
+/// call waits for the store. Thread-safe; other processes may change the same models.
 class LoggedModels {
  public:
-  /// Borrows `experiments`.
+  /// `experiments` must outlive it. `warn` is called from any thread with messages for the operator.
   LoggedModels(Location root, Experiments& experiments, ClockMs now_ms,
                std::function<void(const std::string&)> warn)
       : root_(std::move(root)),
@@ -35,8 +36,8 @@ class LoggedModels {
   Result<Json> log_params(const RequestFields& fields, const CallOptions& call);
   Result<Json> search(const RequestFields& fields, const CallOptions& call);
 
-  /// Keeps the last point of each metric, run and dataset with the model that it was measured on, if a point
-  /// names one.
+  /// Stores points with the models that they name: the last point for each metric, run and dataset. Ignores
+  /// points that name no model.
   Status keep_points(const std::string& run, std::span<const LoggedPoint> points, const CallOptions& call);
 
  private:
@@ -50,7 +51,7 @@ class LoggedModels {
   const ClockMs now_ms_;
   const std::function<void(const std::string&)> warn_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<StateLog>> states_;  // of models that are there
+  std::map<std::string, std::shared_ptr<StateLog>> states_;  // of existing models
 };
 
 }  // namespace headrace::mlflow

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Rules for names and sizes, as MLflow 3.17 has them (mlflow/utils/validation.py). Pure functions; all
+/// \file The rules for names and sizes of MLflow 3.17 (mlflow/utils/validation.py). Pure functions; all
 /// errors are kInvalidArgument.
 
 #include <string_view>
@@ -14,8 +14,9 @@ inline constexpr std::size_t kTagsPerBatch = 100;
 inline constexpr std::size_t kMetricsPerBatch = 1000;
 inline constexpr std::size_t kEntitiesPerBatch = 1000;
 
-/// The name of a metric, a param or a tag: at most 250 characters, of letters, digits and `/_.- :`, and no
-/// path that leads elsewhere, as "a/../b". Characters beyond ASCII are taken for letters.
+/// The name of a metric, param or tag: at most 250 letters, digits and characters of `/_.- :`. It must not be
+/// a path that normalizes to another one, such as "a/../b". Characters beyond ASCII count as letters. `kind`
+/// is the word for it in messages.
 Status check_entity_name(std::string_view name, std::string_view kind);
 /// At most 6,000 characters.
 Status check_param_value(std::string_view value);
@@ -25,14 +26,18 @@ Status check_tag_value(std::string_view value);
 Status check_experiment_tag_value(std::string_view value);
 /// 1 to 500 characters.
 Status check_experiment_name(std::string_view name);
-/// Letters, digits, '_', '-' and '.', at most 64, the first a letter or digit; also for logged models.
+/// The id of a run or of a logged model: 1 to 64 letters, digits, '_', '-' and '.', the first a letter or
+/// digit.
 Status check_run_id(std::string_view id);
+/// The name of a logged model: not empty, and none of / : . % " '
 Status check_model_name(std::string_view name);
-/// A registered model's: 1 to 256 characters other than '/' and ':', not all of them spaces, not "." or "..".
+/// The name of a registered model: 1 to 256 characters without '/' and ':', not only spaces, not "." or "..".
 Status check_registered_model_name(std::string_view name);
-/// Letters, digits, '_' and '-', 1 to 255 characters. Characters beyond ASCII are taken for letters.
+/// The alias of a model version: 1 to 255 letters, digits, '_' and '-'. Characters beyond ASCII count as
+/// letters.
 Status check_alias(std::string_view alias);
-/// Not "latest" and not "v1", in any case: MLflow's client gives these a meaning of its own.
+/// An alias that can be set: neither "latest" nor "v" and a number, in any case. MLflow's client gives these
+/// another meaning.
 Status check_alias_is_free(std::string_view alias);
 /// At most 100,000 characters.
 Status check_registry_tag_value(std::string_view value);

@@ -21,28 +21,30 @@
 
 namespace headrace::mlflow {
 
-/// Everything that parts have in common. Borrowed; outlives them.
+/// Everything that parts have in common. It must outlive them.
 struct PartSurroundings {
   StoreRegistry& stores;
   std::string root_url;  // the tracking root
-  std::string journals;  // folder of this machine for the journals
+  std::string journals;  // folder on this machine for the journals
   std::vector<std::string> command_line;
   std::string version;  // of Headrace
   std::function<std::chrono::system_clock::time_point()> now;
   Background& background;
 };
 
-/// The metrics of a run that other parts have logged, for a part that goes on with it; null: there are none.
+/// The metrics that other parts of the run have logged, for a part that continues the run; null: none.
 using EarlierMetrics = MetricsPointer;
 
-/// By metric.
+/// The points of earlier parts, by metric.
 using EarlierPoints = std::map<std::string, MetricSeries>;
 
-/// Thread-safe.
+/// A part of a run that takes points until it is sealed. Thread-safe.
 class OpenPart {
  public:
-  /// Creates the part's record. `run_id`: empty for a new run. `earlier`: points that a client may repeat,
-  /// since a process was killed which had logged them.
+  /// Creates a part and its record. Waits for the store.
+  /// \param run_id   the run to continue; empty: a new run
+  /// \param earlier  points that a client may send again, because the process that logged them was killed
+  /// \error of the store, and of the disk for the journal
   static Result<std::shared_ptr<OpenPart>> start(const PartSurroundings& surroundings,
                                                  const std::string& run_id,
                                                  std::map<std::string, std::string> parameters,
@@ -51,35 +53,37 @@ class OpenPart {
   const std::string& run() const { return recorder_.run_id(); }
   const std::string& part() const { return recorder_.part(); }
 
-  /// Whether `log` takes these points without what `read_earlier` returns.
+  /// Whether `log` can take these points without the result of `read_earlier`.
   bool knows_metrics_of(std::span<const LoggedPoint> points) const;
-  /// The last points that earlier parts have logged of metrics that are new here. Waits for the store.
+  /// Reads the last points of earlier parts, for those metrics of `points` that are new in this part. Waits
+  /// for the store.
   Result<EarlierPoints> read_earlier(std::span<const LoggedPoint> points) const;
-  /// When it returns success, all points are in the journal: a kill of this process loses none. Points that
-  /// are among the last ones of the run already are not logged again. Never waits for the store. `earlier`:
-  /// of the same points, unless their metrics are known. False: the part was sealed, and took none of them;
-  /// it may be unsealed by now.
-  /// \error of the disk: none or some of the points are there
+  /// Logs points. When it returns true, all points are in the journal, and a kill of this process loses none.
+  /// Points that are already among the last ones of the run are not logged again. Returns false if the part
+  /// was sealed and took no point; it may be unsealed by now. Never waits for the store.
+  /// \param earlier  from read_earlier for the same points; not needed if knows_metrics_of(points)
+  /// \error kResourceExhausted  or another error of the disk: some of the points may be logged
   Result<bool> log(std::span<const LoggedPoint> points, const EarlierPoints& earlier = {});
-  /// Whether it takes no points, since its run is being ended: another part has to. `seal` and `unseal` come
-  /// in pairs, of several threads at once; after `finish` it stays sealed.
+  /// Whether the part takes no points because its run is being ended; another part must take them. Each
+  /// `seal` needs an `unseal`; several threads may seal the part at once. After `finish` it stays sealed.
   bool is_sealed() const;
   void seal();
   void unseal();
   /// Whether `finish` has succeeded.
   bool is_finished() const;
-  /// All points so far are in the store, for readers.
+  /// Writes all points so far to the store, so that readers see them.
   Status publish();
+  /// The last point of each metric in this part.
   LastPoints last_points() const;
-  /// Records that the run has artifacts at that place, unless it is recorded already.
+  /// Records that the run has artifacts in this folder, unless that is already recorded.
   Status add_artifacts(const Location& folder);
-  /// Seals the part, and writes the rest of the points and the end of the part's record. `outcome`:
-  /// kCancelled: stopped. May be repeated after an error; once it has succeeded, calls do nothing.
+  /// Seals the part, and writes the remaining points and the end of the part's record. An `outcome` of
+  /// kCancelled means stopped. May be repeated after an error; after success, further calls do nothing.
   Status finish(const Status& outcome, const std::map<std::string, std::string>& parameters);
 
  private:
   struct Metric {
-    std::uint32_t number = 0;  // of the writer
+    std::uint32_t number = 0;  // of the metric in the writer
     LastPoint last{};
     bool has_points = false;
   };
@@ -107,14 +111,14 @@ class OpenPart {
   mutable std::mutex logging_;  // guards what follows
   std::unordered_map<std::string, Metric, TextHash, std::equal_to<>> metrics_;
   RecentPoints recent_;
-  std::vector<Metric*> touched_;  // by the points of a batch
+  std::vector<Metric*> touched_;  // the metric of each point of a batch
   std::vector<MetricWriter::Value> row_;
   bool is_published_ = true;
   int seals_ = 0;
   bool is_finished_ = false;
 };
 
-/// A part that takes no points for so long: what was acknowledged before is among its last points.
+/// Keeps a part sealed as long as this lives: all points acknowledged so far are then in last_points().
 class PartSeal {
  public:
   explicit PartSeal(std::shared_ptr<OpenPart> part) : part_(std::move(part)) { part_->seal(); }
@@ -123,7 +127,7 @@ class PartSeal {
   }
   PartSeal(const PartSeal&) = delete;
   PartSeal& operator=(const PartSeal&) = delete;
-  /// The part takes none any more: its last points are in the run's state.
+  /// Leaves the part sealed for good: its last points are in the run's state.
   void keep() { part_ = nullptr; }
 
  private:

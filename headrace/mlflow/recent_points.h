@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The points of a run that were logged last: a client that got no answer sends them again.
+/// \file Remembers the last logged points of a run, because a client that got no answer sends them again.
 
 #include <bit>
 #include <cstdint>
@@ -10,12 +10,11 @@
 
 namespace headrace::mlflow {
 
-/// Not thread-safe. Remembers the last kPoints to 2·kPoints points, and apart from them those of earlier
-/// parts.
+/// Remembers the last kPoints to 2·kPoints points, and separately those of earlier parts. Not thread-safe.
 class RecentPoints {
  public:
   static constexpr std::size_t kPoints = 8192;
-  static constexpr std::size_t kEarlierPoints = 1 << 18;  // once a batch is logged
+  static constexpr std::size_t kEarlierPoints = 1 << 18;  // bound that holds after each batch
 
   struct Point {
     std::uint32_t metric = 0;
@@ -25,23 +24,23 @@ class RecentPoints {
     bool operator==(const Point&) const = default;
   };
 
-  /// False if it is there already.
+  /// Inserts a point of the current batch. Returns false if it is already there.
   bool insert(const Point& point) {
     if (earlier_.contains(point) || older_.contains(point) || !newer_.insert(point).second) return false;
     inserted_.push_back(point);
     return true;
   }
-  /// A point of an earlier part. It stays until the next batch is logged, however many there are: that batch
-  /// may repeat any of them.
+  /// Inserts a point of an earlier part. All such points stay until the next batch is logged, however many
+  /// there are, because that batch may repeat any of them.
   void insert_earlier(const Point& point) { earlier_.insert(point); }
-  /// A batch is logged: what was inserted stays.
+  /// Call it when a batch was logged: the inserted points stay.
   void keep() {
     inserted_.clear();
     if (earlier_.size() > kEarlierPoints) earlier_ = {};
     if (newer_.size() < kPoints) return;
     older_ = std::exchange(newer_, {});
   }
-  /// It is not: forgets what was inserted since `keep`.
+  /// Call it when a batch was not logged: forgets the points that were inserted since `keep`.
   void forget() {
     for (const Point& point : inserted_) newer_.erase(point);
     inserted_.clear();

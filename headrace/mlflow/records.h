@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file The records of the runs of a folder, and their metrics; what cannot change any more is read once.
+/// \file The records of the runs of a folder, and their metrics. Data that can no longer change are read only
+/// once.
 
 #include <functional>
 #include <map>
@@ -19,26 +20,28 @@ namespace headrace::mlflow {
 using RecordPointer = std::shared_ptr<const RunRecord>;
 using MetricsPointer = std::shared_ptr<const RunMetrics>;
 
+/// Whether all parts of a run have ended.
 bool has_ended(const RunRecord& record);
 
-/// Thread-safe.
+/// Reads records and keeps them in memory. Thread-safe.
 class Records {
  public:
-  /// Borrows `stores`. `warn` is told of what is damaged, from any thread.
+  /// `stores` must outlive it. `warn` is called from any thread with messages about damage.
   Records(Location root, StoreRegistry& stores, std::function<void(const std::string&)> warn)
       : root_(std::move(root)), stores_(stores), warn_(std::move(warn)) {}
 
-  /// Two listings, and reads for records that are new or have changed. Damaged ones are left out, with a
-  /// warning.
+  /// All records, by run. Damaged records are left out, with a warning. Cost: two listings, and reads for
+  /// records that are new or have changed.
   Result<std::map<std::string, RecordPointer>> all(const CallOptions& call);
-  /// One listing, and reads if the record is new or has changed.
-  /// \error kNotFound  no run of that id
+  /// The record of one run. Cost: one listing, and reads if the record is new or has changed.
+  /// \error kNotFound  there is no run with this id
+  /// \error kDataLoss  the record is damaged
   Result<RecordPointer> one(const std::string& run, const CallOptions& call);
-  /// The metrics of a run; those of a run that has ended are read once.
+  /// The metrics of a run. Those of a run that has ended are read only once.
   Result<MetricsPointer> metrics(const RunRecord& record, const CallOptions& call);
 
  private:
-  using Signature = std::vector<std::string>;  // keys of the objects that a record was read from
+  using Signature = std::vector<std::string>;  // keys of the objects from which a record was read
   struct Known {
     Signature signature;
     RecordPointer record;

@@ -16,23 +16,23 @@
 
 namespace headrace::mlflow {
 
-/// Tag by which MLflow knows a prompt among registered models. Nothing here has it.
+/// The tag with which MLflow marks a prompt among registered models. No model here can have it.
 inline constexpr std::string_view kPromptTag = "mlflow.prompt.is_prompt";
 
-/// Calls of MLflow's API: fields in, JSON out; errors as MLflow has them. Thread-safe; other processes may
-/// change the same models. A call lists the states of the names and of its model, and writes at most one of
-/// each; a search lists those of all models, and reads those that are new.
+/// The calls of MLflow's API for the registry: fields in, JSON out; errors as in MLflow. Thread-safe; other
+/// processes may change the same models. Cost: a call lists the states of the names and of its model, and
+/// writes at most one of each. A search lists the states of all models, and reads new ones.
 class RegisteredModels {
  public:
   using Call = Result<Json> (RegisteredModels::*)(const RequestFields&, const CallOptions&);
 
-  /// Borrows `logged_models`, which tells where their files are.
-  /// \param artifacts  how clients find `_headrace/mlflow/artifacts/`: a URI; empty: they ask a server
-  /// \param warn       is told of states that a search cannot read
+  /// \param logged_models  knows where the files of logged models are; must outlive this
+  /// \param artifacts      the URI of `_headrace/mlflow/artifacts/` for clients; empty: they ask a server
+  /// \param warn           called with messages about states that a search cannot read
   RegisteredModels(Location root, LoggedModels& logged_models, std::string artifacts, ClockMs now_ms,
                    std::function<void(const std::string&)> warn);
 
-  /// By route: "POST mlflow/registered-models/create".
+  /// The calls, by route: "POST mlflow/registered-models/create".
   static const std::map<std::string_view, Call>& calls();
 
  private:
@@ -86,7 +86,7 @@ class RegisteredModels {
   const std::function<void(const std::string&)> warn_;
   RegisteredNames names_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<StateLog>> logs_;  // by id, of models that are there
+  std::map<std::string, std::shared_ptr<StateLog>> logs_;  // by id, of existing models
 };
 
 }  // namespace headrace::mlflow

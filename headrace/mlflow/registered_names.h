@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Names of registered models: one state for all of a folder (docs/formats/mlflow-state.md).
+/// \file The names of registered models: one state for all names of a folder (docs/formats/mlflow-state.md).
 
 #include <cstdint>
 #include <map>
@@ -15,21 +15,24 @@ struct RegisteredName {
   std::int64_t renamed_ms = 0;  // since 1970; 0: never
 };
 
-/// Which registered model has which name. Thread-safe; other processes may change the same names. Each call
-/// lists the states once, and reads or writes one if it has to.
+/// Maps names to registered models. Thread-safe; other processes may change the same names. Cost: each call
+/// lists the states once, and reads or writes a state if necessary.
 class RegisteredNames {
  public:
   explicit RegisteredNames(const Location& root);
 
-  /// By name.
+  /// All names.
   Result<std::map<std::string, RegisteredName>> all(const CallOptions& call);
   /// \error kNotFound  no model has this name
   Result<RegisteredName> find(const std::string& name, const CallOptions& call);
+  /// Checks that no model has this name.
   /// \error kAlreadyExists  a model has this name
   Status require_free(const std::string& name, const CallOptions& call);
+  /// Gives the name to the model with this id.
   /// \error as require_free
   Status add(const std::string& name, const std::string& id, const CallOptions& call);
-  /// \error kNotFound, kAlreadyExists  no model has the name; another one has the new name
+  /// \error kNotFound       no model has the name
+  /// \error kAlreadyExists  a model has the new name
   Status rename(const std::string& name, const std::string& new_name, std::int64_t now_ms,
                 const CallOptions& call);
   /// \error kNotFound  no model has this name

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A run as MLflow shows it, made of its record, its state and its last points. Pure functions.
+/// \file A run as MLflow shows it, computed from its record, its state and its last points. Pure functions.
 
 #include <map>
 #include <string>
@@ -19,8 +19,8 @@ struct RunView {
   RecordPointer record;
   State state;
   LastPoints points{};
-  bool may_get_points = false;  // more may come to the store
-  bool is_deleted = false;      // it, or its experiment
+  bool may_get_points = false;  // more points may come to the store
+  bool is_deleted = false;      // the run or its experiment is deleted
   std::string artifact_uri{};
 };
 
@@ -28,13 +28,13 @@ bool is_run_deleted(const Json& state, const ExperimentList& experiments);
 
 Json run_info_to_json(const RunView& run);
 Json run_to_json(const RunView& run);
-/// For filters and orders.
+/// The values of a run in a column, for filters and orders. Only a column of datasets may have several.
 std::vector<ColumnValue> run_values(const RunView& run, const SearchColumn& column);
 
 /// A run that is being sorted.
 struct SortedRun {
-  std::size_t place = 0;          // where the run is, the caller's
-  std::vector<ColumnValue> keys;  // of the orders
+  std::size_t place = 0;          // index that the caller has given to the run
+  std::vector<ColumnValue> keys;  // one value for each order, from order_keys
 };
 std::vector<ColumnValue> order_keys(const RunView& run, const std::vector<SearchOrder>& orders);
 void sort_runs(std::vector<SortedRun>& runs, const std::vector<SearchOrder>& orders);

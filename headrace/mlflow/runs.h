@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file MLflow's runs: the calls of its API that concern them.
+/// \file MLflow's runs: the calls of its API for runs.
 
 #include <functional>
 #include <map>
@@ -18,10 +18,10 @@
 
 namespace headrace::mlflow {
 
-/// The words of a search.
+/// The parsed fields of a search.
 struct RunSearch {
   SearchFilter filter{};
-  std::vector<SearchOrder> orders{};  // the last by `run_id`
+  std::vector<SearchOrder> orders{};  // the last one is by `run_id`
   std::string page_token{};
   std::size_t limit = 0;
   std::vector<std::string> experiments{};
@@ -29,11 +29,12 @@ struct RunSearch {
   bool wants_deleted = false;
 };
 
-/// Calls: fields in, JSON out. Thread-safe; other processes may change the same runs. Promises of
-/// an answer: docs/decisions/mlflow-server.md.
+/// The calls of MLflow's API for runs: fields in, JSON out. Each call except log_at_once may wait for the
+/// store. Thread-safe; other processes may change the same runs. The guarantees of an answer are in
+/// docs/decisions/mlflow-server.md.
 class Runs {
  public:
-  /// Borrows everything. `cache`: see TrackingServiceOptions.
+  /// All references must outlive it. `cache` is TrackingServiceOptions::cache.
   Runs(Location root, const PartSurroundings& parts, Experiments& experiments, LoggedModels& models,
        ClockMs now_ms, std::function<void(const std::string&)> warn, std::optional<std::string> cache);
 
@@ -44,10 +45,11 @@ class Runs {
   Result<Json> restore(const RequestFields& fields, const CallOptions& call);
   Result<Json> search(const RequestFields& fields, const CallOptions& call);
 
-  /// REQUIRES, for both: read_log_batch or read_log_metric has checked it
+  /// Logs a batch. REQUIRES, also for log_at_once: read_log_batch or read_log_metric has checked the batch
   Status log_batch(const LogBatch& batch, const CallOptions& call);
-  /// The same without waiting for the store. False if that cannot be: there is something else than points,
-  /// the run is not open, or a metric needs to be looked up. Nothing is logged then.
+  /// As log_batch, but never waits for the store. Returns false, and logs nothing, if that is impossible: the
+  /// batch has params or tags, a point names a model, the run is not open, or earlier points of a metric must
+  /// be read.
   Result<bool> log_at_once(const LogBatch& batch);
   Result<Json> log_param(const RequestFields& fields, const CallOptions& call);
   Result<Json> set_tag(const RequestFields& fields, const CallOptions& call);
@@ -56,12 +58,12 @@ class Runs {
   Result<Json> log_outputs(const RequestFields& fields, const CallOptions& call);
   Result<Json> log_model(const RequestFields& fields, const CallOptions& call);
 
-  /// The text of an answer.
+  /// Returns the body of the answer as text.
   Result<std::string> metric_history(const RequestFields& fields, const CallOptions& call);
   Result<Json> list_artifacts(const RequestFields& fields, const CallOptions& call);
 
-  /// All points are in the store, and the parts of this process end as stopped; the runs go on in MLflow.
-  /// Returns what could not be done, one message each.
+  /// Writes all points to the store, and ends the parts of this process as stopped. In MLflow the runs
+  /// continue. Returns a message for each failure.
   std::vector<std::string> end_parts();
 
  private:
@@ -112,7 +114,7 @@ class Runs {
   Records records_;
   OpenParts open_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<StateLog>> states_;  // of runs that are there
+  std::map<std::string, std::shared_ptr<StateLog>> states_;  // of existing runs
 };
 
 }  // namespace headrace::mlflow

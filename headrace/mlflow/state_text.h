@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The text of a state: docs/formats/mlflow-state.md. Pure functions.
+/// \file Writes and parses the text of a state: docs/formats/mlflow-state.md. Pure functions.
 
 #include <string>
 #include <string_view>
@@ -10,20 +10,22 @@
 
 namespace headrace::mlflow {
 
-/// A state is no larger.
+/// Largest size of a state's text.
 inline constexpr std::uint64_t kStateBytesMax = 16 << 20;
 
-/// JSON in ASCII, with sorted keys and no white space; numbers as Python's `json.dumps` writes them, so that
-/// readers in Python, which write a state again to compare its digest, get the same text.
+/// JSON in ASCII with sorted keys and no white space. Numbers are written as by Python's `json.dumps`: a
+/// reader in Python, which writes a state again to compare its digest, gets the same text.
 /// REQUIRES: no number is NaN or infinite
 std::string canonical_json(const Json& value);
 
-/// `state`, an object, with `format`, `version` and `zz_sha256`, and a newline.
+/// The text of `state`, an object: adds `format` (the kind), `version` and `zz_sha256`, and ends with a
+/// newline.
 std::string serialize_state(const Json& state, std::string_view kind);
 
-/// The object without `format`, `version` and `zz_sha256`. `place` is named in errors.
-/// \error kDataLoss       no state of that kind, too large, or its checksum is another one
-/// \error kUnimplemented  a newer version
+/// Parses the text of a state. Returns the object without `format`, `version` and `zz_sha256`. `place` names
+/// the state in errors.
+/// \error kDataLoss       the text is not a state of this kind, is too large, or has a wrong checksum
+/// \error kUnimplemented  the version is newer
 Result<Json> parse_state(std::string_view text, std::string_view kind, std::string_view place);
 
 }  // namespace headrace::mlflow

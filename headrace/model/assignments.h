@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The form in which options name features: "age,job" or "years=age,work=job".
+/// \file Parses the options that name features: "age,job" or "years=age,work=job".
 
 #include <map>
 #include <string>
@@ -12,13 +12,14 @@
 namespace headrace {
 
 struct Assignments {
-  std::vector<std::string> values;             // all features that are named, each once, in their order
+  std::vector<std::string> values;             // all named features, each once, in the order of the text
   std::map<std::string, std::string> by_name;  // input or output → feature
-  /// A feature is named alone: then only those that are named count. Else the others count as well.
+  /// Whether a feature is named without "NAME=". Then only the named features are used, else all others too.
   bool is_selection = false;
 };
 
-/// \error kInvalidArgument  an empty name, or an input that is named twice; calls it `option`
+/// Parses the value of an option; an empty text names nothing. `option` is its name for messages.
+/// \error kInvalidArgument  a name is empty, or an input is named twice
 Result<Assignments> parse_assignments(std::string_view option, std::string_view text);
 
 }  // namespace headrace

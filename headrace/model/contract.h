@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The contract of a model: what it takes from a record, what it returns, and how what is raw becomes a
+/// \file The contract of a model: what it takes from a record, what it returns, and how raw data become a
 /// record. An export carries it (docs/formats/manifest.md, "saved_model").
 
 #include <map>
@@ -18,51 +18,52 @@ namespace headrace {
 struct ModelContract {
   ModelBinding binding;
   std::vector<std::string>
-      metrics;  // what `metrics` of eval_step counts: first the rows; none without a loss
-  /// Feature → its values in the order of their ids; of the inputs and targets that have a vocabulary.
+      metrics;  // names of the values in eval_step's `metrics`, the rows first; empty without a loss
+  /// Feature → its values in the order of their ids, for inputs and targets that have a vocabulary.
   std::map<std::string, std::vector<std::string>> vocabularies;
-  /// Label → the columns that its values were made from, in their order, where each has one.
+  /// Label → the columns of its values, in their order, if each value was made from one column.
   std::map<std::string, std::vector<std::string>> label_columns;
-  std::map<std::string, EncoderDescription> encoders;  // of the input features that are vectors of texts
-  std::string schema;  // of the data that it was trained on, TOML: docs/prepare.md; empty: unknown
+  std::map<std::string, EncoderDescription> encoders;  // of input features that are vectors of texts
+  std::string schema;  // of the training data, in TOML (docs/prepare.md); empty: unknown
 };
 
 /// The contract of a model that is bound to data with these attributes.
 ModelContract make_contract(const ModelBinding& binding, std::vector<std::string> metrics,
                             const DatasetAttributes& data);
 
-/// Members of an export's attributes.
+/// The contract as members of an export's attributes.
 Json to_json(const ModelContract& contract);
-/// \error kDataLoss  a member is missing or of another type, or check_contract refuses the contract
+/// Parses what to_json has written.
+/// \error kDataLoss  a member is missing or has another type; there are no metrics; check_contract fails
 Result<ModelContract> parse_contract(std::string_view json);
 
-/// Whether an output has as many values as a target of that kind, its label and its classes demand.
+/// Whether an output has the number of values that this kind of target, its label and its classes require.
 bool fits_target(TargetKind kind, const ModelOutput& output, const ModelFeature& label, std::size_t classes);
-/// Checks what everything that reads records for a model, or compares its outputs, relies on: check_binding,
-/// and that each target's output and label fit each other.
-/// \error kInvalidArgument  says what is wrong
+/// Checks the contract: check_binding holds, and each target's output and label fit each other. All code that
+/// reads records for a model, or compares its outputs, relies on this.
+/// \error kInvalidArgument  the contract breaks a rule; the message says which
 Status check_contract(const ModelContract& contract);
 
-/// Names of the scores of a target's output: the values of the label's vocabulary, or the columns that it was
-/// made from; of other labels "0", "1" …
-/// A binary target has one score, and two names: of no and of yes. None for regression.
+/// The names of the scores of a target's output: the values of the label's vocabulary, else the columns that
+/// it was made from, else "0", "1" … A binary target has one score but two names, for no and for yes.
+/// Empty for regression.
 std::vector<std::string> class_names(const ModelContract& contract, const ModelTarget& target);
-/// The JSON of the contract's binding; each target also has "classes", the names of its scores.
+/// The contract's binding as JSON. Each target also has "classes": the names of its scores.
 Json binding_with_classes(const ModelContract& contract);
 
-/// Whether the model takes the features of such data: types, shapes, encoders and classes. `where` names the
-/// data.
-/// \error kInvalidArgument     a feature is missing, or of another type or shape, or has other classes
-/// \error kFailedPrecondition  another encoder made it: both are named
+/// Checks that the data have the features that the model takes: types, shapes, encoders and classes. `where`
+/// names the data in messages.
+/// \error kInvalidArgument     a feature is missing, or has another type, shape or classes
+/// \error kFailedPrecondition  another encoder made a feature; the message names both encoders
 Status check_inputs(const ModelContract& contract, const DatasetAttributes& data, std::string_view where);
-/// Whether the data have the labels that the model is to be compared with.
-/// \error kInvalidArgument  a label is missing, of another type or shape, or has other classes
+/// Checks that the data have the labels with which the model's outputs are compared.
+/// \error kInvalidArgument  a label is missing, or has another type, shape or classes
 Status check_targets(const ModelContract& contract, const DatasetAttributes& data, std::string_view where);
 
-/// "hash:16 (weights 0123456789abcdef)"; "no encoder".
+/// For people: "hash:16 (weights 0123456789abcdef)" or "no encoder".
 std::string describe(const EncoderDescription& encoder);
 
-/// The feature of a dataset as a model may take it; none: there is no such feature.
+/// A feature of a dataset in the form in which a model may take it; nullopt: there is no such feature.
 std::optional<ModelFeature> model_feature(const DatasetAttributes& data, const std::string& name);
 
 }  // namespace headrace

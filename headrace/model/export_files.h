@@ -11,14 +11,14 @@ namespace headrace {
 
 /// The kind of an export's manifest.
 inline constexpr std::string_view kExportKind = "saved_model";
-/// The file by which other programs know that a SavedModel is there.
+/// The file by which other programs recognise a SavedModel.
 inline constexpr std::string_view kSavedModelFile = "saved_model.pb";
 
-/// Whether a file of this name, relative to a SavedModel's folder, belongs to the SavedModel: others, such as
-/// evaluations of it, may lie beside.
+/// Whether a file with this name, relative to the folder of a SavedModel, belongs to the SavedModel. Other
+/// files, such as evaluations, may lie in the same folder.
 bool is_saved_model_file(std::string_view name);
 
-/// The same parts, kSavedModelFile at the end: a program that sees it finds all others.
+/// Moves kSavedModelFile to the end of the parts, so that a program that sees this file finds all others.
 std::vector<ManifestPart> with_saved_model_last(std::vector<ManifestPart> parts);
 
 }  // namespace headrace

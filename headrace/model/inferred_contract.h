@@ -1,9 +1,9 @@
 #pragma once
 
-/// \file The contract of a model that Headrace did not write, inferred from one of its signatures and from
-/// the data that it is used on. A feature goes where the user says; else to the input of its name; else,
-/// where one input and one feature are left that fit each other by type and number of values, to that one.
-/// Labels go to outputs likewise. Nothing is guessed between two that fit.
+/// \file Infers the contract of a model that Headrace did not write from one of its signatures and from the
+/// data that it is used on. A feature goes to the input that the user names, else to the input of the same
+/// name. If just one input and one feature are left, and they fit by type and number of values, they are
+/// matched. Labels are matched with outputs in the same way. If two candidates fit, nothing is guessed.
 
 #include <string>
 #include <vector>
@@ -14,29 +14,30 @@
 
 namespace headrace {
 
-/// The features that data must have which nobody has described, files without a manifest: those that the
-/// signature takes.
-/// `features` is the value of the option --features.
-/// \error kInvalidArgument  an input leaves a size open, or takes what no feature can be cast to
+/// The features that files without a manifest must have: those that the signature takes. `features` is the
+/// value of the option --features.
+/// \error kInvalidArgument  an input leaves a size open, takes no rows, or has a type to which no feature can
+///                          be cast; as parse_assignments
 Result<DatasetAttributes> taken_features(const Signature& signature, std::string_view features);
 
-/// The features that the inputs take, in the order of the inputs' names. Numbers are cast to the input's type
-/// and reshaped to its shape when the model is run: engine/adapted_model.h.
-/// \error kInvalidArgument  an input takes no rows, or what no feature can be cast to; or it is not clear
-///                          which feature it takes: lists both sides
+/// Matches the signature's inputs with features, in the order of the inputs' names. When the model runs,
+/// numbers are cast to the input's type and reshaped to its shape: engine/adapted_model.h.
+/// \error kInvalidArgument  an input takes no rows, or has a type to which no feature can be cast; or it is
+///                          not clear which feature it takes: the message lists both sides
 Result<std::vector<ModelInput>> bind_inputs(const Signature& signature, const OfferedFeatures& offered);
 
-/// The contract of a model with these inputs, which is compared with no label. Outputs that hold no numbers
-/// are left out. It has no metrics: the model has no loss.
-/// \error kInvalidArgument  no output has numbers for each row
+/// The contract of a model with these inputs and without targets. Outputs without numbers are left out. There
+/// are no metrics, because the model has no loss.
+/// \error kInvalidArgument  no output has numbers for each row; as check_contract
 Result<ModelContract> infer_contract(const Signature& signature, std::vector<ModelInput> inputs,
                                      const DatasetAttributes& data);
 
-/// Adds the targets: each label that is offered, and the output that it is compared with. Labels with a
-/// vocabulary are classes, or a yes or no where the output has one score. An int64 without one is a class
-/// number where there are several scores, and a yes or no where there is one; as many int64 as scores are
-/// several labels (multi-label). A float32 is compared as a number.
-/// \error kInvalidArgument  it is not clear which output belongs to a label: lists both sides
+/// Adds a target for each offered label, and matches it with an output. A label with a vocabulary is a class,
+/// or yes/no if the output has one score. A single int64 without a vocabulary is a class number if there are
+/// several scores, and yes/no if there is one. Several int64, as many as scores, are multi-label. A float32
+/// is compared as a number (regression).
+/// \error kInvalidArgument  it is not clear which output belongs to a label, or two labels belong to the same
+///                          output: the message lists both sides; as check_contract
 Status add_targets(ModelContract& contract, const OfferedFeatures& offered, const DatasetAttributes& data);
 
 }  // namespace headrace

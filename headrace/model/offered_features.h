@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file The features and labels of a dataset that a model may be bound to, as --features and --labels say.
+/// \file The features and labels of a dataset to which a model may be bound, chosen by --features and
+/// --labels.
 
 #include <map>
 #include <string>
@@ -13,32 +14,33 @@
 
 namespace headrace {
 
-/// For people: "age float32, job int64[3]".
+/// Lists all features for people: "age float32, job int64[3]".
 std::string list_features(const DatasetAttributes& data);
 
 /// The feature that an option names.
-/// \error kInvalidArgument  there is none; lists those that the data have
+/// \error kInvalidArgument  there is no such feature; the message lists those of the data
 Result<ModelFeature> named_feature(const DatasetAttributes& data, std::string_view option,
                                    const std::string& name);
 
 struct OfferedFeatures {
-  std::vector<ModelFeature> features;  // those that were named first, in their order
+  std::vector<ModelFeature> features;  // the named ones first, in their order
   std::vector<ModelFeature> labels;
-  std::map<std::string, std::string> inputs;   // input → feature, where the user named both
-  std::map<std::string, std::string> outputs;  // output → label
-  /// A feature that is an input only where its name says so, since it is likely a label. Empty: none.
+  std::map<std::string, std::string> inputs;   // input → feature, if the user named both
+  std::map<std::string, std::string> outputs;  // output → label, likewise
+  /// A feature that is likely a label: it is an input only if its name matches. Empty: none.
   std::string likely_label{};
 };
 
-/// `features` and `labels` are the values of the options: model/assignments.h. Without labels, "label" is
-/// meant, or the only feature with a vocabulary. Unless features are selected, all others are offered, but
-/// for labels, the id, and `used_otherwise`.
-/// \error kInvalidArgument  there is no such feature, a label is ragged, or no label is meant; lists those
-///                          that the data have
+/// Chooses the features and labels to offer. `features` and `labels` are the values of the options
+/// (model/assignments.h). Without `labels`, the label is "label", else the only feature with a vocabulary.
+/// Unless `features` is a selection, all other features are offered too, except labels, the id, and
+/// `used_otherwise`.
+/// \error kInvalidArgument  there is no such feature, a label is ragged, or no label can be found; the
+///                          message lists the features of the data
 Result<OfferedFeatures> offer_features(const DatasetAttributes& data, std::string_view features,
                                        std::string_view labels, std::string_view used_otherwise = {});
-/// The same, where a model need not be compared with labels: labels are only those that are named. The one
-/// that would else be meant may be an input, by its name.
+/// As offer_features, for a model that need not be compared with labels: only named labels are labels. The
+/// feature that offer_features would take as the label may be an input if its name matches.
 Result<OfferedFeatures> offer_inputs(const DatasetAttributes& data, std::string_view features,
                                      std::string_view labels);
 

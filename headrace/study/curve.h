@@ -2,10 +2,10 @@
 
 /// \file Forms of learning curves, and the fit of each to measured points.
 ///
-/// Error falls with the number of records n (Hestness et al., "Deep Learning Scaling is Predictable,
-/// Empirically", 2017): a plateau of guessing, then a power law, then a floor. The forms are linear in two of
-/// their parameters, so these are solved exactly for each value of the others, which are searched on a grid
-/// (variable projection: Golub and Pereyra, 1973).
+/// The error falls with the number of records n (Hestness et al., "Deep Learning Scaling is Predictable,
+/// Empirically", 2017): first a plateau of guessing, then a power law, then a floor. The forms are linear in
+/// two of their parameters. These two are solved exactly for each value of the others, which are searched on
+/// a grid (variable projection: Golub and Pereyra, 1973).
 
 #include <cstdint>
 #include <span>
@@ -27,30 +27,31 @@ std::string_view curve_form_name(CurveForm form);
 struct Curve {
   CurveForm form = CurveForm::kPower;
   double scale = 0;      // a ≥ 0, in units of the error
-  double rate = 0;       // b > 0: the exponent, or per record
+  double rate = 0;       // b > 0: the exponent; for kExponential a rate per record
   double floor = 0;      // c ≥ 0, in units of the error
   double knee = 0;       // k, in records: where the plateau ends
-  double sharpness = 1;  // s: how suddenly it ends
+  double sharpness = 1;  // s: how sharply the plateau ends
 
   /// The error at this many records.
   double at(double size) const;
-  /// The fewest records whose error is at most `error`; infinity if none are.
+  /// The smallest number of records with an error of at most `error`; infinity if there is none.
   double size_for(double error) const;
 };
 
-/// One size, as a fit sees it.
+/// The measured error at one size, for a fit.
 struct FitPoint {
   double error = 0;
   double weight = 0;  // 1 / variance of `error`
 };
 
-/// A form's best curve. `loss` is the weighted sum of squared residuals, and of the distances from the prior.
+/// The best curve of a form. `loss` is the weighted sum of squared residuals plus the distances from the
+/// prior.
 struct CurveFit {
   Curve curve;
   double loss = 0;
 };
 
-/// Beliefs before anything is measured; weak against a few good points.
+/// Prior beliefs about the parameters. A few good points outweigh them.
 struct CurvePrior {
   double log_rate = -1.05;  // ln 0.35: published exponents are 0.07 to 0.5, theory says 0.5 to 1
   double log_rate_spread = 0.9;
@@ -58,15 +59,15 @@ struct CurvePrior {
   double floor_spread = 0.35;
 };
 
-/// Fits forms to errors at fixed sizes. The grid is computed once, so that many fits are cheap: about 20 µs
-/// for the forms with two parameters in the grid and six sizes.
+/// Fits forms to errors at fixed sizes. The grid is computed once, so that each fit is cheap: about 20 µs for
+/// six sizes and the forms with two parameters in the grid.
 class CurveFitter {
  public:
   /// \param sizes  in records, ascending; at least two
   explicit CurveFitter(std::vector<double> sizes);
 
-  /// The best curve of a form. Pure; may be called by several threads.
-  /// REQUIRES: as many points as sizes
+  /// The best curve of a form. Pure; several threads may call it.
+  /// REQUIRES: one point for each size
   CurveFit fit(CurveForm form, std::span<const FitPoint> points, const CurvePrior& prior = {}) const;
 
   const std::vector<double>& sizes() const { return sizes_; }

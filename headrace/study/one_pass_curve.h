@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file A learning curve from one training run: the errors of batches that were scored before they were
-/// learnt from. docs/decisions/learning-curves.md, "One pass".
+/// \file A learning curve from one training run, from the errors of batches that were scored before the model
+/// was trained on them. docs/decisions/learning-curves.md, "One pass".
 
 #include <vector>
 
@@ -9,20 +9,20 @@
 
 namespace headrace {
 
-/// A batch that was scored when the model had learnt from `records` records, each once.
+/// A batch that was scored when the model had been trained on `records` records, each once.
 struct ScoredBatch {
   double records = 0;  // ≥ 1
   double error = 0;    // of the batch
 };
 
-/// Puts batches together whose records have the same power of two below them: that is a size, the geometric
-/// mean of theirs. Its batches are dealt out in turn to up to three runs, whose errors are the means; so
-/// their spread is that of means. Where a run of a size has no error, there is one run. Pure.
-/// \error kInvalidArgument  fewer than kLeastCurveSizes sizes; a batch without records; more than
-///                          kMostCurveRuns; a size without any error
+/// Groups the batches by ⌊log2(records)⌋. Each group is a size: the geometric mean of its `records`. Its
+/// batches are dealt out in turn to up to three runs, and the error of a run is the mean of its batches, so
+/// the spread of the runs is that of means. If a run has an error of 0, the group makes one run. Pure.
+/// \error kInvalidArgument  there are fewer than kLeastCurveSizes sizes, or more than kMostCurveRuns batches;
+///                          a batch has less than 1 record or infinitely many; all errors of a size are 0
 Result<std::vector<MeasuredError>> runs_of_one_pass(const std::vector<ScoredBatch>& batches);
 
-/// A sentence for people: what errors of one pass are.
+/// A sentence for people that explains the errors of one pass.
 std::string_view one_pass_remark();
 
 }  // namespace headrace

@@ -8,8 +8,8 @@
 
 namespace headrace {
 
-/// SHA-256 (hex) of the file's bytes. Reads a megabyte at a time.
-/// \error kUnknown  it cannot be read
+/// SHA-256 (hex) of the file's bytes. Cost: reads the file, with a buffer of 1 MiB.
+/// \error kUnknown  the file cannot be read
 Result<std::string> file_digest(const std::string& path);
 
 }  // namespace headrace

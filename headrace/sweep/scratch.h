@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A place for the outputs of a stage that nobody needs once the process has ended.
+/// \file A temporary place for the outputs of a stage that are not needed after the process ends.
 
 #include <string>
 
@@ -9,14 +9,14 @@
 
 namespace headrace {
 
-/// A temporary folder and, in it, the folder `output` of a store. Movable; the location is of no use without
-/// the scratch.
+/// A temporary folder, and the location `output` of a store in it. Movable. The location is valid only as
+/// long as the scratch lives.
 struct Scratch {
   StagedFolder folder;
   Location output;
 };
 
-/// Objects of the store are not synced to the disk.
+/// Makes a scratch below the local folder `root`. Its objects are not synced to the disk.
 /// \error as StagedFolder::create
 Result<Scratch> make_scratch(const std::string& root);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Whether a model is tested on records that it was trained on.
+/// \file Checks that a model is not tested on records that it was trained on.
 
 #include <cstdint>
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace headrace {
 
-/// Fails if a record of `training` has the id of a record of `test`: a score would be of records that were
-/// learnt. Without ids (stream/record_ids.h) nothing is compared; records without an id are left out.
-/// `reading` has the size of batches, the budget, the corruption policy and the stop. Compares 64-bit hashes:
-/// with n and m different ids, it fails wrongly with a probability of n·m/2⁶⁴. Cost: the ids of both are read
-/// once. Memory: 8 bytes for each test record.
-/// \error kInvalidArgument    an id is in both: names the first such record, and how many there are
+/// Checks that no record of `training` has the id of a record of `test`: otherwise a score would measure
+/// records that the model was trained on. If one side has no ids (stream/record_ids.h), nothing is compared;
+/// records without an id are ignored. `reading` gives the batch size, the budget, the corruption policy and
+/// the stop. Compares 64-bit hashes: with n and m different ids, the probability of a false error is
+/// n·m/2⁶⁴. Cost: the ids of both sides are read once; memory of 8 bytes for each test record.
+/// \error kInvalidArgument    ids are in both; the message has the first such record, and their number
 /// \error kResourceExhausted  the hashes take more than half of the budget
 /// \error those of BatchLoader
 Status check_ids_apart(const std::shared_ptr<const Dataset>& training,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Each model is traced once in a process, however many runs train it.
+/// \file Traces each model once in a process, however many runs train it.
 
 #include <functional>
 #include <map>
@@ -12,14 +12,15 @@
 
 namespace headrace {
 
-/// Keeps the traces of a process, as long as it lives. Thread-safe: requests for one trace wait for each
-/// other, others do not.
+/// Keeps the traces of a process as long as it lives. Thread-safe: a request waits only for requests of the
+/// same trace.
 class TraceCache {
  public:
   using Tracer = std::function<Result<TracedModel>(const TraceRequest&)>;
   explicit TraceCache(Tracer tracer) : tracer_(std::move(tracer)) {}
 
-  /// \error as the tracer; an error is not kept
+  /// Returns the trace for a request. Calls the tracer the first time, and again after an error.
+  /// \error as the tracer
   Result<TracedModel> trace(const TraceRequest& request);
 
  private:
@@ -33,7 +34,8 @@ class TraceCache {
   std::map<std::string, std::unique_ptr<Entry>> entries_;
 };
 
-/// Digest of what the trace depends on; of a trace that may depend on files, of the trace itself.
+/// Digest of everything that the trace depends on. If the trace may depend on files, it is the digest of the
+/// trace itself.
 /// \error kUnknown  a file of the trace cannot be read
 Result<std::string> trace_digest(const TracedModel& model);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Event files of a run: one immutable segment for each epoch, named by the epoch and its owner. If
-/// another owner runs an epoch again, the segment of the former one goes, so no event is there twice.
+/// \file Event files of a run: one immutable segment for each epoch, named by the epoch and its owner. If a
+/// later owner trains an epoch again, the former owner's segment is removed, so no event is there twice.
 
 #include <map>
 #include <span>
@@ -15,16 +15,16 @@ namespace headrace {
 
 class EventLog {
  public:
-  /// `folder` is where TensorBoard looks for one curve, such as "RUN/events/train". `writer` such as
-  /// "headrace 0.1.0". `suffix` ends the names of this owner's segments.
+  /// `folder` is the folder where TensorBoard finds one curve, such as "RUN/events/train". `writer` names the
+  /// program, such as "headrace 0.1.0". The names of this owner's segments end in `suffix`.
   EventLog(Location folder, std::string writer, std::string suffix);
 
-  /// Starts the segment of epoch `epoch` (from 1).
+  /// Begins the segment of epoch `epoch` (from 1). Call it before the functions that add events.
   void begin(std::uint64_t epoch, double wall_time_s);
   void scalar(const EventStamp& stamp, std::string_view tag, float value);
   void histogram(const EventStamp& stamp, std::string_view tag, std::span<const float> values);
   void graph(const EventStamp& stamp, BytesView graph_def);
-  /// Writes the segment. Before that, nothing of it is in the store.
+  /// Writes the segment to the store, which has nothing of it before.
   Status end();
 
  private:
@@ -36,11 +36,11 @@ class EventLog {
   Bytes segment_;
 };
 
-/// Removes what owners before the one with entry `owner` have left: segments of epochs after `epoch`, and of
-/// the others those that a later owner has written, too. `epoch` is the last one that is completed. Segments
-/// of later owners stay, so a process that has lost the run without knowing it does no harm. Call it before
-/// the first epoch that this owner trains; and once the run is finished, as an earlier owner may have written
-/// its last segment meanwhile.
+/// Removes superseded segments of owners before the one with entry `owner`: all segments of epochs after
+/// `epoch`, and those of earlier epochs that a later owner has written again. `epoch` is the last completed
+/// epoch. Segments of later owners stay, so a process that has lost the run unnoticed does no harm. Call it
+/// before the first epoch that this owner trains, and again when the run is finished, because an earlier
+/// owner may have written its last segment meanwhile. Cost: one listing.
 Status remove_superseded_segments(const Location& folder, std::uint64_t epoch, std::uint64_t owner);
 
 }  // namespace headrace

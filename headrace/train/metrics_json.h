@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Metrics of an epoch in JSON documents, as docs/formats/run-layout.md has them.
+/// \file The metrics of an epoch as JSON: docs/formats/run-layout.md.
 
 #include <cstdint>
 
@@ -16,7 +16,7 @@ inline Json metrics_to_json(const EpochMetrics& metrics) {
   return out;
 }
 
-/// \throws JsonError  it is not an object of numbers with those two
+/// \throws JsonError  `from` is not an object of numbers with "epoch" and "step"
 inline EpochMetrics metrics_from_json(const Json& from) {
   EpochMetrics metrics{.epoch = from.get<std::uint64_t>("epoch"), .step = from.get<std::uint64_t>("step")};
   for (const auto& [name, value] : from.members()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Runs a model's signature over the batches of a loader and adds up its outputs.
+/// \file Runs a model's signature on the batches of a loader, and sums its outputs.
 
 #include <chrono>
 #include <cstdint>
@@ -21,15 +21,15 @@ inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Sums over the batches of a pass over data. Exact for metrics; the loss is the mean of the batches' means,
-/// weighted by rows.
+/// Sums over the batches of one pass over the data. Metrics are exact; the loss is the mean of the batches'
+/// losses, weighted by rows.
 class MetricSums {
  public:
-  /// `names` as in TracedModel::metric_names: the first counts rows.
+  /// `names` is as TracedModel::metric_names: the first value counts rows.
   explicit MetricSums(std::vector<std::string> names) : names_(std::move(names)), sums_(names_.size(), 0.0) {}
   void add(double loss, std::span<const float> metrics);
   std::uint64_t rows() const { return static_cast<std::uint64_t>(sums_.front()); }
-  /// "loss" and each metric, under `prefix`.
+  /// "loss" and each metric; the names begin with `prefix`.
   std::map<std::string, double> values(std::string_view prefix) const;
 
  private:
@@ -38,23 +38,23 @@ class MetricSums {
   double loss_sum_ = 0;
 };
 
-/// A signature that takes the columns of a batch and weights, and returns loss and metrics: run over the
-/// batches of one pass over data after another. Not thread-safe.
+/// A signature that takes the columns and weights of a batch and returns the loss and metrics. Each pass over
+/// the data runs it on all batches. Not thread-safe.
 class StepCall {
  public:
-  /// `metrics` as in TracedModel::metric_names. The model must outlive this.
+  /// `metrics` is as TracedModel::metric_names. The model must outlive the call.
   static Result<StepCall> prepare(Model& model, std::string_view signature, const ModelBinding& binding,
                                   std::vector<std::string> metrics);
-  /// Begins the next pass: metrics start anew.
+  /// Begins the next pass: resets the metrics.
   Status begin_pass();
-  /// Feeds the batch's own buffers. Returns the loss.
+  /// Runs the signature on a batch, whose buffers are not copied. Returns the loss.
   /// \error kInvalidArgument  as check_labels, and as check_record_weights if a feature weighs records
   /// \error those of BatchTensors::view and Call::run
-  /// REQUIRES: the loader has made the batch, with `columns_for`
+  /// REQUIRES: the loader has made the batch, with the options of `columns_for`
   Result<float> run(const Batch& batch, const BatchLoader& loader);
-  /// In which the model ran, in this pass so far.
+  /// Time that the model has run in this pass.
   double model_seconds() const { return model_seconds_; }
-  /// "loss" and each metric of this pass so far, under `prefix`.
+  /// "loss" and each metric of this pass so far; the names begin with `prefix`.
   Result<std::map<std::string, double>> values(std::string_view prefix) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The state that both loops share, and their common beginning and end.
+/// \file The state that both training loops share, and their common beginning and end.
 
 #include <memory>
 #include <optional>
@@ -19,7 +19,7 @@
 
 namespace headrace {
 
-/// Arguments of `train`, borrowed, and what was found of the data.
+/// The arguments of `train`, borrowed, and the facts found in the data.
 struct TrainRun {
   const Location& data;
   const Location& run;
@@ -31,66 +31,67 @@ struct TrainRun {
   const std::stop_token& stop;
 
   std::shared_ptr<const Dataset> dataset{};
-  TraceRequest request{};  // the model, and the features that it may take
+  TraceRequest request{};  // the model, and the features that it may take as inputs
   std::vector<Augmentation> augmentations{};
   WindowArrangement arrangement{};    // of the training part
-  int order_version = kOrderVersion;  // of a run that is continued: the version that it began with
+  int order_version = kOrderVersion;  // for a continued run, the version with which it began
   int intra_op_threads = 1;
   RecordRange train_range{};
   RecordRange validation_range{};
   Configuration configuration{};
   std::string plan{};       // the configuration's digest
-  OutputState seen{};       // of the output, before it is taken
-  std::string init_kind{};  // of the manifest of the checkpoint to begin with; empty without one
+  OutputState seen{};       // state of the output before it is taken
+  std::string init_kind{};  // manifest kind of the checkpoint of init_from; empty without one
 
   double wall_time_s() const;
   LoaderSource training_source() const;
   std::uint64_t train_records() const { return count_of(training_source()); }
 };
 
-/// TrainOptions::intra_op_threads, decided. `begun`: the configuration of the run that is continued.
+/// Chooses the number of threads as TrainOptions::intra_op_threads says. `begun` is the configuration of the
+/// run that is continued; nullopt: a new run.
 int choose_intra_op_threads(const TrainRun& run, const std::optional<Configuration>& begun);
 
-/// The result with everything that is known before training.
+/// A result with everything that is known before training.
 TrainResult begin_result(const TrainRun& run);
 
-/// The columns that a loader has to read for the steps of this model; `trains`: with the augmentations and
-/// the arrangement.
+/// Loader options with the columns for the steps of this model. `trains`: also with the augmentations and the
+/// arrangement of training.
 LoaderOptions columns_for(const TrainRun& run, const ModelBinding& binding, bool trains);
 
-/// Adds the remark, unless it is there: every epoch meets the same damage.
+/// Adds the remark, unless it is already there: every epoch meets the same damage.
 void add_remark(TrainResult& result, const std::string& remark);
 
-/// Opens the data, and finds all that follows from data and options. `begun`: the configuration of the run
-/// that is continued.
+/// Opens the data, and sets all members of `run` that follow from data and options. `begun` is the
+/// configuration of the run that is continued; nullopt: a new run.
 /// \error as `train`
 Status describe_run(TrainRun& run, const std::optional<Configuration>& begun);
 
-/// The same, and checks that the run may begin or continue. Nothing is changed.
+/// As describe_run, and also checks that the run may begin or continue. Writes nothing.
 /// \error as `train`
 Status open_run(TrainRun& run);
 
-/// The traced model of a new run.
+/// Traces the model of a new run.
 /// \error as `trace_model`, and as `weighed_request`
 Result<TracedModel> trace_run(const TrainRun& run);
 
-/// Takes the output for this run, after data, model and options were found to fit. If it overwrites a run,
-/// the manifests of that one stay until this one has exported.
-/// \error kAborted  somebody else has begun or taken over the run meanwhile
+/// Takes ownership of the output. Call it when data, model and options are known to fit. If the run
+/// overwrites another one, the manifests of that one stay until this one has exported.
+/// \error kAborted  another process has begun or taken over the run meanwhile
 Result<OwnedOutput> claim_run(const TrainRun& run);
 
-/// Division of the memory for reading: two loaders may exist at once.
+/// How the memory for reading is divided: two loaders may exist at the same time.
 struct LoaderBudgets {
   std::uint64_t training_bytes = 0;
   std::uint64_t validation_bytes = 0;
 };
 LoaderBudgets loader_budgets(const TrainRun& run);
 
-/// The options of the native loop's loaders: of the training part; or in dataset order (kNone), of the
-/// validation part.
+/// The options of the native loop's loaders: with ShuffleMode::kNone for the validation part, in dataset
+/// order, otherwise for the training part.
 LoaderOptions native_loader_options(const TrainRun& run, const ModelBinding& binding, ShuffleMode shuffle);
 
-/// The model that a run was begun with, in a local folder.
+/// The model with which a run was begun, in a local folder.
 struct KeptModel {
   StagedFolder folder;
   TracedModel model;
@@ -98,63 +99,62 @@ struct KeptModel {
 
 inline constexpr std::string_view kModelFolder = "model";
 
-/// The model that `published` publishes.
+/// Downloads the model that `published` publishes.
 Result<KeptModel> open_kept_model(const TrainRun& run, const PublishedFolder& published);
 
-/// The error for a finished run of which a folder publishes nothing.
-/// kAborted: it was overwritten or removed meanwhile. Else kDataLoss.
+/// The error for a finished run in which `folder` publishes nothing: kAborted if the run was overwritten or
+/// removed meanwhile, else kDataLoss.
 Error folder_is_gone(const TrainRun& run, std::string_view folder);
 
-/// The manifest in a folder of the run that is to be continued, before the run is taken; none if there is
-/// none.
+/// The published content of a folder of the run to continue, before the run is taken; nullopt: there is none.
 Result<std::optional<PublishedFolder>> find_begun(const TrainRun& run, std::string_view folder);
 
 /// Publishes a local folder in RUN/model.
 Status keep_model(const TrainRun& run, OwnedOutput& owned, const std::string& folder);
 
-/// Sets `result.export_digest` if the run is exported already; then nothing is left to do but what may be
-/// missing after an interruption, which this does.
+/// Whether the run is already exported. If so, sets `result.export_digest`, and does what an interruption
+/// after the export has left undone.
 Result<bool> is_exported(const TrainRun& run, TrainResult& result);
 
-/// Exports the present variables of `model`. Requires `result.exported_epoch` and the model's description;
-/// sets `result.export_digest`.
+/// Exports the present variables of `model`, and sets `result.export_digest`.
+/// \error as export_model
+/// REQUIRES: result.exported_epoch, result.steps, result.history and result.model are set
 Status export_run(const TrainRun& run, OwnedOutput& owned, Model& model, TrainResult& result);
 
-/// Epoch (from 1) with the lowest validation loss; the last one if there is none.
+/// The epoch (from 1) with the lowest validation loss; without validation the last one; 0 without epochs.
 std::uint64_t best_epoch(const std::vector<EpochMetrics>& history);
 
-/// The error for `what` that is no longer finite, at `step` in epoch `epoch`. `is_run_temporary`: as the
-/// environment has it.
+/// The kAborted error for a run that has diverged at `step` in epoch `epoch`. `what` says, for the message,
+/// that a value is not finite. `is_run_temporary` as in TrainEnvironment.
 Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step, bool is_run_temporary);
 
-/// Damage under `fail`, with what can be done about it.
+/// The error with advice if it is kDataLoss, i.e. damaged records under CorruptionPolicy::kFail.
 Error with_train_advice(Error error, bool is_run_temporary);
 
-/// Removes what owners before the one with entry `owner` logged of epochs after `epoch`, the last one that is
-/// completed, and what a later owner has logged again.
+/// As remove_superseded_segments (event_log.h), for both curves of a run.
 Status remove_superseded_events(const TrainRun& run, std::uint64_t epoch, std::uint64_t owner);
 
-/// Where the time of an epoch's training went. The rest of `all` is the model's.
+/// How the training time of an epoch was spent. The rest of `all` is the time of the model.
 struct EpochSeconds {
   double all = 0;
-  double input = 0;      // waiting for batches
-  double hand_over = 0;  // between the loader and the model
+  double input = 0;      // time waiting for batches
+  double hand_over = 0;  // time between the loader and the model
 };
 
-/// The curves of a run: one segment of training and one of validation for each epoch.
+/// Logs the curves of a run: one segment for training and one for validation in each epoch.
 class RunEvents {
  public:
-  /// Names of segments end in `suffix`.
+  /// The names of the segments end in `suffix`. `run` must outlive this.
   RunEvents(const TrainRun& run, const std::string& suffix);
 
   void begin(std::uint64_t epoch);
   void batch_loss(std::uint64_t step, double loss);
-  /// Adds the shares in percent: docs/formats/run-layout.md, "Where the time went".
+  /// Logs the shares of the time in percent: docs/formats/run-layout.md, "Where the time went".
   void time_spent(std::uint64_t epoch, const EpochSeconds& seconds);
-  /// For what only one loop logs.
+  /// The training log, for events that only one of the loops logs.
   EventLog& training() { return training_; }
   EventStamp stamp(std::uint64_t step) const;
-  /// Adds the epoch's metrics and writes its segments.
+  /// Logs the epoch's metrics, and writes its segments.
   Status end(const EpochMetrics& metrics);
 
  private:
@@ -163,7 +163,7 @@ class RunEvents {
   EventLog validation_;
 };
 
-/// The loops. `run` was opened.
+/// The two loops. REQUIRES: open_run(run) has succeeded
 Result<TrainResult> train_natively(const TrainRun& run);
 Result<TrainResult> train_with_keras(const TrainRun& run);
 

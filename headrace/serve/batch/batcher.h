@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Gathers the rows of requests into batches, and hands each request the answers to its rows. The
+/// \file Gathers the rows of requests into batches, and gives each request the answers to its rows. The
 /// design is in docs/decisions/serving.md, "A batch".
 ///
 ///   HEADRACE_TRY(ReservedRows rows, batcher.reserve(2, row, {.deadline = deadline}));
@@ -25,30 +25,30 @@
 
 namespace headrace {
 
-/// Memory of one batch, such as a piece that another process shares. Aligned to kTensorAlignment.
+/// The memory of one batch, for example memory shared with another process. Aligned to kTensorAlignment.
 class BatchMemory {
  public:
   virtual ~BatchMemory() = default;
   virtual std::span<std::byte> bytes() = 0;
 };
 
-/// A batch that nobody writes to any more.
+/// A batch that is complete: no request writes to it any more.
 struct ClosedBatch {
   std::shared_ptr<BatchMemory> memory;
   BatchLayout layout;
-  /// Rows that are there; those that only fill it up to an allowed size are copies of row 0.
+  /// Number of rows to run. The last ones may be padding up to an allowed size: they are copies of row 0.
   std::uint64_t rows = 0;
-  /// The latest of its requests' deadlines.
+  /// The latest deadline of the requests in the batch.
   std::chrono::steady_clock::time_point deadline{};
 };
 
-/// The answer to a batch: tensors whose first dimension is the batch's rows.
+/// The answer to a batch: tensors whose first dimension is the number of rows of the batch.
 struct BatchOutputs {
   std::vector<TensorView> tensors;
-  std::shared_ptr<const void> owner;  // of their memory
-  /// Rows that have no answer, and why. The outputs have a value for them, which means nothing.
+  std::shared_ptr<const void> owner;  // keeps the memory of the tensors
+  /// The rows that have no answer, each with the reason. The values of these rows in `tensors` mean nothing.
   std::map<std::uint64_t, Error> failed_rows{};
-  /// When the runner got the batch: the batcher says so.
+  /// When the runner got the batch. Set by the batcher.
   std::chrono::steady_clock::time_point begun{};
 };
 
@@ -57,54 +57,55 @@ class BatchRunner {
  public:
   using Done = std::function<void(Result<BatchOutputs>)>;
   virtual ~BatchRunner() = default;
-  /// Called while the batcher is locked, as the end of the memory may be: neither may wait, or call the
-  /// batcher.
-  /// \error kResourceExhausted  there is no memory for it now
+  /// Allocates the memory of one batch. The batcher calls this while it holds its lock, and may also destroy
+  /// the memory then: neither may block or call the batcher.
+  /// \error kResourceExhausted  there is no memory for the batch now
   virtual Result<std::shared_ptr<BatchMemory>> allocate(std::uint64_t size_bytes) = 0;
-  /// Returns at once. Calls `done` once, from another thread.
+  /// Starts to run a batch. Never blocks. Calls `done` once, from another thread.
   virtual void run(ClosedBatch batch, Done done) = 0;
 };
 
-/// Rows of one batch's outputs that answer rows of one request.
+/// The rows of one batch's outputs that answer rows of one request.
 struct AnswerPiece {
   std::shared_ptr<const BatchOutputs> outputs;
   std::uint64_t first_row = 0;
   std::uint64_t rows = 0;
 };
-/// In the order of the request's rows.
+/// The pieces in the order of the request's rows.
 using BatchAnswers = std::vector<AnswerPiece>;
 using AnswerDone = std::function<void(Result<BatchAnswers>)>;
 
 struct BatcherOptions {
-  /// The largest batch. Batches of large rows have fewer: their memory is bounded.
+  /// Rows of the largest batch. Batches of large rows hold fewer, because the memory of a batch is bounded.
   std::uint64_t rows_max = 64;
-  /// Sizes that batches are filled up to, ascending, the last is rows_max; empty: any size.
+  /// The sizes that batches are padded to, in ascending order; the last is rows_max. Empty: no padding.
   std::vector<std::uint64_t> allowed_rows{};
-  /// Batches that the runner runs at the same time.
+  /// Number of batches that the runner runs at the same time.
   std::uint64_t lanes = 1;
-  /// Rows that may wait for a lane, beyond those of the open batch.
+  /// Number of rows that may wait for a lane, in addition to one largest batch.
   std::uint64_t waiting_rows_max = 1024;
-  /// Bytes for the texts of a batch; a request with more has a batch with as much as it needs.
+  /// Bytes for the texts of one batch. A request that needs more gets a batch with as many as it needs.
   std::uint64_t texts_bytes = 1 << 20;
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
-/// \error kInvalidArgument  no rows, no lane, or sizes that do not ascend to rows_max
+/// \error kInvalidArgument  rows_max or lanes is 0, or allowed_rows does not ascend to rows_max
 Status check_options(const BatcherOptions& options);
 
 struct RequestOptions {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
-  /// Bytes of all texts of the request.
+  /// Total bytes of all texts of the request.
   std::uint64_t texts_bytes = 0;
-  /// Batches with a request of a higher priority go first.
+  /// A batch has the highest priority of its requests. Batches of a higher priority run first.
   int priority = 0;
-  /// Keeps the runner: dropped once what was committed in a CommitRound has been sent.
+  /// Keeps the runner alive. Released once the rows that were committed in a CommitRound have been sent.
   std::shared_ptr<const void> owner{};
 };
 
-/// Delays what its thread commits to batches, so that requests which have come together go together: a lane
-/// that is idle would otherwise take the first one alone. It is sent with the next batch that goes, or by
-/// `send_committed`, which the thread has to call soon. On the thread's stack; they may nest.
+/// Delays the sending of rows that its thread commits, so that requests that arrive together run together:
+/// otherwise an idle lane would take the first request alone. The rows are sent when the batcher next sends
+/// a batch, or by `send_committed`, which the thread must call soon. Create it on the stack of the thread;
+/// rounds may nest.
 class CommitRound {
  public:
   CommitRound();
@@ -112,7 +113,7 @@ class CommitRound {
   CommitRound(const CommitRound&) = delete;
   CommitRound& operator=(const CommitRound&) = delete;
 
-  /// Sends what this thread has committed in rounds, and what is committed meanwhile.
+  /// Sends the rows that this thread has committed in rounds, and those that it commits meanwhile.
   static void send_committed();
 
  private:
@@ -124,40 +125,45 @@ class BatcherState;
 struct BatchedPiece;  // of a request, in one batch
 struct BatchedRequest;
 
-/// Batches of one signature of one version. Thread-safe. A batch is sent when a lane is idle and nobody
-/// writes to the batch any more; nobody waits for company. If the runner refuses a batch for its values, each
-/// request gets a batch of its own: one alone is at fault. REQUIRES, at its end: no request is in flight
+/// Batches of one signature of one version. Thread-safe. A batch is sent as soon as a lane is idle and no
+/// request writes to the batch: no request waits for others to fill its batch. If the runner refuses a batch
+/// because of a value, each of its requests is run again in a batch of its own, so that only the request at
+/// fault fails. REQUIRES, at destruction: no request is in flight
 class Batcher {
  public:
   /// The runner must outlive it. REQUIRES: check_options(options)
   Batcher(BatchRunner& runner, BatcherOptions options);
   ~Batcher();
 
-  /// Rows of one batch, or of several if the open one has too few left. `row`: types and shapes of a row of
-  /// each input.
-  /// \error kInvalidArgument    no rows, more than may ever wait, or too large ones: as check_layout
-  /// \error kDeadlineExceeded   the deadline has passed already
-  /// \error kResourceExhausted  too many rows wait, or they would not be run before the deadline;
-  ///                            expected_wait says when to come again. Also that of `allocate`
-  /// \error kUnavailable        as `refuse` says
+  /// Reserves rows for one request: in one batch, or in several if the open batch has too few rows left.
+  /// Does not wait for room.
+  /// \param rows  at least 1
+  /// \param row   type and shape of one row of each input
+  /// \error kInvalidArgument    `rows` is 0 or more than may ever wait; the rows are too large: as
+  ///                            check_layout
+  /// \error kDeadlineExceeded   the deadline has already passed
+  /// \error kResourceExhausted  too many rows wait, or the rows would not run before the deadline: retry
+  ///                            after expected_wait
+  /// \error of BatchRunner::allocate; the one given to `refuse`, once that was called
   Result<ReservedRows> reserve(std::uint64_t rows, const std::vector<RowTensor>& row,
                                const RequestOptions& options = {});
 
-  /// How long a request that comes now would wait for its batch to begin, by the pace of the last batches.
+  /// Estimates from the duration of recent batches how long a new request would wait until its batch starts.
+  /// Zero if a lane is idle.
   std::chrono::nanoseconds expected_wait() const;
 
-  /// Answers requests whose deadline has passed with kDeadlineExceeded, wherever their rows are: call it now
-  /// and then. The rows stay in their batches.
+  /// Answers every request whose deadline has passed with kDeadlineExceeded, even while its rows are
+  /// running. Call it regularly. The rows stay in their batches.
   void expire();
 
-  /// From now on `reserve` fails with this error; requests in flight are answered.
+  /// From now on `reserve` fails with this error. Requests in flight are still answered.
   void refuse(Error error);
 
   struct Counts {
-    std::uint64_t requests_in_flight = 0;  // reserved, and not yet answered: until `done` has returned
-    std::uint64_t waiting_rows = 0;        // committed or reserved, not yet with the runner
-    std::uint64_t batches = 0;             // that were run
-    std::uint64_t rows = 0;                // in them, without those that fill up
+    std::uint64_t requests_in_flight = 0;  // from `reserve` until `done` has returned
+    std::uint64_t waiting_rows = 0;        // reserved or committed, and not yet given to the runner
+    std::uint64_t batches = 0;             // given to the runner so far
+    std::uint64_t rows = 0;                // in these batches, without padding
   };
   Counts counts() const;
 
@@ -166,8 +172,8 @@ class Batcher {
   const std::shared_ptr<BatcherState> state_;
 };
 
-/// Rows that one request fills, from one thread. Movable. If it is destroyed without `commit`, its rows are
-/// given up: they are zeros, and nobody gets their answers.
+/// Rows that one request fills, from one thread. Movable. If it is destroyed without `commit`, the rows are
+/// given up: they are set to zero, and their answers are dropped.
 class ReservedRows {
  public:
   ReservedRows(ReservedRows&& other) noexcept = default;
@@ -176,25 +182,25 @@ class ReservedRows {
 
   std::uint64_t rows() const { return rows_; }
   std::uint64_t row_bytes(std::size_t input) const;
-  /// The bytes of one row of an input of numbers.
+  /// The row_bytes(input) bytes of one row of an input of numbers.
   std::byte* at(std::size_t input, std::uint64_t row) const;
-  /// The rows from `row` on that lie one after another: as many bytes as fit, at least one row.
+  /// The bytes of `row` and of all later rows that lie contiguously after it: at least one row.
   std::span<std::byte> run_at(std::size_t input, std::uint64_t row) const;
-  /// Sets one element of a row of an input of byte strings; each at most once. Elements that are not set are
-  /// empty.
-  /// \error kInvalidArgument  the texts are longer than RequestOptions::texts_bytes
+  /// Sets one element of a row of an input of byte strings. Copies the text. Set each element at most once;
+  /// elements that are not set are empty.
+  /// \error kInvalidArgument  the texts together are longer than RequestOptions::texts_bytes
   Status set_text(std::size_t input, std::uint64_t row, std::uint64_t element, std::string_view text);
 
   /// Type and shape of a row of each input.
   const std::vector<RowTensor>& row() const;
-  /// The text that `set_text` has set, or an empty one. Views the batch, where another process may change it:
-  /// copy it.
-  /// \error kDataLoss  another process has changed where it lies
+  /// The text that `set_text` has set, or an empty text. It is a view of the batch, whose memory another
+  /// process may change: copy it before you use it.
+  /// \error kDataLoss  another process has damaged the place of the text
   Result<std::string_view> text(std::size_t input, std::uint64_t row, std::uint64_t element) const;
 
-  /// Gives the rows to the batcher. `done` is called once: with the answers, or with the runner's error, or
-  /// kDeadlineExceeded: see `expire`. It may be called before this returns.
-  /// Inside of a CommitRound the batch may wait until its end.
+  /// Gives the rows to the batcher. `done` is called once, possibly before this returns: with the answers,
+  /// the runner's error, or kDeadlineExceeded (see `expire`).
+  /// Inside a CommitRound the batch may wait until CommitRound::send_committed.
   void commit(AnswerDone done) &&;
 
  private:

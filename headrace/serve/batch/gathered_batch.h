@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A batch while it is gathered, and the requests whose rows it has. Part of batcher.h.
+/// \file A batch that is being gathered, and the requests whose rows it holds. Part of batcher.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace headrace {
 
 struct GatheredBatch;
 
-/// A part of a request that lies in one batch.
+/// The part of a request that lies in one batch.
 struct BatchedPiece {
   std::shared_ptr<GatheredBatch> batch;
   std::uint64_t first_in_request = 0;
   std::uint64_t first_row = 0;  // in the batch
   std::uint64_t rows = 0;
-  std::uint64_t texts_next = 0;  // where the next text goes, from the beginning of the batch's texts
+  std::uint64_t texts_next = 0;  // where the next text goes: offset in the texts of the batch
   std::uint64_t texts_end = 0;
 };
 
@@ -29,10 +29,10 @@ struct BatchedRequest {
   std::vector<BatchedPiece> pieces{};
   AnswerDone done{};
   BatchAnswers answers{};      // one for each piece
-  std::size_t unanswered = 0;  // pieces; 0: it has ended
+  std::size_t unanswered = 0;  // number of pieces without an answer; 0: the request has ended
 };
 
-/// Guarded by the batcher's mutex, but for the bytes of its memory: those of a row are its request's.
+/// Guarded by the batcher's mutex, except for the bytes of rows: only the request of a row writes to them.
 struct GatheredBatch {
   BatchLayout layout;
   std::shared_ptr<BatchMemory> memory;
@@ -40,18 +40,19 @@ struct GatheredBatch {
   std::uint64_t texts_used = 0;
   std::uint64_t writers = 0;
   int priority = 0;
-  std::uint64_t number = 0;  // in the order in which batches were begun
-  // Committed: the request, and which of its pieces lies here.
+  std::uint64_t number = 0;  // counts batches in the order in which they were opened
+  // The committed requests, each with the index of its piece that lies here.
   std::vector<std::pair<std::shared_ptr<BatchedRequest>, std::size_t>> parts{};
 
   std::byte* row(std::size_t input, std::uint64_t at) const {
     return memory->bytes().data() + layout.offset(input) + at * layout.row_bytes(input);
   }
+  /// Sets `count` rows of an input to zero.
   void clear(std::size_t input, std::uint64_t first, std::uint64_t count) const;
-  /// Fills up to `filled_rows` with copies of the first row.
+  /// Pads the batch to `filled_rows` rows with copies of the first row.
   void fill_up(std::uint64_t filled_rows) const;
-  /// Takes over the rows of a piece of another batch, and the last `texts_bytes` of its texts. REQUIRES: it
-  /// has no rows yet, and room for them; the piece names the other batch
+  /// Copies the rows of a piece from another batch, and the last `texts_bytes` bytes of the piece's texts.
+  /// REQUIRES: this batch has no rows yet, and room for these; `piece.batch` is the other batch
   void copy_piece(const BatchedPiece& piece, std::uint64_t texts_bytes);
 };
 

@@ -12,21 +12,21 @@
 
 namespace headrace {
 
-/// One row of one input: a tensor without the dimension of the rows. No size is open.
+/// One row of one input: a tensor without the dimension of the rows. Every size is known.
 struct RowTensor {
   DataType type = DataType::kFloat32;
   Shape shape{};
   bool operator==(const RowTensor&) const = default;
 };
 
-/// Where a text lies in the texts of a batch: what stands in the row of an input of byte strings.
+/// Where a text lies in the texts of a batch. The rows of an input of byte strings consist of these.
 struct TextPlace {
   std::uint32_t offset_bytes = 0;
   std::uint32_t size_bytes = 0;
 };
 
-/// A batch of up to `rows_max` rows: for each input a region of rows, aligned to kTensorAlignment, then a
-/// region for texts. A value. REQUIRES: all sizes together are below 2^32 bytes (check_layout)
+/// The layout of a batch of up to `rows_max` rows: for each input a region of rows, aligned to
+/// kTensorAlignment, then a region for texts. A value. REQUIRES: check_layout, i.e. less than 2^32 bytes
 class BatchLayout {
  public:
   BatchLayout(std::vector<RowTensor> inputs, std::uint64_t rows_max, std::uint64_t texts_bytes);
@@ -45,25 +45,27 @@ class BatchLayout {
   std::uint64_t rows_max_;
   std::uint64_t texts_bytes_;
   std::vector<std::uint64_t> row_bytes_;
-  std::vector<std::uint64_t> offsets_;  // of the inputs, then of the texts
+  std::vector<std::uint64_t> offsets_;  // one of each input, then that of the texts
 };
 
-/// Bytes of one row of all inputs, or a number above every limit.
+/// Bytes of one row of all inputs. If an input has 4 GiB or more, it counts as at least 4 GiB.
 std::uint64_t row_bytes_of(const std::vector<RowTensor>& inputs);
 
+/// Checks that a BatchLayout can have these inputs and sizes.
 /// \error kInvalidArgument  such a batch would take 4 GiB or more, or a size overflows
 Status check_layout(const std::vector<RowTensor>& inputs, std::uint64_t rows_max, std::uint64_t texts_bytes);
 
-/// The text whose TextPlace lies at `place`, in memory that a process that nobody trusts may have written.
-/// \error kDataLoss  it lies outside the texts of the batch
-/// REQUIRES: memory has size_bytes
+/// The text whose TextPlace lies at `place`, as a view of `memory`. The place is checked, because a process
+/// that is not trusted may have written it.
+/// \error kDataLoss  the text lies outside the texts of the batch
+/// REQUIRES: `memory` has layout.size_bytes() bytes
 Result<std::string_view> text_at(const BatchLayout& layout, BytesView memory, const std::byte* place);
 
-/// The first `rows` rows of each input, as tensors. `views` holds the texts of inputs of byte strings, and
-/// must live as long as the result is used. Texts are checked: a process that nobody trusts may have written
-/// `memory`.
+/// The first `rows` rows of each input, as tensors, which are views of `memory`. `views` receives the texts
+/// of inputs of byte strings. Both must outlive the result. The places of texts are checked, because a
+/// process that is not trusted may have written `memory`.
 /// \error kDataLoss  a text lies outside the texts of the batch
-/// REQUIRES: rows ≤ rows_max, memory has size_bytes
+/// REQUIRES: rows ≤ rows_max; `memory` has layout.size_bytes() bytes
 Result<std::vector<TensorView>> tensors_of(const BatchLayout& layout, BytesView memory, std::uint64_t rows,
                                            std::vector<std::vector<std::string_view>>& views);
 

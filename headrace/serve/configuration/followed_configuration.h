@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A configuration in a store, which may change while it is used.
+/// \file A serving configuration in a store, which may change while the server runs.
 
 #include <functional>
 #include <optional>
@@ -12,25 +12,26 @@
 
 namespace headrace {
 
-/// Not thread-safe.
+/// A configuration that is read again when its file changes. Not thread-safe.
 class FollowedConfiguration {
  public:
-  /// As parse_serving_configuration: a text, and its name in messages.
+  /// As parse_serving_configuration: gets the text, and its name for messages.
   using Parse = std::function<Result<ServingConfiguration>(std::string_view, std::string_view)>;
 
-  /// Reads the file. `file` names one object.
+  /// Reads the file, which is one object of a store.
   /// \error kInvalidArgument    as `parse`
-  /// \error kResourceExhausted  it is larger than kMostConfigurationBytes
+  /// \error kResourceExhausted  the file is larger than kMostConfigurationBytes
   /// \error as Store::read_into
   static Result<FollowedConfiguration> open(Location file, Parse parse, const CallOptions& call);
 
   const ServingConfiguration& current() const { return current_; }
 
-  /// Looks at the file: one `stat` if nothing has changed. True if current() is another one now. A change
-  /// counts when a second look finds the version that was read: call it again after a second if it
-  /// `is_settling`.
-  /// \error as `open`, as long as the file is so; current() stays
+  /// Looks for a change of the file. Returns true if current() has changed. A changed file is parsed only
+  /// when a second call finds the same version of it: if `is_settling`, call this again after a second.
+  /// Cost: one `stat`, and one read after a change.
+  /// \error as `open`, in every call until the file is mended; current() does not change
   Result<bool> poll(const CallOptions& call);
+  /// Whether a changed file was read and is not yet parsed.
   bool is_settling() const { return read_.has_value(); }
 
   std::string describe() const { return file_.describe(); }
@@ -47,8 +48,8 @@ class FollowedConfiguration {
   Location file_;
   Parse parse_;
   ServingConfiguration current_;
-  Version version_;               // that was parsed last, and
-  std::optional<Error> problem_;  // what was wrong with it
+  Version version_;               // the version that was parsed last
+  std::optional<Error> problem_;  // what was wrong with that version
   std::optional<ReadText> read_;  // not yet parsed
 };
 

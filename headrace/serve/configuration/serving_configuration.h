@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Which models a server has, and how it serves each: a file in TOML, or the command line.
+/// \file Which models a server has, and how it serves each of them: from a TOML file or the command line.
 /// docs/serving.md describes the file.
 
 #include <chrono>
@@ -21,11 +21,11 @@
 namespace headrace {
 
 struct ModelConfiguration {
-  /// A URL, or a path of this machine.
+  /// Where the model is: a URL, or a path on this machine.
   std::string place;
   VersionPolicy versions{};
   std::uint64_t batch_rows = 64;
-  /// Sizes that batches are filled up to; empty: any. `batch_rows` is always one of them.
+  /// Sizes that batches are padded to; empty: no padding. `batch_rows` is always one of them.
   std::vector<std::uint64_t> batch_sizes{};
   std::uint64_t lanes = 1;
   std::uint64_t queue_rows = 4096;
@@ -35,13 +35,13 @@ struct ModelConfiguration {
 
   bool operator==(const ModelConfiguration&) const = default;
   BatcherOptions batching() const;
-  /// Whether the versions that `other` has loaded can be used for this, too.
+  /// Whether versions that were loaded for `other` can also be used for this configuration.
   bool loads_as(const ModelConfiguration& other) const;
 };
 
 struct ServingConfiguration {
-  std::map<std::string, ModelConfiguration, std::less<>> models;  // by their names
-  /// The tracking root that gets a run for each change; empty: none does.
+  std::map<std::string, ModelConfiguration, std::less<>> models;  // by name
+  /// The tracking root where each change is recorded as a run; empty: changes are not recorded.
   std::string record{};
   bool operator==(const ServingConfiguration&) const = default;
 };
@@ -50,18 +50,20 @@ inline constexpr std::uint64_t kMostBatchRows = 65'536;
 inline constexpr std::uint64_t kMostLanes = 256;
 inline constexpr std::uint64_t kMostQueueRows = 100'000'000;
 
-/// A name that can stand in the path of a request.
-/// \error kInvalidArgument  it is empty, too long, or has a slash, a colon or a control character
+/// Checks that a name can stand in the path of a request.
+/// \error kInvalidArgument  the name is empty or too long, or has a slash, a colon or a control character
 Status check_served_name(std::string_view name);
 
-/// "default", "latest:3", "all", or numbers: "3,5".
-/// \error kInvalidArgument  it is something else, or as check_policy
+/// Parses "default", "latest:3", "all", or numbers such as "3,5".
+/// \error kInvalidArgument  the text is something else; as check_policy
 Result<VersionPolicy> parse_version_policy(std::string_view text);
 
-/// `source_name` is for messages. `defaults`: for what a model does not say. `check_place` knows which places
-/// there can be.
-/// \error kInvalidArgument  it is no TOML; a key is unknown, a value is not allowed, or there is no model:
-///                          names the line, the key, and what is allowed
+/// Parses a configuration file.
+/// \param source_name  names the file in messages
+/// \param defaults     for the keys that a model does not have
+/// \param check_place  fails if a model cannot be at this place
+/// \error kInvalidArgument  `text` is not TOML; a key is unknown; a value is not allowed; there is no model.
+///                          The message names the line, the key, and the allowed values
 Result<ServingConfiguration> parse_serving_configuration(
     std::string_view text, std::string_view source_name, const ModelConfiguration& defaults,
     const std::function<Status(const std::string&)>& check_place);

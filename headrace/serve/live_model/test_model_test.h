@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// Answers a batch as the model of a version.
+/// Answers a batch in place of the model of a version.
 using VersionAnswer = std::function<Result<BatchOutputs>(
     std::uint64_t version, std::vector<TensorView> inputs, std::shared_ptr<const void> owner)>;
 
@@ -49,7 +49,7 @@ class EchoingModel final : public LoadedModel, public BatchRunner {
   std::vector<std::jthread> threads_;
 };
 
-// Always the same.
+// A source whose versions never change.
 class FixedVersions final : public ModelSource {
  public:
   explicit FixedVersions(const std::vector<std::uint64_t>& numbers) {
@@ -68,8 +68,8 @@ class FixedVersions final : public ModelSource {
   WantedVersions wanted_;
 };
 
-/// `can_load`: until it is true, versions fail; null: they do not. Versions answer with their inputs, unless
-/// `answer` is given.
+/// Starts a model with these versions. Versions fail to load until `*can_load` is true; null: they never
+/// fail. Versions answer with their inputs unless `answer` is given.
 inline std::shared_ptr<LiveModel> start_test_model(const std::string& name,
                                                    const std::vector<std::uint64_t>& versions,
                                                    std::shared_ptr<std::atomic<bool>> can_load = nullptr,

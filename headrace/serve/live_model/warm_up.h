@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Requests that a version runs before clients ask it, so that the first of them does not wait for work
+/// \file Requests that a version runs before it is ready, so that the first client does not wait for work
 /// that a model does only once. docs/decisions/serving.md, "Log of requests, and warm-up".
 
 #include <chrono>
@@ -12,14 +12,14 @@
 
 namespace headrace {
 
-/// Runs each batched signature once with zeros. Signatures of raw rows are left out: zeros are no rows.
-/// \error kUnavailable  the model has ended. Other errors are passed over: a model may not like zeros
+/// Runs each batched signature once with zeros. Signatures of raw rows are skipped: zeros are not rows.
+/// \error kUnavailable  the model has ended. Other errors are ignored: a model may not accept zeros
 Status run_zeros(ServedVersion& version);
 
 struct WarmUpLimits {
-  /// For all records; those that are left then are not run.
+  /// For all records together; records that are left after this time are not run.
   std::chrono::milliseconds time{60'000};
-  /// For one record. One that takes longer is the last: it may still have its lane.
+  /// For one record. After a record that takes longer, no other is run: it may still occupy its lane.
   std::chrono::milliseconds record_time{10'000};
 };
 
@@ -30,8 +30,8 @@ struct WarmUpReport {
   Status first_left_out{};
 };
 
-/// Runs the PredictRequest of each PredictionLog, one after another, whatever model it names. Left out are
-/// records of another kind, those that do not fit the version, and those that come after the time.
+/// Runs the PredictRequest of each PredictionLog, one after another, whichever model it names. Skips records
+/// of another kind, records that do not fit the version, and those that are left when the time is over.
 /// \error kUnavailable  the model has ended
 /// \error kCancelled    `stop` was requested
 Result<WarmUpReport> run_records(ServedVersion& version, const LoggedRecords& records,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The answers to a request's rows, which may lie in several batches, as one tensor for each output.
+/// \file Joins the answers to a request's rows, which may lie in several batches, into one output each.
 
 #include <cstdint>
 #include <span>
@@ -15,49 +15,51 @@
 
 namespace headrace {
 
-/// Rows of an output in one batch. Views the batch's memory.
+/// The rows of an output that lie in one batch. A view of the batch's memory.
 struct AnswerPart {
   TensorView tensor;
   std::uint64_t first_row = 0;
   std::uint64_t rows = 0;
-  Shape row{};  // of one of them
+  Shape row{};  // of one row
 
+  /// The element of `tensor` where row `index` of this part begins.
   std::uint64_t first_element(std::uint64_t index) const { return (first_row + index) * row.elements(); }
 };
 
-/// An output for all rows of a request. A signature that is not batched has one row, its whole output.
+/// An output for all rows of a request. If the signature is not batched, the whole output is one row.
 struct AnswerOutput {
-  std::string_view name;  // the signature's
+  std::string_view name;  // a view of the signature
   DataType type = DataType::kFloat32;
   bool is_batched = true;
   std::vector<AnswerPart> parts{};
 
   /// The shape of the whole output.
-  /// \error kFailedPrecondition  batches have different sizes of open dimensions
+  /// \error kFailedPrecondition  an open dimension has different sizes in different batches
   Result<Shape> shape() const;
 };
 
-/// The outputs in the order of the signature, which must outlive them, as must the answers. `word` is what
-/// messages call a row.
-/// \error any        that of the first row that has none, with the row's number
-/// \error kInternal  the answers are not those of this signature
+/// Returns the outputs in the order of the signature. The signature and the answers must outlive them. `word`
+/// is the word for a row in messages.
+/// \error any        a row has no answer: the error of the first such row, with its number
+/// \error kInternal  the answers do not belong to this signature
 Result<std::vector<AnswerOutput>> join_answers(const BatchAnswers& answers, const ServedSignature& signature,
                                                std::string_view word);
 
 enum class AnswerEncoding : std::uint8_t { kJson, kBinary };
-/// An upper bound on the bytes that an encoding takes for all outputs, without their names.
+/// An upper bound on the bytes of all outputs in an encoding, without their names.
 std::uint64_t most_encoded_bytes(const BatchAnswers& answers, AnswerEncoding encoding);
 
-/// \error kInvalidArgument  the signature lacks an output that a request asks for
+/// Checks that a signature has an output that a request asks for.
+/// \error kInvalidArgument  it has no such output
 Status check_has_output(const ServedSignature& signature, std::string_view name);
 
-/// None: there is no such output.
+/// The output with this name; null: there is none.
 const AnswerOutput* find_output(const std::vector<AnswerOutput>& outputs, std::string_view name);
 
 /// The elements of a part, row after row. REQUIRES: its type is kBytes
 std::span<const std::string_view> texts_of(const AnswerPart& part);
 
-/// Writes the whole output as nested lists, with a list of the rows around if it is batched.
+/// Appends the whole output as nested lists. If it is batched, the outermost list is that of the rows.
 /// \error as append_json_tensor
 Status append_json_output(std::string& out, const AnswerOutput& output, JsonBytesForm form);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Tensors as KServe v2's raw bytes: numbers as an engine has them, byte strings with their sizes as 32
-/// bits, little-endian, before them. Source: kserve/open-inference-protocol, specification/protocol.
+/// \file Tensors as raw bytes of KServe v2: numbers as an engine has them; each byte string after its size,
+/// which is a little-endian 32-bit integer. Source: kserve/open-inference-protocol, specification/protocol.
 
 #include <cstdint>
 #include <string_view>
@@ -13,10 +13,11 @@
 
 namespace headrace {
 
-/// Byte strings, which view the data.
-/// \error kInvalidArgument  they are not as many as `elements`, or one is cut
+/// Parses byte strings. The result is a list of views of `data`.
+/// \error kInvalidArgument  there are not exactly `elements` byte strings, or one is cut off
 Result<std::vector<std::string_view>> parse_binary_texts(BytesView data, std::uint64_t elements);
 
+/// Number of bytes that append_binary_tensor appends.
 std::uint64_t binary_tensor_size(const AnswerOutput& output);
 void append_binary_tensor(Bytes& out, const AnswerOutput& output);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A request of any protocol, once it is known to fit a signature.
+/// \file A request of any protocol that is known to fit a signature.
 ///
 ///   HEADRACE_TRY(const auto bound, request.bind(signature));
 ///   HEADRACE_TRY(ReservedRows rows, batcher.reserve(bound->rows(), bound->row(),
@@ -16,23 +16,23 @@
 
 namespace headrace {
 
-/// The rows of a request. A signature that is not batched has one row, which is its whole tensors. Owns what
-/// it was parsed from, unless the parser's contract says otherwise; the signature need not live on.
+/// The rows of a request. If the signature is not batched, its whole tensors are one row. Owns the data that
+/// it was parsed from, unless the parser's contract says otherwise. Does not keep or need the signature.
 class BoundRequest {
  public:
   virtual ~BoundRequest() = default;
 
   /// At least 1.
   std::uint64_t rows() const { return rows_; }
-  /// Type and shape of a row of each input, in the order of the signature's inputs.
+  /// Type and shape of one row of each input, in the order of the signature's inputs.
   const std::vector<RowTensor>& row() const { return row_; }
-  /// Bytes of all byte strings together.
+  /// Total bytes of all byte strings.
   std::uint64_t texts_bytes() const { return texts_bytes_; }
 
-  /// Writes all rows. Call it once, from any thread.
-  /// \error kInvalidArgument  a value does not fit; the message names the row and the input. Some rows are
-  ///                          then written: give them up
-  /// REQUIRES: `reserved` has these rows, of this type and shape, and room for the texts
+  /// Writes all rows into `reserved`. Call it once, from any thread.
+  /// \error kInvalidArgument  a value does not fit; the message names the row and the input. Some rows may
+  ///                          already be written: give up `reserved`
+  /// REQUIRES: `reserved` has rows() rows of the types and shapes of row(), and room for texts_bytes()
   virtual Status fill(ReservedRows& reserved) const = 0;
 
  protected:
@@ -41,7 +41,7 @@ class BoundRequest {
   std::uint64_t texts_bytes_ = 0;
 };
 
-/// The shape of a row of a tensor: without the first dimension. REQUIRES: shape.rank() > 0
+/// The shape of one row of a tensor: `shape` without its first dimension. REQUIRES: shape.rank() > 0
 inline Shape row_shape(const Shape& shape) { return Shape(shape.sizes().subspan(1)); }
 
 }  // namespace headrace

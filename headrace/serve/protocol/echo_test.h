@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: a batcher in whose batches a function takes the model's place.
+/// \file For tests: a batcher whose batches are answered by a function instead of a model.
 
 #include <cstring>
 #include <deque>
@@ -31,7 +31,7 @@ class EchoMemory final : public BatchMemory {
   Bytes memory_;
 };
 
-/// Answers a batch, in place of a model: gets its inputs.
+/// Computes the outputs of a batch from its inputs, in place of a model.
 using EchoModel = std::function<BatchOutputs(std::vector<TensorView>, std::shared_ptr<const void> owner)>;
 
 /// The outputs are the inputs.
@@ -73,7 +73,7 @@ class EchoBatches final : public BatchRunner {
   std::deque<std::pair<ClosedBatch, Done>> held_;
 };
 
-/// The answers to a request in batches of `rows_max` rows. The error is that of the first step that fails.
+/// Answers a request in batches of `rows_max` rows. The error is that of the first step that fails.
 inline Result<BatchAnswers> run_request(const BoundRequest& request, std::uint64_t rows_max = 64,
                                         EchoModel model = echo_inputs) {
   EchoBatches batches(std::move(model));

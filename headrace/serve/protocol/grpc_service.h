@@ -28,23 +28,24 @@ enum class GrpcMethod : std::uint8_t {
   kHealthCheck,
 };
 
-/// "/tensorflow.serving.PredictionService/Predict" and so on. Those with kInfer are KServe v2's.
-/// \error kUnimplemented  another one; for methods of the same services that this server lacks, says what to
-///                        use instead
+/// Parses the path of a method, for example "/tensorflow.serving.PredictionService/Predict".
+/// \error kUnimplemented  another path. If this server lacks a method of one of its services, the message
+///                        says what to use instead
 Result<GrpcMethod> parse_grpc_method(std::string_view path);
+/// Whether the path belongs to a service of KServe v2.
 bool is_infer_method(std::string_view path);
 
-/// The text that goes with an error's code: at most 1,024 bytes, as TensorFlow Serving has it, cut between
-/// two characters.
+/// The text that is sent with an error's code: at most 1,024 bytes, as in TensorFlow Serving, cut between two
+/// characters.
 std::string grpc_message(const Error& error);
 
-/// For a request that is no message of protobuf.
+/// The error for a request that is not a well-formed protobuf message.
 Error malformed_request();
 
-/// The service that a HealthCheckRequest asks about; empty: the server.
-/// \error kInvalidArgument  no well-formed message
+/// The service that a HealthCheckRequest asks about; empty: the whole server.
+/// \error kInvalidArgument  the message is malformed
 Result<std::string> parse_health_request(BytesView message);
-/// A HealthCheckResponse: SERVING or NOT_SERVING.
+/// The encoded HealthCheckResponse: SERVING or NOT_SERVING.
 Bytes health_response(bool is_serving);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file JSON text appended to a string: what answers are written with. Compact: no white space.
+/// \file Appends JSON to a string, for answers. Compact: no white space.
 
 #include <cstdint>
 #include <string>
@@ -12,26 +12,27 @@
 
 namespace headrace {
 
-/// A string with its quotes. Ill-formed UTF-8 is written as U+FFFD.
+/// Appends a string in quotes. Ill-formed UTF-8 is written as U+FFFD.
 void append_json_text(std::string& out, std::string_view text);
 
-/// The shortest decimals that read back as the same float or double, always with '.' or 'e'; NaN, Infinity
-/// and -Infinity are written so, as TensorFlow Serving does.
+/// Appends the shortest decimal that reads back as the same float or double, always with '.' or 'e'. Values
+/// that are not finite are written as NaN, Infinity and -Infinity, as TensorFlow Serving does.
 void append_json_number(std::string& out, float value);
 void append_json_number(std::string& out, double value);
 
-/// The value as it was parsed, without white space: integers digit by digit, other numbers shortest.
-/// Returns false if it contains NaN or an infinity, which no JSON expresses; `out` is then partly written.
+/// Appends a parsed value without white space. Integers keep all their digits; other numbers are written as
+/// by append_json_number. Returns false if the value contains NaN or an infinity, which standard JSON cannot
+/// express; `out` is then partly written.
 bool append_json_node(std::string& out, const JsonNode& node);
 
-/// {"b64":"…"}
+/// Appends {"b64":"…"}.
 void append_json_base64(std::string& out, std::string_view bytes);
 
-/// How byte strings are written. kText: as strings; those that are no UTF-8 as kBase64.
+/// How byte strings are written. kText: as strings, except that one that is not UTF-8 is written as kBase64.
 enum class JsonBytesForm : std::uint8_t { kText, kBase64 };
 
-/// Writes a part of a row-major tensor: `shape` nested lists, from the element `first` on.
-/// \error kUnimplemented  JSON has no form for the type: half precision, complex and quantized numbers
+/// Appends a part of a row-major tensor, from the element `first` on, as nested lists of this shape.
+/// \error kUnimplemented  JSON cannot express the type: half precision, complex and quantized numbers
 /// REQUIRES: the tensor has first + shape.elements() elements
 Status append_json_tensor(std::string& out, const TensorView& tensor, std::uint64_t first, const Shape& shape,
                           JsonBytesForm form);

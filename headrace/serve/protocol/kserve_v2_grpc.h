@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Messages of KServe v2 over gRPC (inference.GRPCInferenceService), without the socket. Source:
+/// \file Messages of KServe v2 over gRPC (inference.GRPCInferenceService). No sockets here. Source:
 /// kserve/open-inference-protocol, specification/protocol/open_inference_grpc.proto, and Triton's
 /// grpc_service.proto, which has the same fields.
 ///
@@ -25,31 +25,31 @@
 
 namespace headrace {
 
-/// A ModelInferRequest that is well-formed. A value; threads may read it together.
+/// A well-formed ModelInferRequest. A value; threads may read it together.
 class InferMessage {
  public:
-  /// Tensors are raw_input_contents, which are borrowed, or InferTensorContents. `message` must outlive the
-  /// request and what is bound. Parameters that it does not know are passed over.
-  /// \error kInvalidArgument  no well-formed message; no model; raw_input_contents for some inputs only, or
-  ///                          beside contents; a tensor's data is not what type and shape say; an output is
-  ///                          asked for twice
-  /// \error kUnimplemented    shared memory, or classification; FP16 and BF16 as contents
-  /// Memory: linear in the message.
+  /// Parses a message, which must outlive the request and what `bind` returns. Tensors may be
+  /// raw_input_contents, which are borrowed, or InferTensorContents. Unknown parameters are ignored.
+  /// \error kInvalidArgument  the message is malformed; it names no model; raw_input_contents are given for
+  ///                          some inputs only, or together with contents; a tensor's data do not fit its
+  ///                          type and shape; an output is requested twice
+  /// \error kUnimplemented    the request uses shared memory or classification, or FP16 or BF16 as contents
+  /// Cost: memory linear in the message.
   static Result<InferMessage> parse(BytesView message);
 
-  /// A version that is no number is a label.
+  /// The requested model. A version that is not a number is a label.
   const RequestedModel& model() const { return model_; }
-  /// The request's parameter `signature_name`, which is an extension, else kDefaultSignature.
+  /// The request's parameter `signature_name` (an extension of the protocol), else kDefaultSignature.
   const std::string& signature_name() const { return signature_name_; }
   const std::string& id() const { return id_; }
-  /// Empty: all.
+  /// Names of the requested outputs; empty: all.
   const std::vector<std::string>& outputs() const { return outputs_; }
-  /// Whether a tensor came as InferTensorContents: the answer's tensors are then written so, too.
+  /// Whether a tensor came as InferTensorContents. The answer's tensors are then written in that form.
   bool has_contents() const { return has_contents_; }
 
-  /// The first dimension of every tensor is the rows, if the signature is batched. Raw rows: see
-  /// bind_tensors.
-  /// \error kInvalidArgument  as bind_tensors; an output that the signature lacks
+  /// Binds the request to a signature. If the signature is batched, the first dimension of every tensor is
+  /// the rows. For raw rows see bind_tensors.
+  /// \error kInvalidArgument  as bind_tensors; the signature lacks a requested output
   Result<std::unique_ptr<BoundRequest>> bind(const ServedSignature& signature) const;
 
  private:
@@ -64,23 +64,23 @@ class InferMessage {
   bool has_contents_ = false;
 };
 
-/// A ModelInferResponse with the outputs that the request asks for, in its order, or all. Types that
-/// InferTensorContents lacks make all outputs raw_output_contents.
+/// The encoded ModelInferResponse, with the requested outputs in the order of the request, or all outputs. If
+/// InferTensorContents lacks the type of an output, all outputs are raw_output_contents.
 /// \error any                  a row has no answer: its error, with the row's number
-/// \error kUnimplemented       a type that the protocol lacks
+/// \error kUnimplemented       the protocol lacks the type of an output
 /// \error kFailedPrecondition  as AnswerOutput::shape
 Result<Bytes> infer_response(const BatchAnswers& answers, const ServedSignature& signature,
                              const InferMessage& request, std::string_view model, std::int64_t version);
 
-/// The model that a ModelReadyRequest or a ModelMetadataRequest means.
-/// \error kInvalidArgument  no well-formed message, or no model
+/// The model that a ModelReadyRequest or a ModelMetadataRequest names.
+/// \error kInvalidArgument  the message is malformed or names no model
 Result<RequestedModel> parse_model_request(BytesView message);
 
-/// ServerLiveResponse, ServerReadyResponse, ModelReadyResponse.
+/// The encoded ServerLiveResponse, ServerReadyResponse or ModelReadyResponse.
 Bytes boolean_response(bool value);
-/// ServerMetadataResponse.
+/// The encoded ServerMetadataResponse.
 Bytes server_metadata_response(std::string_view server_version);
-/// ModelMetadataResponse: as infer_model_body.
+/// The encoded ModelMetadataResponse. Parameters as for infer_model_body.
 Bytes model_metadata_response(std::string_view model, const std::vector<std::int64_t>& versions,
                               const ServedModel& served);
 

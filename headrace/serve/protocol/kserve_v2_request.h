@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Inference of KServe v2: the body of a request, and that of its answer, with tensors as JSON or, by
-/// Triton's binary tensor data extension, as bytes behind the JSON.
+/// \file The bodies of an inference request of KServe v2 and of its answer. Tensors are JSON, or bytes after
+/// the JSON (Triton's binary tensor data extension).
 ///
 ///   HEADRACE_TRY(const auto request, InferRequest::parse(body, header_bytes));
 ///   const ServedSignature* const signature = model.find(request.signature_name());
@@ -38,27 +38,29 @@ struct InferAnswerForm {
   bool is_binary_by_default = false;       // the form of outputs that are not named
 };
 
-/// A body that is well-formed. A value; threads may read it together.
+/// The well-formed body of a request. A value; threads may read it together.
 class InferRequest {
  public:
-  /// `header_bytes`: the header Inference-Header-Content-Length, the size of the JSON; none: the body is
-  /// JSON. Where it is given, the body must outlive the request and what is bound. `is_padded` as for
-  /// JsonDocument::parse. Parameters that it does not know are passed over.
-  /// \error kInvalidArgument  no object of JSON; a tensor lacks name, type, shape or data, or its data is not
-  ///                          what type and shape say; sizes that do not add up to the body; an output is
-  ///                          asked for twice
-  /// \error kUnimplemented    shared memory, or classification; FP16 and BF16 in JSON
-  /// Memory: linear in the body; binary numbers are not copied.
+  /// Parses a body. Unknown parameters are ignored.
+  /// \param header_bytes  size of the JSON, from the header Inference-Header-Content-Length; nullopt: the
+  ///                      whole body is JSON. If it is given, the body must outlive the request and what
+  ///                      `bind` returns
+  /// \param is_padded     as for JsonDocument::parse
+  /// \error kInvalidArgument  the body is not a JSON object; a tensor lacks name, type, shape or data, or its
+  ///                          data do not fit type and shape; the sizes do not add up to the body; an output
+  ///                          is requested twice
+  /// \error kUnimplemented    the request uses shared memory or classification, or FP16 or BF16 in JSON
+  /// Cost: memory linear in the body; binary numbers are not copied.
   static Result<InferRequest> parse(std::string_view body, std::optional<std::uint64_t> header_bytes,
                                     bool is_padded = false);
 
-  /// The request's parameter `signature_name`, which is an extension, else kDefaultSignature.
+  /// The request's parameter `signature_name` (an extension of the protocol), else kDefaultSignature.
   const std::string& signature_name() const { return signature_name_; }
   const InferAnswerForm& answer_form() const { return answer_form_; }
 
-  /// The first dimension of every tensor is the rows, if the signature is batched. Raw rows: see
-  /// bind_tensors.
-  /// \error kInvalidArgument  as bind_tensors; an output that the signature lacks
+  /// Binds the request to a signature. If the signature is batched, the first dimension of every tensor is
+  /// the rows. For raw rows see bind_tensors.
+  /// \error kInvalidArgument  as bind_tensors; the signature lacks a requested output
   Result<std::unique_ptr<BoundRequest>> bind(const ServedSignature& signature) const;
 
  private:
@@ -72,15 +74,15 @@ class InferRequest {
 
 struct InferAnswer {
   std::string body;
-  /// The header Inference-Header-Content-Length, if some output is binary; the content's type is then
+  /// The header Inference-Header-Content-Length, if an output is binary. The content type is then
   /// application/octet-stream, else application/json.
   std::optional<std::uint64_t> header_bytes;
 };
 
-/// The answer, with the outputs that the request asks for, in its order, or all.
+/// Encodes the answer, with the requested outputs in the order of the request, or all outputs.
 /// \error any                  a row has no answer: its error, with the row's number
-/// \error kUnimplemented       a type that JSON or the protocol lacks; ask for FP16 and BF16 as binary data
-/// \error kFailedPrecondition  a byte string is no UTF-8, and was asked for as JSON; as AnswerOutput::shape
+/// \error kUnimplemented       JSON or the protocol lacks a type; request FP16 and BF16 as binary data
+/// \error kFailedPrecondition  a byte string that is not UTF-8 was requested as JSON; as AnswerOutput::shape
 Result<InferAnswer> infer_answer(const BatchAnswers& answers, const ServedSignature& signature,
                                  const InferAnswerForm& form, std::string_view model, std::int64_t version);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file TensorFlow Serving's ModelSpec, which its messages name a model and a signature by. Source:
+/// \file TensorFlow Serving's ModelSpec, by which its messages name a model and a signature. Source:
 /// tensorflow/serving, apis/model.proto.
 
 #include <cstdint>
@@ -19,12 +19,13 @@ struct ModelSpecification {
   std::string signature_name{};  // empty: none is named
 };
 
-/// Merges a message into `out`, as protobuf does with a field that comes again.
-/// \error kInvalidArgument  no well-formed message; a version that is negative
+/// Merges an encoded ModelSpec into `out`, as protobuf does with a field that is repeated.
+/// \error kInvalidArgument  the message is malformed, or the version is negative
 Status read_model_specification(BytesView message, ModelSpecification& out);
-/// \error kInvalidArgument  the model has no name
+/// Checks that the model has a name.
+/// \error kInvalidArgument  it has none
 Status check_model_named(const RequestedModel& model);
-/// Writes field `number`. `signature`: empty: left out.
+/// Writes a ModelSpec as field `number`. An empty `signature` is left out.
 void write_model_specification(WireWriter& writer, std::uint32_t number, std::string_view model,
                                std::int64_t version, std::string_view signature);
 

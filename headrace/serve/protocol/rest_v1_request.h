@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Predict of TensorFlow Serving's REST API: the body of a request, and that of its answer. Source:
+/// \file The bodies of a Predict request of TensorFlow Serving's REST API and of its answer. Source:
 /// tensorflow/serving, util/json_tensor.cc.
 ///
 ///   HEADRACE_TRY(const auto request, RestRequest::parse(body));
@@ -21,31 +21,31 @@
 
 namespace headrace {
 
-/// kRow: `instances`, one value for each row, answered by `predictions`. kColumn: `inputs`, one value for
-/// each input, answered by `outputs`.
+/// kRow: the request has `instances`, one value for each row, and the answer `predictions`. kColumn: the
+/// request has `inputs`, one value for each input, and the answer `outputs`.
 enum class RestForm : std::uint8_t { kRow, kColumn };
 
-/// A body that is well-formed. A value; threads may read it together.
+/// The well-formed body of a request. A value; threads may read it together.
 class RestRequest {
  public:
-  /// Members beside `signature_name`, `instances` and `inputs` are passed over. As JsonDocument::parse, which
-  /// `is_padded` is for.
-  /// \error kInvalidArgument  no object of JSON; both forms, or none; no instance; a signature's name that
-  ///                          is no string
+  /// Parses a body. Members other than `signature_name`, `instances` and `inputs` are ignored. `is_padded`
+  /// and further errors as for JsonDocument::parse.
+  /// \error kInvalidArgument  the body is not a JSON object; it has both forms, or none; there is no
+  ///                          instance; the signature's name is not a string
   static Result<RestRequest> parse(std::string_view body, bool is_padded = false);
 
   /// kDefaultSignature if the request names none.
   const std::string& signature_name() const { return signature_name_; }
   RestForm form() const { return form_; }
 
-  /// An instance is an object from input to value, or the value of the only input; `inputs` likewise. Byte
-  /// strings are strings, or {"b64": "…"}. Open dimensions have the sizes of the first row.
-  /// For raw rows an instance is an object from column to value, or the value of the only column
-  /// (RawRowsWriter), and `inputs` has a list for each column.
+  /// Binds the request to a signature. An instance is an object from input to value, or the value of the only
+  /// input; so is `inputs`. Byte strings are strings, or {"b64": "…"}. Open dimensions get the sizes of the
+  /// first row. For raw rows, an instance is an object from column to value, or the value of the only column
+  /// (see RawRowsWriter), and `inputs` has a list for each column.
   /// \error kInvalidArgument  an input is missing, unknown (in row form) or given twice; a value has another
-  ///                          shape; inputs have different numbers of rows, or none; rows for a signature
-  ///                          that takes none. BoundRequest::fill finds the rest
-  /// \error kUnimplemented    an input of a type that JSON cannot carry
+  ///                          shape; the inputs have different numbers of rows, or none; rows are sent to a
+  ///                          signature that is not batched. BoundRequest::fill finds all other errors
+  /// \error kUnimplemented    JSON cannot carry the type of an input
   Result<std::unique_ptr<BoundRequest>> bind(const ServedSignature& signature) const;
 
  private:
@@ -57,10 +57,10 @@ class RestRequest {
   std::string signature_name_;
 };
 
-/// The body of the answer: one output bare, several by name. Outputs of byte strings whose name ends in
-/// `_bytes` are {"b64": …}, as are single byte strings that are no UTF-8.
+/// The body of the answer. A single output is written without its name, several are written by name. A byte
+/// string is written as {"b64": …} if the name of its output ends in `_bytes` or if it is not UTF-8.
 /// \error any                  a row has no answer: its error, with the number of the instance
-/// \error kUnimplemented       an output of a type that JSON has no form for
+/// \error kUnimplemented       JSON cannot express the type of an output
 /// \error kFailedPrecondition  as AnswerOutput::shape, in column form
 Result<std::string> rest_answer(const BatchAnswers& answers, const ServedSignature& signature, RestForm form);
 

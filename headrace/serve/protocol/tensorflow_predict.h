@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Messages of TensorFlow Serving's gRPC services, PredictionService and ModelService, without the
-/// socket. Source: tensorflow/serving, apis/ (predict.proto, model.proto, get_model_metadata.proto,
+/// \file Messages of TensorFlow Serving's gRPC services PredictionService and ModelService. No sockets here.
+/// Source: tensorflow/serving, apis/ (predict.proto, model.proto, get_model_metadata.proto,
 /// get_model_status.proto).
 ///
 ///   HEADRACE_TRY(const auto request, PredictRequest::parse(message, 64 << 20));
@@ -27,28 +27,29 @@
 
 namespace headrace {
 
-/// A PredictRequest that is well-formed. A value; threads may read it together.
+/// A well-formed PredictRequest. A value; threads may read it together.
 class PredictRequest {
  public:
-  /// `repeated_bytes_max`: memory for values that tensors repeat: see TensorMessageReader. `message` must
-  /// outlive the request and what is bound. Fields that it does not know are passed over.
-  /// \error kInvalidArgument    no well-formed message; no model_spec; a version that is negative; as
+  /// Parses a message, which must outlive the request and what `bind` returns. Unknown fields are ignored.
+  /// `repeated_bytes_max` bounds the memory for repeated values: see TensorMessageReader.
+  /// \error kInvalidArgument    the message is malformed; it has no model_spec; the version is negative; as
   ///                            TensorMessageReader::read, with the input's name
   /// \error kResourceExhausted  as TensorMessageReader::read
-  /// Memory: linear in the message; tensor_content and packed floats are not copied.
+  /// Cost: memory linear in the message; tensor_content and packed floats are not copied.
   static Result<PredictRequest> parse(BytesView message, std::uint64_t repeated_bytes_max);
 
   const RequestedModel& model() const { return model_; }
   /// kDefaultSignature if the request names none.
   const std::string& signature_name() const { return signature_name_; }
-  /// output_filter; empty: all.
+  /// Names of the requested outputs (output_filter); empty: all.
   const std::vector<std::string>& outputs() const { return outputs_; }
-  /// Whether a tensor came as tensor_content: the answer's tensors are then written so, too.
+  /// Whether a tensor came as tensor_content. The answer's tensors are then written in that form.
   bool has_content() const { return has_content_; }
 
-  /// The first dimension of every tensor is the rows, if the signature is batched. Raw rows: see
-  /// bind_tensors.
-  /// \error kInvalidArgument  as bind_tensors; an output that the signature lacks, or that is asked for twice
+  /// Binds the request to a signature. If the signature is batched, the first dimension of every tensor is
+  /// the rows. For raw rows see bind_tensors.
+  /// \error kInvalidArgument  as bind_tensors; the signature lacks a requested output; an output is requested
+  ///                          twice
   Result<std::unique_ptr<BoundRequest>> bind(const ServedSignature& signature) const;
 
  private:
@@ -62,26 +63,28 @@ class PredictRequest {
   bool has_content_ = false;
 };
 
-/// A PredictResponse with the outputs that the request asks for, or all, by name.
+/// The encoded PredictResponse, with the requested outputs, or all outputs, by name.
 /// \error any                  a row has no answer: its error, with the row's number
 /// \error kFailedPrecondition  as AnswerOutput::shape
 Result<Bytes> predict_response(const BatchAnswers& answers, const ServedSignature& signature,
                                const PredictRequest& request, std::string_view model, std::int64_t version);
 
-/// Appends a ModelSpec as field `number` of a message. No version: the request means no certain one.
+/// Appends a ModelSpec as field `number` of a message. `version` is nullopt if no particular one is meant.
 void append_model_specification(Bytes& out, std::uint32_t number, std::string_view model,
                                 std::optional<std::int64_t> version, std::string_view signature);
 
-/// The model that a GetModelMetadataRequest means.
-/// \error kInvalidArgument  no well-formed message; no model_spec; another field than signature_def, or none
+/// The model that a GetModelMetadataRequest names.
+/// \error kInvalidArgument  the message is malformed; it has no model_spec; it requests no field, or another
+///                          field than signature_def
 Result<RequestedModel> parse_metadata_request(BytesView message);
-/// A GetModelMetadataResponse: every signature. Raw rows are shown as one input of strings, kRawRowsInput.
+/// The encoded GetModelMetadataResponse, with every signature. Raw rows appear as one input of strings,
+/// kRawRowsInput.
 Bytes metadata_response(std::string_view model, std::int64_t version, const ServedModel& served);
 
-/// The model that a GetModelStatusRequest means.
-/// \error kInvalidArgument  no well-formed message, or no model_spec
+/// The model that a GetModelStatusRequest names.
+/// \error kInvalidArgument  the message is malformed or has no model_spec
 Result<RequestedModel> parse_status_request(BytesView message);
-/// A GetModelStatusResponse.
+/// The encoded GetModelStatusResponse.
 Bytes status_response(const std::vector<RestVersionStatus>& versions);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A request of texts, one for each row of the only input: raw rows, or tf.Examples.
+/// \file A request with one text for each row of its only input: raw rows, or tf.Examples.
 
 #include <cstdint>
 #include <memory>
@@ -12,12 +12,13 @@
 
 namespace headrace {
 
-/// Texts in one piece of memory.
+/// Texts, stored one after another.
 struct TextList {
   std::string text;
-  std::vector<std::uint64_t> ends;  // of each, in `text`
+  std::vector<std::uint64_t> ends;  // where each text ends in `text`
 };
 
+/// The rows of such a request. Shares the texts.
 class TextRows final : public BoundRequest {
  public:
   explicit TextRows(std::shared_ptr<const TextList> texts) : texts_(std::move(texts)) {

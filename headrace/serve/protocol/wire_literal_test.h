@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: messages in hexadecimal, as protobuf's Python classes write them.
+/// \file For tests: messages in hexadecimal, as written by protobuf's Python classes.
 
 #include <string>
 #include <string_view>
@@ -34,7 +34,7 @@ inline std::string error_text(const Error& error) {
   return concat('<', code_name(error.code), ": ", error.message, '>');
 }
 
-/// A field of bytes in hexadecimal: the number, the length, the content.
+/// A length-delimited field in hexadecimal: key, length, content.
 inline std::string wire_field(std::uint32_t number, std::string_view content) {
   Bytes out;
   WireWriter(out).bytes(number, from_hexadecimal(content));

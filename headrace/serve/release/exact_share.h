@@ -1,21 +1,22 @@
 #pragma once
 
-/// \file Chooses a share of things that come one after another.
+/// \file Chooses an exact share of a sequence of items.
 
 #include <atomic>
 #include <cstdint>
 
 namespace headrace {
 
-/// Shares are hundredths of a percent.
+/// Shares are in hundredths of a percent; this is all.
 inline constexpr std::uint64_t kFullShare = 10'000;
 
-/// Thread-safe.
+/// Counts items and chooses some of them. Thread-safe.
 class ExactShare {
  public:
-  /// Whether this one is chosen: of the first n, ⌊n·share⌋ are. REQUIRES: share ≤ kFullShare, always the same
+  /// Whether the next item is chosen. ⌊n·share/kFullShare⌋ of the first n items are chosen.
+  /// REQUIRES: share ≤ kFullShare, and the same in all calls
   bool next(std::uint64_t share) {
-    // Within each kFullShare of them, so that nothing overflows.
+    // Counts modulo kFullShare, so that nothing overflows.
     const std::uint64_t before = count_.fetch_add(1) % kFullShare;
     return (before + 1) * share / kFullShare > before * share / kFullShare;
   }

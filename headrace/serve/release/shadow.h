@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Asks a version of a model what another one has answered, and compares the two.
+/// \file Sends requests that one version has answered to another version too, and compares the answers.
 /// docs/decisions/serving.md, "Releases".
 
 #include <atomic>
@@ -24,51 +24,52 @@ namespace headrace {
 
 struct ShadowOptions {
   VersionName version;
-  /// Hundredths of a percent, from 0 to kFullShare, of the requests that another version answers.
+  /// Share of the requests that other versions answer, in hundredths of a percent: from 0 to kFullShare.
   std::uint64_t fraction = 0;
-  /// Numbers that differ by no more are the same.
+  /// Numbers that differ by at most this count as equal.
   double tolerance = 0;
   bool operator==(const ShadowOptions&) const = default;
 };
 
-/// Makes a request fit a signature. It keeps alive what it needs.
+/// Binds a request to a signature. It owns whatever it needs.
 using BindRequest = std::function<Result<std::unique_ptr<BoundRequest>>(const ServedSignature&)>;
 
 /// A request that was answered.
 struct AnsweredRequest {
   BindRequest bind;
-  std::shared_ptr<ServedVersion> version;  // that has answered
+  std::shared_ptr<ServedVersion> version;  // the version that has answered
   const ServedSignature* signature;        // of that version
   BatchAnswers answers;
-  std::uint64_t kept_bytes = 0;  // that `bind` keeps: the body, and its parsed form
+  std::uint64_t kept_bytes = 0;  // memory that `bind` holds: the body, and its parsed form
 };
 
-/// Thread-safe. Has a thread of its own.
+/// Copies requests to a shadow version, in a thread of its own. Thread-safe.
 class Shadow {
  public:
-  /// Bounds of what waits or is being answered: more is dropped. Few, since each keeps memory of a batch.
+  /// Bounds on the copies that wait or are being answered. Further copies are dropped. The bounds are low
+  /// because each copy keeps the memory of a batch.
   static constexpr std::uint64_t kMostRequests = 16;
   static constexpr std::uint64_t kMostBytes = 64 << 20;
-  /// Borrows the model.
+  /// The model must outlive it.
   Shadow(const LiveModel& model, ShadowOptions options);
-  /// Waits for no answer: what the version still answers is not compared.
+  /// Drops the copies that wait. Does not wait for answers.
   ~Shadow();
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
 
   const ShadowOptions& options() const { return options_; }
 
-  /// Whether a request that this version answers is to be copied: about `fraction` of those of other versions
-  /// are, whichever the canary draws.
+  /// Whether to copy a request that `answering` answers. About `fraction` of the requests to other versions
+  /// are copied, independently of the canary's choice.
   bool draws(const ServedVersion& answering);
 
-  /// Takes a copy of it. Never waits.
+  /// Queues a copy of the request, or drops it if a bound is reached. Never blocks.
   void ask(AnsweredRequest request);
 
   struct Counts {
-    std::uint64_t requests = 0;  // that were compared
-    std::uint64_t dropped = 0;   // the bounds were passed, or the version was not ready
-    std::uint64_t failed = 0;    // the version, or the comparison
+    std::uint64_t requests = 0;  // compared
+    std::uint64_t dropped = 0;   // a bound was reached, or the version was busy or not ready
+    std::uint64_t failed = 0;    // the version or the comparison failed
     OutputDifference difference{};
     std::optional<std::string> last_error{};
   };
@@ -83,7 +84,7 @@ class Shadow {
   const LiveModel& model_;
   const ShadowOptions options_;
   std::atomic<std::uint64_t> draws_ = 0;
-  const std::shared_ptr<State> state_;  // outlives this while the version answers
+  const std::shared_ptr<State> state_;  // outlives the Shadow while the version still answers
   std::jthread thread_;
 };
 

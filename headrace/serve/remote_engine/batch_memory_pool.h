@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Shared memory for batches, used again and again.
+/// \file A pool of shared memory for batches.
 
 #include <cstdint>
 #include <functional>
@@ -27,18 +27,18 @@ class NumberedMemory final : public BatchMemory {
 };
 
 struct BatchMemoryLimits {
-  std::uint64_t bytes_max = 0;       // of all pieces
-  std::uint64_t idle_bytes_max = 0;  // of those that nobody uses
+  std::uint64_t bytes_max = 0;       // of all pieces together
+  std::uint64_t idle_bytes_max = 0;  // of all idle pieces together
 };
 
-/// Thread-safe. Pieces may outlive it.
+/// Gives out pieces of shared memory and takes them back. Thread-safe. Pieces may outlive the pool.
 class BatchMemoryPool {
  public:
-  /// `on_made` is called for a new piece before it is given out, `on_ended` for one that is given up. They
-  /// may not call the pool, which is locked meanwhile.
+  /// `on_made` is called for each new piece before it is given out, `on_ended` for each piece that is freed.
+  /// The pool is locked during these calls: they must not call it.
   BatchMemoryPool(BatchMemoryLimits limits, std::function<Status(const NumberedMemory&)> on_made,
                   std::function<void(std::uint32_t number)> on_ended);
-  /// A piece of at least this size, with any content. It goes back when the last pointer to it ends.
+  /// A piece of at least this size, with arbitrary content. It returns to the pool with the last pointer.
   /// \error kResourceExhausted  all pieces together would be too large, or the system has no memory
   /// \error of `on_made`
   Result<std::shared_ptr<NumberedMemory>> take(std::uint64_t size_bytes);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The engine process's side of the messages: hosts one model, and runs the batches that come.
+/// \file The engine process's side of the messages: hosts one model and runs the batches that it is sent.
 
 #include <cstdint>
 #include <functional>
@@ -17,17 +17,17 @@
 namespace headrace {
 
 struct HostedOutputs {
-  /// In the order of the signature. Where it is batched, each has the batch's rows.
+  /// In the order of the signature. If the signature is batched, each has the rows of the batch.
   std::vector<Tensor> tensors{};
-  /// Rows that have no answer, and why.
+  /// The rows that have no answer, each with the reason.
   std::map<std::uint64_t, std::string> failed_rows{};
 };
 
-/// Runs signatures in one thread.
+/// Runs signatures. Used by one thread.
 class HostedLane {
  public:
   virtual ~HostedLane() = default;
-  /// `inputs` in the order of the signature; borrowed until this returns.
+  /// `signature` is its index. `inputs` are in the order of the signature, and borrowed until this returns.
   virtual Result<HostedOutputs> run(std::size_t signature, std::span<const TensorView> inputs) = 0;
 };
 
@@ -41,10 +41,11 @@ class HostedModel {
 
 using LoadHosted = std::function<Result<std::unique_ptr<HostedModel>>(const EngineLoad& load)>;
 
-/// Loads what the first message names, and runs batches, `load.lanes` at a time, until the other side has
-/// gone. Then calls `on_gone`, which should end the process: a batch that hangs would hold up the return.
-/// \error kDataLoss  the other side sent what is no message
-/// \error of `load_hosted`, which the other side has been told
+/// Loads the model that the first message names, then runs batches, up to `load.lanes` at a time, until the
+/// other side closes the socket. Then, and also after an error, calls `on_gone`, which should end the
+/// process: otherwise a batch that hangs would delay the return.
+/// \error kDataLoss  the other side sent something that is not a message
+/// \error of `load_hosted`, after it was reported to the other side
 Status host_engine(PacketSocket socket, const LoadHosted& load_hosted, const std::function<void()>& on_gone);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A model that is loaded in an engine process of its own, and runs batches there.
+/// \file A model that is loaded in its own engine process, which runs its batches.
 
 #include <chrono>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace headrace {
 
-/// How an engine process is started: it has its end of the packets as standard input.
+/// How to start an engine process. Its end of the packet socket is its standard input.
 struct EngineCommand {
   std::vector<std::string> arguments;  // the first is the program's path
   std::map<std::string, std::string, std::less<>> environment;
@@ -25,23 +25,23 @@ struct EngineCommand {
 
 struct RemoteEngineOptions {
   std::chrono::milliseconds load_deadline{600'000};
-  /// A batch that takes longer ends the process: nothing else ends a call of TensorFlow for sure.
+  /// If a batch takes longer, the process is ended: nothing else reliably ends a call of TensorFlow.
   std::chrono::milliseconds batch_deadline{120'000};
-  /// Bytes of batches that exist at the same time.
+  /// Shared memory of all batches together.
   std::uint64_t memory_bytes_max = std::uint64_t{4} << 30;
-  /// Bytes that are kept for the next batches.
+  /// Part of it that is kept for later batches when idle.
   std::uint64_t idle_memory_bytes_max = 256 << 20;
 };
 
-/// Thread-safe.
+/// An engine process with a loaded model. Thread-safe.
 class RemoteEngine {
  public:
   /// Starts the process and waits until it has loaded the model. `on_end` is called at most once, from a
-  /// thread of this, when the process has ended by itself; it must not destroy this.
-  /// \error those of the process: why it could not load the model
-  /// \error kUnavailable       the process ended: says how
-  /// \error kDeadlineExceeded  it took longer than load_deadline
-  /// \error kCancelled         stopped
+  /// thread of this object, when the process has ended by itself. It must not destroy this object.
+  /// \error any                as the process reports it: why it could not load the model
+  /// \error kUnavailable       the process ended; the message says how
+  /// \error kDeadlineExceeded  the load took longer than load_deadline
+  /// \error kCancelled         `stop` was requested
   static Result<std::unique_ptr<RemoteEngine>> start(const EngineCommand& command, const EngineLoad& load,
                                                      const RemoteEngineOptions& options,
                                                      std::function<void()> on_end,
@@ -51,19 +51,19 @@ class RemoteEngine {
   RemoteEngine(const RemoteEngine&) = delete;
   RemoteEngine& operator=(const RemoteEngine&) = delete;
 
-  /// Ends the process. Batches that it has, and those that come from now on, are answered with kUnavailable
-  /// by a thread of this.
+  /// Ends the process. Batches that it is running, and all later ones, are answered with kUnavailable by a
+  /// thread of this object.
   void end();
 
-  /// Why batches that come now are answered with kUnavailable; none: they are run. Known before the first of
-  /// them is answered.
+  /// Why new batches are answered with kUnavailable; nullopt: they are run. Set before the first batch is
+  /// answered so.
   std::optional<Error> ended() const;
 
   const EngineLoaded& about() const;
   int process_id() const;
-  /// Runs batches of about().model.signatures[signature]; lives as long as this. If the process ends, batches
-  /// are answered as `end` says. An answer that does not fit the signature ends the process, too.
-  /// Outputs of a signature that is not batched get a first dimension of 1: the only row.
+  /// Runs batches of about().model.signatures[signature]. It lives as long as this object. If the process
+  /// ends, batches are answered as `end` says. An answer that does not fit the signature also ends the
+  /// process. If the signature is not batched, its outputs get a first dimension of 1: the only row.
   BatchRunner& runner(std::size_t signature);
 
  private:

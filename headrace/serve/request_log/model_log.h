@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The records of one model's requests on their way into the store. Part of request_log.h.
+/// \file Writes the logged requests of one model into the store. Part of request_log.h.
 
 #include <chrono>
 #include <cstdint>
@@ -17,13 +17,13 @@
 
 namespace headrace {
 
-/// Ending of the log's files, which are TFRecord.
+/// Suffix of the log's files, which are TFRecord files.
 inline constexpr std::string_view kRequestLogEnding = ".tfrecord";
 
 struct ModelLogOptions {
-  /// Longest time from a record until it is on its way into the store.
+  /// Longest time until a new record is sent to the store.
   std::chrono::milliseconds flush_each{60'000};
-  /// Ends all requests to the store.
+  /// Cancels all requests to the store.
   std::stop_token stop{};
   /// As RequestLogOptions::remark.
   std::function<void(const std::string&)> remark;
@@ -31,7 +31,8 @@ struct ModelLogOptions {
   std::function<Background::Clock::time_point()> now = Background::Clock::now;
 };
 
-/// Thread-safe. Keeps what it is given until the store has it: who appends watches `waiting_bytes`.
+/// The log of one model. Thread-safe. It keeps every record in memory until the store has it, without a
+/// bound: the caller must watch `waiting_bytes`.
 class ModelLog : public std::enable_shared_from_this<ModelLog> {
  public:
   struct Counts {
@@ -39,20 +40,22 @@ class ModelLog : public std::enable_shared_from_this<ModelLog> {
     std::uint64_t dropped = 0;
   };
 
-  /// Asks the store nothing. `location`: the segments' keys without number and ending.
+  /// Makes a log, without a request to the store. `location` is the key of the segments, without number and
+  /// suffix. `background` must outlive the log.
   static std::shared_ptr<ModelLog> open(const Location& location, std::string model, ModelLogOptions options,
                                         Background& background);
 
-  /// Adds a record as TFRecord frames it. Never waits for the store. Returns what is to be remarked: a row of
-  /// dropped records has ended, or begins; usually nothing.
+  /// Adds a record in its TFRecord frame. Never waits for the store. Returns a remark for the operator if a
+  /// series of dropped records begins or ends, usually an empty text.
   [[nodiscard]] std::string append(BytesView framed_record);
-  /// Counts a record that was not appended. Returns what is to be remarked: a row of them begins.
+  /// Counts a record that was not appended. Returns a remark if a series of such records begins, else an
+  /// empty text.
   [[nodiscard]] std::string drop();
-  /// Writes everything. Remarks what is lost.
+  /// Writes all records and waits for the store. Remarks what is lost.
   void close();
 
   Counts counts() const;
-  /// Not in the store yet.
+  /// Bytes that are not yet in the store.
   std::uint64_t waiting_bytes() const { return log_->waiting_bytes(); }
 
  private:

@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// About a request that is logged, beside its tensors.
+/// Facts about a logged request, apart from its tensors.
 struct LoggedFacts {
   std::string_view model;
   std::int64_t version = 0;
@@ -23,14 +23,15 @@ struct LoggedFacts {
   std::int64_t seconds_since_1970 = 0;
 };
 
-/// A PredictRequest with the rows that a request has filled, as tensors of the signature's inputs, numbers as
-/// `tensor_content`. It names the model and the signature, and no version: any version can answer it.
+/// Encodes the rows that a request has filled as a PredictRequest, with a tensor for each input of the
+/// signature; numbers are `tensor_content`. It names the model and the signature, but no version, so that
+/// any version can answer it.
 /// \error kDataLoss  as ReservedRows::text
 /// REQUIRES: the rows are those of this signature
 Result<Bytes> encode_predict_request(const ReservedRows& rows, const ServedSignature& signature,
                                      std::string_view model);
 
-/// A PredictionLog of that request and a PredictResponse with all outputs.
+/// Encodes a PredictionLog with the PredictRequest, and with a PredictResponse that has all outputs.
 /// \error as join_answers and AnswerOutput::shape
 Result<Bytes> encode_prediction_log(BytesView predict_request, const BatchAnswers& answers,
                                     const ServedSignature& signature, const LoggedFacts& facts);

@@ -29,39 +29,41 @@
 namespace headrace {
 
 struct RequestLogOptions {
-  /// Name of this server's files, which no other server uses: "<start>-<random>".
+  /// Name of this server's files, different from that of every other server: "<start>-<random>".
   std::string writer;
   /// Share of the requests in the sample, from 0 to 1.
   double fraction = 0.01;
-  /// For the draw.
+  /// Seed of the random choice of requests.
   HashKey seed{};
-  /// Bytes that the store does not have yet, with those of requests in flight. While they are written, as
-  /// much again.
+  /// Bound on the bytes that are not yet in the store, including those of requests in flight. As many again
+  /// may be in use while they are written.
   std::uint64_t waiting_bytes_max = 64 << 20;
-  /// Longest time from a record until it is on its way into the store.
+  /// Longest time until a new record is sent to the store.
   std::chrono::milliseconds flush_each{60'000};
-  /// For writing the last records, if requests in flight have used up the time.
+  /// Time for writing the last records, if requests in flight have used up the time until the deadline.
   std::chrono::milliseconds close_time{5'000};
-  /// Wall clock, for the records.
+  /// Wall clock, for the time in each record.
   std::function<std::chrono::system_clock::time_point()> now = [] {
     return std::chrono::system_clock::time_point();
   };
-  /// When the next segment is due. Tests pass their own.
+  /// Clock that decides when the next segment is due. Tests pass their own.
   std::function<Background::Clock::time_point()> steady_now = Background::Clock::now;
-  /// Tells an operator what goes wrong, in sentences. Any thread; it may not call the log.
+  /// Tells an operator in a sentence what goes wrong. Called from any thread; it must not call the log.
   std::function<void(const std::string&)> remark = [](const std::string&) {};
 };
 
 class RequestLog;
 
-/// A request of the sample, from its inputs to its answers. If it goes without `add`, it is not logged.
+/// A request in the sample. Holds its inputs until its answers are there. If it is destroyed without `add`,
+/// the request is not logged.
 class LoggedRequest {
  public:
   ~LoggedRequest();
   LoggedRequest(const LoggedRequest&) = delete;
   LoggedRequest& operator=(const LoggedRequest&) = delete;
 
-  /// Call it at most once, after the answer was sent. Never waits for the store.
+  /// Logs the request with its answers. Call it at most once, after the answer was sent. Never waits for the
+  /// store.
   void add(const BatchAnswers& answers);
 
  private:
@@ -76,28 +78,28 @@ class LoggedRequest {
   const Bytes request_;
 };
 
-/// Thread-safe. It must outlive its LoggedRequests. One log for each model, at "<folder>/<model>/<writer>",
-/// in segments (log/segment_log.h).
+/// The log of a server's requests. Thread-safe. It must outlive its LoggedRequests. Each model has its own
+/// log at "<folder>/<model>/<writer>", in segments (log/segment_log.h).
 class RequestLog {
  public:
   RequestLog(Location folder, RequestLogOptions options);
   /// Drops what `close` has not written.
   ~RequestLog();
 
-  /// Copies the inputs of a request that is in the sample, before they are committed. Null: the request is
-  /// not in the sample, or too much waits for the store. Never waits for the store. `signature` must outlive
-  /// the result.
+  /// Decides whether a request is in the sample, and copies its inputs if it is. Call it before the rows are
+  /// committed. Null: the request is not in the sample, too many bytes wait for the store, or the log is
+  /// closing. Never waits for the store. `signature` must outlive the result.
   std::shared_ptr<LoggedRequest> draw(std::string_view model, std::int64_t version,
                                       const ServedSignature& signature, const ReservedRows& rows);
 
-  /// Writes everything, after the requests in flight have ended or the deadline has passed. Writing itself
-  /// takes until the deadline, and close_time if less is left. Requests that come meanwhile are not logged.
-  /// Remarks what is lost.
+  /// Waits until the requests in flight have ended or the deadline has passed, then writes all records.
+  /// The writing may take until the deadline, or close_time if that is later. Requests that arrive meanwhile
+  /// are not logged. Remarks what is lost.
   void close(std::chrono::steady_clock::time_point deadline);
 
-  /// By model; those that had a request in the sample.
+  /// The counts of each model that had a request in the sample.
   std::map<std::string, ModelLog::Counts> counts() const;
-  /// Sum over all models, with requests in flight.
+  /// Bytes of all models that are not yet in the store, including those of requests in flight.
   std::uint64_t waiting_bytes() const;
 
  private:
@@ -115,7 +117,7 @@ class RequestLog {
   const Location folder_;
   const RequestLogOptions options_;
   std::atomic<std::uint64_t> requests_ = 0;
-  std::stop_source stop_;  // of everything that asks the store
+  std::stop_source stop_;  // cancels all requests to the store
   Background background_{2};
 
   mutable std::mutex mutex_;

@@ -31,7 +31,7 @@ inline void write_files(const Location& folder, const TestFiles& files) {
   }
 }
 
-/// The manifest that publishes these files below `below`.
+/// The manifest that publishes these files in the folder `below`.
 inline Manifest manifest_naming(const TestFiles& files, const std::string& below = "") {
   Manifest manifest{.kind = std::string(kExportKind), .created_by = "run", .plan = "plan"};
   for (const auto& [name, text] : files) {
@@ -41,20 +41,20 @@ inline Manifest manifest_naming(const TestFiles& files, const std::string& below
   return manifest;
 }
 
-/// The same; writes the files, too.
+/// As manifest_naming, and also writes the files.
 inline Manifest manifest_of(const Location& folder, const TestFiles& files, const std::string& below = "") {
   for (const auto& [name, text] : files) write_files(folder, {{below + name, text}});
   return manifest_naming(files, below);
 }
 
-/// Publishes a version of a named model, as train does it.
+/// Publishes a version of a named model in the way that training does.
 inline void publish_version(const Location& model, std::uint64_t number, const std::string& text) {
   const Location folder = version_folder(model, number);
   const auto published = Ownership(folder, 0, 0, 0).publish(manifest_of(folder, model_files(text)));
   ASSERT_TRUE(published) << published.error().message;
 }
 
-/// Publishes the export of a run, as another owner each time.
+/// Publishes the export of a run, each time as a new owner.
 inline void publish_export(const Location& folder, const std::string& text,
                            OwnershipAction action = OwnershipAction::kBegin) {
   const auto seen = read_chain(folder);

@@ -14,23 +14,23 @@ namespace headrace {
 struct FetchOptions {
   int threads = 4;
   CallOptions call{};
-  /// Called from any thread with the bytes of one more piece.
+  /// Called from any thread after each piece, with the bytes of that piece.
   std::function<void(std::uint64_t)> advance{};
 };
 
-/// Fetches the files into `folder`, which is empty, and returns the CRC32C of each.
+/// Fetches the files into `folder`, which must be empty, and returns the CRC32C of each.
 /// \error as ExportCache::fetch
 Result<std::vector<std::uint32_t>> fetch_files(const WantedVersion& version, const std::string& folder,
                                                const FetchOptions& options);
 
-/// Whether `folder` has files of these names and sizes, and of no other kind.
+/// Whether `folder` has files with these names and sizes, all of them regular files.
 bool has_sizes(const WantedVersion& version, const std::string& folder);
 
-/// Whether those files have these checksums, in the order of `version`; false if one cannot be read.
+/// Whether these files have these checksums, given in the order of `version`; false if a file cannot be read.
 bool has_checksums(const WantedVersion& version, const std::vector<std::uint32_t>& checksums,
                    const std::string& folder, int threads);
 
-/// The error of the system for a file of the cache.
+/// The error for a failed system call on a file of the cache. `number` is the errno.
 Error cache_error(std::string_view doing, const std::string& path, int number);
 
 }  // namespace headrace

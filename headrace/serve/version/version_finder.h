@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The kinds of places that have versions of a model. Part of model_source.h, which has the contract
+/// \file The kinds of places that hold versions of a model. Part of model_source.h, which has the contract
 /// for users.
 
 #include <memory>
@@ -11,13 +11,13 @@
 
 namespace headrace {
 
-/// Not thread-safe.
+/// Finds the wanted versions in one kind of place. Not thread-safe.
 class VersionFinder {
  public:
   virtual ~VersionFinder() = default;
-  /// Returns what is wanted now; `before` is what was wanted until now. An error loses no change: the next
-  /// call finds it again.
-  /// \error kAborted  the place has become something else: look again what it is
+  /// Returns what is wanted now; `before` is what was wanted until now. After an error, the next call finds
+  /// the same changes again.
+  /// \error kAborted  the place has become another kind of place: determine its kind again
   virtual Result<WantedVersions> find(const WantedVersions& before, const CallOptions& call) = 0;
   virtual std::string describe() const = 0;
 };
@@ -27,17 +27,17 @@ std::unique_ptr<VersionFinder> make_named_model_finder(const Location& model, co
 std::unique_ptr<VersionFinder> make_export_finder(const Location& place, const Location& exported,
                                                   const VersionPolicy& policy);
 std::unique_ptr<VersionFinder> make_saved_model_finder(const Location& folder, const VersionPolicy& policy);
-/// `has_others`: objects below _headrace/ are there, and it is no named model.
+/// `has_others`: the folder has objects below _headrace/, although it is not a named model.
 std::unique_ptr<VersionFinder> make_numbered_folder_finder(const Location& folder,
                                                            const VersionPolicy& policy, bool has_others);
 
-/// The version that an export is.
+/// The version with this number whose files are those of an export.
 /// \error as checked_version
 Result<std::shared_ptr<const WantedVersion>> version_of_export(const PublishedFolder& exported,
                                                                std::uint64_t number);
 
-/// Whether an error is about one version, so that others can be served: what it published is damaged, of
-/// another kind, or too much. Others, such as a network's, are about the store.
+/// Whether an error is about one version, so that others can be served: what the version published is
+/// damaged, of another kind, or too large. Other errors, such as network errors, are about the store.
 bool is_about_version(const Error& error);
 
 }  // namespace headrace
