@@ -59,8 +59,8 @@ class TarWalker {
   explicit TarWalker(BytesView part, std::uint64_t offset_bytes = 0);
 
   /// The next entry, whose data are complete; none at the end.
-  /// \error kDataLoss  damaged or cut; the message names the offset. The walker does not move, so another call
-  ///                   meets the same damage
+  /// \error kDataLoss  damaged or cut; the message names the offset. The walker does not move, so another
+  ///                   call meets the same damage
   /// \error            an error that `read` returns
   Result<std::optional<TarEntry>> next();
 

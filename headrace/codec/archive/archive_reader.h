@@ -30,8 +30,8 @@ class ArchiveReader {
 
   /// The next entry; none after the last. Skips unread data of the previous entry. Blocks while it reads from
   /// the store.
-  /// \error kDataLoss         the archive is damaged or truncated; the message names the archive, the previous
-  ///                          entry and the offset
+  /// \error kDataLoss         the archive is damaged or truncated; the message names the archive, the
+  ///                          previous entry and the offset
   /// \error kInvalidArgument  the object is not an archive, or its first header is damaged
   /// \error                   an error of the store
   virtual Result<std::optional<ArchiveEntry>> next() = 0;
