@@ -45,7 +45,7 @@ struct ModelInput {
   ModelFeature feature;
 };
 
-/// What an output predicts.
+/// The kind of prediction that an output makes.
 enum class TargetKind : std::uint8_t {
   kClasses,     // a score for each of several classes; one class is right
   kBinary,      // one score: yes or no

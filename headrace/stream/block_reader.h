@@ -17,7 +17,7 @@
 
 namespace headrace {
 
-/// What loading blocks has cost. Seconds are wall time.
+/// The cost of loading blocks. Seconds are wall time.
 struct BlockLoadStats {
   std::uint64_t fetched_bytes = 0;
   std::uint64_t inflated_bytes = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file What all child processes that run our Python package have in common.
+/// \file The common parts of all child processes that run our Python package.
 
 #include <map>
 #include <string>
