@@ -15,9 +15,8 @@ namespace headrace {
 class Strata {
  public:
   /// \param order    the dataset's order
-  /// \param classes  the class of each of the first classes.size() records that ranges count. These classes
-  ///                 are
-  ///                 sorted in dataset order. Each number that occurs is a stratum, whatever its value
+  /// \param classes  the class of each of the first classes.size() records that ranges count, listed in
+  ///                 dataset order. Each number that occurs is a stratum, whatever its value
   Strata(DataOrder order, std::vector<std::uint32_t> classes);
 
   /// The number of records in each stratum, in the order of the classes' numbers. Never 0.
