@@ -124,9 +124,9 @@ class WireWriter {
   void bytes(std::uint32_t number, BytesView value);
   void text(std::uint32_t number, std::string_view value) { bytes(number, as_bytes(value)); }
 
-  /// Writes a nested message, whose content `write(WireWriter&)` writes in place. Allocates nothing but room
-  /// in `out`. Content of 128 bytes or more is copied once more, because its length needs more than the one
-  /// byte reserved for it.
+  /// Writes a nested message, whose content `write(WireWriter&)` writes in place. Allocates only room in
+  /// `out`. Content of 128 bytes or more is copied once more, because its length needs more than the one byte
+  /// reserved for it.
   template <typename Write>
   void message(std::uint32_t number, Write&& write) {
     tag(number, WireType::kBytes);

@@ -4,8 +4,8 @@
 ///
 /// Source of the format: RFC 4180; where the RFC leaves a choice, the reader does what most readers do. A row
 /// ends with LF, with or without CR before it. A cell that begins with a quote continues to the next quote,
-/// across delimiters and line ends. Inside such a cell, two quotes stand for one. In any other cell, a quote
-/// is an ordinary character. Empty lines are skipped.
+/// across delimiters and line ends. Inside such a cell, two quotes stand for one. Any other quote is an
+/// ordinary character. Empty lines are skipped.
 
 #include <cstdint>
 #include <optional>

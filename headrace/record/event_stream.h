@@ -48,7 +48,7 @@ class EventStream {
 
   /// Takes the next event. Never blocks. After kWait, append more before the next call; kBroken is final.
   StreamOutcome next(StreamEvent& event);
-  /// The same, but does not parse the record: sets only `record` and `offset_bytes` of `event`.
+  /// Takes the next record without parsing it: sets only `record` and `offset_bytes` of `event`.
   StreamOutcome next_record(StreamEvent& event);
 
   /// The error of the last kDamaged or kBroken: kDataLoss or, for a record beyond the limit,

@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxMixtureSources = 4096 - 1;
 std::vector<std::uint64_t> mixture_weights(std::span<const double> weights);
 
 /// The order in which a mixture takes records from its sources. Immutable, hence thread-safe. Every function
-/// costs O(log sources).
+/// costs at most O(log sources).
 class Mixture {
  public:
   /// REQUIRES: 1 to kMaxMixtureSources weights, which come from `mixture_weights`.

@@ -12,7 +12,7 @@ namespace headrace {
 
 inline constexpr int kMaxHashEncoderDimension = 65536;
 
-/// Makes an encoder to vectors of `dimension` floats, 1 to 65,536. Each vector has length 1, or is all zero
+/// Makes an encoder into vectors of `dimension` floats, 1 to 65,536. Each vector has length 1, or is all zero
 /// for a text without a token. `encode` does not fail. Cost: about 5 ns per byte of text and 2 ns per
 /// dimension; memory: 4 · dimension bytes during a call, whatever the sizes of the texts.
 /// \error kInvalidArgument  the dimension is out of range

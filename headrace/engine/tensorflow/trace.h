@@ -79,7 +79,7 @@ struct TracedLayer {
 /// `metric_names`.
 struct TracedModel {
   std::string folder;  // holds the folder and the files below
-  /// Owns `folder` if it is not in the cache, and deletes it with the last copy of this.
+  /// Owns `folder` if `trace_model` did not keep it in the cache. The folder is deleted with the last copy.
   std::shared_ptr<const StagedFolder> staged{};
   std::string saved_model_folder;
   std::string graph_file;        // a GraphDef, for people to look at

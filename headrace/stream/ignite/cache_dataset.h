@@ -30,8 +30,8 @@ struct CacheDatasetOptions {
 };
 
 /// Opens the rows of a snapshot as a dataset. The dataset's attributes have the features that the rows had
-/// when the snapshot was taken. Takes a snapshot first if there is none, which scans the cache. Blocks
-/// meanwhile.
+/// when the snapshot was taken. If there is no snapshot, first takes one: scans the cache, and blocks until
+/// the scan ends.
 /// \error kNotFound            there is no such cache
 /// \error kInvalidArgument     the cache does not have one of the partitions
 /// \error kFailedPrecondition  the stored snapshot is of another cache, or lacks partitions
