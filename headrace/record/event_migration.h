@@ -26,8 +26,8 @@ struct SeriesKind {
 struct MigratedValue {
   std::string_view tag{};
   SeriesKind kind{};
-  /// Set only for the first value of a tag, so keep it. If the file has an older form, the class and the
-  /// plugin are filled in.
+  /// Not set for later values of a tag, so keep it from the first. If the file has an older form, the class
+  /// and the plugin are filled in.
   MetadataView metadata{};
   double scalar = 0;                   // DataClass::kScalar
   BytesView tensor{};                  // kTensor: a serialized TensorProto that protobuf can parse
@@ -40,7 +40,7 @@ class EventMigration {
   /// The most blobs of a sequence; further ones are dropped.
   static constexpr std::size_t kMaxBlobs = 10'000;
 
-  /// Converts one value. If neither its metadata nor its plugin tell its class, the kind is kUnknown;
+  /// Converts one value. If neither its metadata nor its plugin tells its class, the kind is kUnknown;
   /// TensorBoard does not show such values either.
   /// \param known  the tag's kind, from its first value; null for the first value
   /// \error kDataLoss  malformed, or in a form that a series of that kind cannot have

@@ -43,7 +43,7 @@ class EventStream {
   /// that were written there.
   MutableBytesView room(std::size_t bytes);
   void arrived(std::size_t bytes);
-  /// Does both: copies the file's bytes from `end_bytes()` on.
+  /// Copies the file's next bytes, from `end_bytes()` on: `room` and `arrived` in one call.
   void append(BytesView bytes);
 
   /// Takes the next event. Never blocks. After kWait, append more before the next call; kBroken is final.

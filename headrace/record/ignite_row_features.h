@@ -46,7 +46,7 @@ class IgniteFlattener {
   /// Adds a simple value, or the fields of an object. The features view `name` and `value` until `clear`.
   /// \error kInvalidArgument  a field has no form, or there are more than kIgniteFieldLimit fields
   Status add(std::string_view name, const ignite::Value& value);
-  /// Counts fields that are not added towards the limit.
+  /// Counts fields that are not added, because they count towards the limit, too.
   /// \error kInvalidArgument  more than kIgniteFieldLimit fields
   Status pass_by(std::size_t fields);
   std::span<const IgniteRowFeature> features() const { return features_; }
