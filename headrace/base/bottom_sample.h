@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A sample that does not depend on the order of the values: those with the smallest hashes.
+/// \file A sample that keeps the values with the smallest hashes, so it does not depend on their order.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,8 +18,9 @@ inline std::uint64_t spread(std::uint64_t number) {
   return number ^ (number >> 31);
 }
 
-/// Keeps at most `limit` of the added values, each with a hash of where it was found. The same values, added
-/// or merged in any order, leave the same sample. Memory: the limit. One thread at a time.
+/// Keeps the `limit` added values with the smallest hashes. The caller computes each hash, for instance from
+/// the place where the value was found. Equal hashes are ordered by value. The same values, added or merged
+/// in any order, give the same sample. Memory: at most `limit` entries. Not thread-safe.
 template <typename Value>
 class BottomSample {
  public:
@@ -39,7 +40,7 @@ class BottomSample {
   void merge(const BottomSample& other) {
     for (const auto& [hash, value] : other.entries_) add(hash, value);
   }
-  /// Ascending by hash, so that the first ones are a smaller sample.
+  /// The sample in ascending order of hashes. The first n entries are the sample for a limit of n.
   std::vector<Entry> sorted() const {
     std::vector<Entry> out = entries_;
     std::sort(out.begin(), out.end());

@@ -16,7 +16,7 @@ using Bytes = std::vector<std::byte>;
 using BytesView = std::span<const std::byte>;
 using MutableBytesView = std::span<std::byte>;
 
-/// The same memory under the other type; nothing is copied.
+/// Views the same memory as the other type; copies nothing.
 inline BytesView as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
@@ -34,8 +34,9 @@ inline void append(Bytes& target, BytesView source) {
   target.insert(target.end(), source.begin(), source.end());
 }
 
-/// Loads and stores of fixed width, little-endian, at any alignment. REQUIRES: the bytes are there.
-/// Headrace runs on little-endian machines only; record/ and stream/ rely on it for their block copies.
+/// Loads and stores a little-endian value of fixed width, at any alignment. REQUIRES: `sizeof(T)` bytes are
+/// accessible. Headrace runs on little-endian machines only; record/ and stream/ rely on that when they copy
+/// blocks.
 template <typename T>
 T load_little_endian(const std::byte* from) {
   T value;

@@ -1,22 +1,22 @@
 #pragma once
 
-/// \file The ways in which `crc32c` computes, for its dispatch and its test. Private to base/.
+/// \file The methods by which `crc32c` computes, for its dispatch and its test. Private to base/.
 
 #include "headrace/base/bytes.h"
 
 namespace headrace {
 
 enum class Crc32cMethod : std::uint8_t {
-  kTable,         // eight bytes a step; any processor
+  kTable,         // eight bytes per step; any processor
   kThreeStreams,  // SSE4.2's crc32 instruction on three parts side by side, joined by PCLMULQDQ
-  kFolding,       // AVX-512 and VPCLMULQDQ, 256 bytes a step; 64 at the least, else the crc32 instruction
+  kFolding,       // AVX-512 and VPCLMULQDQ, 256 bytes per step; the crc32 instruction below 64 bytes
 };
 
-/// Does this processor, under this operating system, have it?
+/// True if this processor, under this operating system, supports the method.
 bool is_supported(Crc32cMethod method);
 
-/// Continues from the register `state`, which is the inverted CRC of what came before, and returns the
-/// register. Any size and alignment.
+/// Continues from the register `state`, which is the inverted CRC of the preceding bytes, and returns the new
+/// register. `data` may have any size and alignment.
 using ExtendCrc32c = std::uint32_t (*)(std::uint32_t state, const std::byte* data, std::size_t size);
 
 /// REQUIRES: the method is supported.

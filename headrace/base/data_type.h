@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The type of one value: of a feature in a record, a column of a batch, a tensor.
+/// \file The type of one value: in a feature of a record, a column of a batch, or a tensor.
 
 #include <complex>
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace headrace {
 
-/// kBytes is a byte string of any length. Records have kFloat32, kInt64 and kBytes; columns of batches have
-/// kUint8, too; tensors have all. A value of four or two bits takes a byte; TensorFlow's quantized types
-/// (kQ…) are integers of that width.
+/// kBytes is a byte string of any length. Records use kFloat32, kInt64 and kBytes; columns of batches use
+/// kUint8 as well; tensors use every type. A value of four or two bits takes one byte. TensorFlow's quantized
+/// types (kQ…) are integers of the width in their name.
 enum class DataType : std::uint8_t {
   kFloat32,
   kFloat64,
@@ -46,11 +46,11 @@ enum class DataType : std::uint8_t {
   kUint4,
 };
 
-/// The number of types; they are 0 … kDataTypes − 1.
+/// The number of types. Their values are 0 … kDataTypes − 1.
 inline constexpr std::size_t kDataTypes = static_cast<std::size_t>(DataType::kUint4) + 1;
 
-/// "float32", "int64", "bytes": the names that manifests and messages use. numpy's, where it has one; else
-/// those of the Python package ml_dtypes, or TensorFlow's.
+/// The name that manifests and messages use: "float32", "int64", "bytes". It is numpy's name if numpy has the
+/// type; otherwise the name in the Python package ml_dtypes, or TensorFlow's.
 std::string_view data_type_name(DataType type);
 /// Bytes of one value; 0 for kBytes.
 std::size_t data_type_size_bytes(DataType type);

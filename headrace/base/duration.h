@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Times as they are typed: "500ms", "90s", "15m", "1h", "7d".
+/// \file Durations as people type them: "500ms", "90s", "15m", "1h", "7d".
 
 #include <chrono>
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// None if it is not a whole number with one of those units, or longer than 100 years.
+/// None if `text` is not a whole number followed by one of those units, or is longer than 100 years.
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text);
 
 }  // namespace headrace

@@ -27,20 +27,21 @@
 
 namespace headrace {
 
-/// How deep a text may nest: values are copied, compared and written by recursion. Far more than any format
-/// of Headrace has.
+/// The deepest nesting that a text may have. There is a limit because values are copied, compared and written
+/// by recursion. No format of Headrace comes near it.
 inline constexpr int kJsonDepthLimit = 64;
 
-/// A member that is missing, or a value of another type than was asked for. Thrown only while `read_json` or
-/// `read_document` runs, which make it an Error: a document of twenty members is read without twenty checks.
+/// Thrown if a member is missing or a value has another type than the caller asked for. Code that reads a
+/// Json runs inside `read_json` or `read_document`, which turn the exception into an Error. So a document of
+/// twenty members is read without twenty checks.
 class JsonError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// null, a boolean, an integer from -2^63 to 2^64 - 1, a double, a text, an array or an object. Members of
-/// objects are kept, visited and written in the order of their names' bytes: what is written is canonical.
-/// A value. Constant functions may be called together.
+/// A JSON value: null, a boolean, an integer from -2^63 to 2^64 - 1, a double, a text, an array or an object.
+/// An object keeps, visits and writes its members in the order of their names' bytes, so the written text is
+/// canonical. Copies are deep. Several threads may call const functions at the same time.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -90,7 +91,8 @@ class Json {
   bool is_array() const { return std::holds_alternative<Box<Array>>(value_); }
   bool is_object() const { return std::holds_alternative<Box<Object>>(value_); }
 
-  /// \throws JsonError  it is none
+  /// Borrow the text, the elements or the members.
+  /// \throws JsonError  the value has another type
   const std::string& text() const&;
   const Array& values() const&;
   const Object& members() const&;
@@ -100,25 +102,27 @@ class Json {
   Array values() && { return std::move(values()); }
   Object members() && { return std::move(members()); }
 
-  /// As bool, an integer type (never rounded, never wrapped), double or float (of any number), std::string,
-  /// or a std::vector or std::map by name of such. `what` it is called in the message.
-  /// \throws JsonError  it is of another type, or out of the type's range
+  /// Converts the value to T: bool, an integer type (never rounded, never wrapped), double or float (from any
+  /// number), std::string, or a std::vector or std::map by name of these. Messages call the value `what`.
+  /// \throws JsonError  the value has another type, or is out of T's range
   template <typename T>
   T as(std::string_view what = "a value") const;
 
-  /// \throws JsonError  it is not an object, or lacks this member; not an array, or it is shorter
+  /// Borrow one member of an object, or one element of an array.
+  /// \throws JsonError  this is not an object, or lacks the member; not an array, or it is shorter
   const Json& at(std::string_view name) const;
   const Json& at(std::size_t index) const;
   template <typename T>
   T get(std::string_view name) const {
     return at(name).template as<T>(name);
   }
-  /// The same, of the variable's type.
+  /// The same, with the type of `out`.
   template <typename T>
   void get_to(std::string_view name, T& out) const {
     out = get<T>(name);
   }
-  /// `otherwise` if it is an object without such a member.
+  /// Returns `otherwise` if this is not an object, or is an object without the member.
+  /// \throws JsonError  the member has another type
   template <typename T>
   T get_or(std::string_view name, T otherwise) const {
     return contains(name) ? get<T>(name) : std::move(otherwise);
@@ -127,20 +131,23 @@ class Json {
     return get_or<std::string>(name, otherwise);
   }
 
-  /// Never fails: null where there is none, and where this is not an object.
+  /// Borrows a member. Never fails: returns null if there is no such member, or this is not an object.
   const Json& operator[](std::string_view name) const;
   bool contains(std::string_view name) const;
 
-  /// Makes what is null an object or an array. \throws JsonError  it is something else
+  /// Borrows a member, which is added as null if it is missing. A null value becomes an object first.
+  /// \throws JsonError  this is neither null nor an object
   Json& operator[](std::string_view name);
+  /// Appends an element. A null value becomes an array first.
+  /// \throws JsonError  this is neither null nor an array
   void push_back(Json value);
   void operator[](std::size_t index) const = delete;  // at()
 
-  /// Numbers are equal as numbers: 1 and 1.0.
+  /// Numbers are compared by value: 1 equals 1.0.
   friend bool operator==(const Json& a, const Json& b);
 
-  /// Without white space. Doubles are short and read back as the same, NaN and infinities are null;
-  /// ill-formed UTF-8 is written as U+FFFD.
+  /// The value as JSON text, without white space. Doubles are written in a short form that reads back as the
+  /// same number; NaN and infinities are written as null; ill-formed UTF-8 is written as U+FFFD.
   std::string dump() const;
 
  private:
@@ -180,15 +187,15 @@ struct Json::Member {
   Json value;
 };
 
-/// Parses a whole text in UTF-8. If a member occurs twice, the last one counts. Integers beyond 64 bits
+/// Parses a whole text in UTF-8. If a member occurs twice, the last one is kept. Integers beyond 64 bits
 /// become doubles. Time and memory: linear in the text.
 /// \error kDataLoss  the text is not JSON (the message says where and why), nests deeper than
 ///                   kJsonDepthLimit, or has a number beyond double's range
 Result<Json> parse_json(std::string_view text);
 
-/// Returns the Result or Status that `read` returns for the document; turns a JsonError that it throws into
-/// an error.
-/// \error kDataLoss  "`complaint`: " and the reason
+/// Calls `read(document)` and returns the Result or Status that it returns. Turns a JsonError that `read`
+/// throws into an Error.
+/// \error kDataLoss  `read` threw a JsonError; the message is `complaint`, ": " and the reason
 template <typename Read>
 auto read_document(const Json& document, std::string_view complaint, const Read& read)
     -> std::invoke_result_t<Read, const Json&> {
@@ -199,7 +206,8 @@ auto read_document(const Json& document, std::string_view complaint, const Read&
   }
 }
 
-/// The same for the document that is this text.
+/// Parses `text` and passes the document to `read_document`.
+/// \error kDataLoss  as for `parse_json` and `read_document`; the message begins with `complaint`
 template <typename Read>
 auto read_json(std::string_view text, std::string_view complaint, const Read& read)
     -> std::invoke_result_t<Read, const Json&> {
@@ -215,7 +223,8 @@ struct JsonFault {
   std::string message;  // one line
 };
 
-/// Whether `parse_json` takes it; builds no value. Time: linear, memory: that of the longest string.
+/// Checks whether `parse_json` accepts the text, without building a value. None: it does. Time: linear in the
+/// text; memory: that of the longest string.
 std::optional<JsonFault> find_json_fault(std::string_view text);
 
 template <typename T>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The grammar of keys: one for every store, and for whatever names objects in one.
+/// \file The grammar of keys. It is the same for every store and for everything that names objects in one.
 
 #include <string_view>
 
@@ -8,8 +8,9 @@
 
 namespace headrace {
 
-/// A key is UTF-8 without zero bytes, at most 1,024 bytes: segments of 1–255 bytes joined by '/', none of
-/// them "." or "..". So a key never leaves the folder that it is joined to. Pure; one pass.
+/// Checks that `key` is a key: at most 1,024 bytes of UTF-8 without zero bytes, in segments of 1–255 bytes
+/// that are joined by '/', where no segment is "." or "..". So a key never leaves the folder that it is
+/// joined to.
 /// \error kInvalidArgument  the key breaks the grammar; the message says which rule
 Status check_key(std::string_view key);
 

@@ -17,7 +17,7 @@
 
 namespace headrace {
 
-/// gRPC's numbers. docs/concepts.md, "Errors", says how a caller should treat each of them.
+/// gRPC's code numbers. docs/concepts.md, "Errors", says how a caller should treat each code.
 enum class Code : std::uint8_t {
   kCancelled = 1,
   kUnknown = 2,
@@ -46,7 +46,7 @@ struct [[nodiscard]] Error {
   Code code = Code::kUnknown;
   std::string message;
 
-  /// Prefixes what was being done: "reading the manifest: …".
+  /// Prefixes the message with what was being done: "reading the manifest: …".
   Error in(std::string_view doing) && {
     message.insert(0, std::string(doing) + ": ");
     return std::move(*this);
@@ -54,8 +54,8 @@ struct [[nodiscard]] Error {
   Error in(std::string_view doing) const& { return Error(*this).in(doing); }
 };
 
-/// A T or an Error; member names follow std::expected. `*` and `->` on an error throw
-/// std::bad_variant_access.
+/// A T or an Error; member names follow std::expected. `*` and `->` on an error, and `error()` on a value,
+/// throw std::bad_variant_access.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -79,7 +79,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Success or an Error.
+/// Success or an Error. `error()` of a success is an Error without a message.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -99,7 +99,8 @@ class [[nodiscard]] Status {
 #define HEADRACE_CONCAT_INNER(a, b) a##b
 #define HEADRACE_CONCAT(a, b) HEADRACE_CONCAT_INNER(a, b)
 
-/// HEADRACE_TRY(declaration, expression): declares the value of a Result, or returns its error.
+/// HEADRACE_TRY(declaration, expression): initializes `declaration` with the value of a Result, or returns
+/// the Result's error from the calling function.
 #define HEADRACE_TRY(declaration, ...) \
   HEADRACE_TRY_INNER(HEADRACE_CONCAT(headrace_result_, __COUNTER__), declaration, __VA_ARGS__)
 #define HEADRACE_TRY_INNER(result, declaration, ...) \
@@ -107,7 +108,8 @@ class [[nodiscard]] Status {
   if (!result) return std::move(result).error();     \
   declaration = std::move(*result)
 
-/// HEADRACE_CHECK(expression): returns the error of a Status (or of a Result whose value is not wanted).
+/// HEADRACE_CHECK(expression): returns the error of a Status, or of a Result whose value is not needed, from
+/// the calling function.
 #define HEADRACE_CHECK(...)                                                                                \
   do {                                                                                                     \
     if (auto headrace_status = (__VA_ARGS__); !headrace_status) return std::move(headrace_status).error(); \

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For property tests: how many cases a program may draw that a sanitizer slows down.
+/// \file For property tests: how many cases to draw if a sanitizer slows the program down.
 
 namespace headrace {
 
@@ -16,7 +16,8 @@ inline constexpr bool kSanitized = false;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// The number of cases: a tenth where every memory access is checked, which tells as much of each.
+/// The number of cases to draw: `number`, or a tenth of it under a sanitizer, which checks every memory
+/// access.
 constexpr unsigned cases(unsigned number) { return kSanitized ? number / 10 : number; }
 
 }  // namespace headrace

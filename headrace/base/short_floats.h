@@ -16,12 +16,12 @@ struct Float16 {
   std::uint16_t bits;
 };
 
-/// The nearest number, of two the one whose last bit is 0. A number that is too large becomes infinite; NaN
-/// stays NaN.
+/// Rounds to the nearest number; a tie goes to the one whose last bit is 0. A number that is too large
+/// becomes infinite; NaN stays NaN.
 Bfloat16 to_bfloat16(float number);
 Float16 to_float16(float number);
 
-/// Exact.
+/// Converts without rounding.
 float to_float(Bfloat16 number);
 float to_float(Float16 number);
 

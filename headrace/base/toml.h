@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file TOML 1.0 as values, and a reader of tables that knows all their keys. Wraps toml++, which is slow to
-/// compile.
+/// \file TOML 1.0 as values, and a reader that refuses unknown keys in tables. Wraps toml++, which is slow
+/// to compile.
 ///
 ///   HEADRACE_TRY(const TomlTable table, parse_toml(text, "serving.toml"));
 ///   TomlKeys keys(table, "", "serving.toml");
@@ -26,7 +26,7 @@ struct TomlNode;
 struct TomlEntry;
 
 struct TomlTable {
-  // Elsewhere, since TomlEntry is not complete here.
+  // Defined in the source file, because TomlEntry is incomplete here.
   TomlTable();
   ~TomlTable();
   TomlTable(const TomlTable& other);
@@ -35,23 +35,23 @@ struct TomlTable {
   TomlTable& operator=(TomlTable&& other) noexcept;
 
   std::vector<TomlEntry> entries;  // ascending by key
-  /// Null: there is no such key.
+  /// Borrows the value of a key; null if there is no such key.
   const TomlNode* find(std::string_view key) const;
 };
 using TomlArray = std::vector<TomlNode>;
-/// Dates and times have no value here.
+/// Dates and times are std::monostate: their values are not kept.
 using TomlValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, TomlArray, TomlTable>;
 
 struct TomlNode {
   std::uint64_t line = 0;  // from 1
   TomlValue value{};
 
-  /// Null: it is something else.
+  /// Borrows the value as a T; null if it has another type.
   template <typename T>
   const T* get() const {
     return std::get_if<T>(&value);
   }
-  /// A float, or an integer.
+  /// The value of a float or an integer; none for any other type.
   std::optional<double> number() const;
 };
 
@@ -60,34 +60,38 @@ struct TomlEntry {
   TomlNode node;
 };
 
-/// A byte order mark is passed over. `source_name` is for messages.
-/// \error kInvalidArgument  it is no TOML, or a value has more than 1,000 dots and brackets outside of texts,
-///                          so that it may nest too deep: names the line
+/// Parses a whole TOML document. Skips a byte order mark. Messages call the document `source_name`.
+/// \error kInvalidArgument  the text is not TOML, or a value has more than 1,000 dots and brackets outside of
+///                          strings, so it may nest too deep; the message names the line
 Result<TomlTable> parse_toml(std::string_view text, std::string_view source_name);
 
-/// "text", with what TOML wants escaped.
+/// The text as a TOML string in double quotes, with escapes.
 std::string quoted_toml(std::string_view text);
-/// ["a text", "another"].
+/// The texts as a TOML array: ["a text", "another"].
 std::string quoted_toml(const std::vector<std::string>& texts);
 
-/// Words of a file, and what they mean.
+/// The words that a file may use for a key, each with its meaning.
 template <typename Value, std::size_t kCount>
 using TomlWords = std::array<std::pair<std::string_view, Value>, kCount>;
 
-/// Reads a table of which every key has to be asked for. A key that is not there leaves the value as it is.
-/// Errors are kInvalidArgument; they name the source, the line, the table, the key, and what is allowed.
+/// Reads the keys of a table into variables. The caller asks for every key that it knows; `finish` then
+/// refuses the others. A missing key leaves the variable unchanged. Every error is kInvalidArgument and names
+/// the source, the line, the table, the key, and what is allowed. Not thread-safe.
 class TomlKeys {
  public:
-  /// Borrows the table and `source_name`. `name`: the table in messages, as in "[models.imdb]", or empty.
+  /// Borrows the table and `source_name`, which must outlive this object. `name` is the table's name in
+  /// messages, as in "[models.imdb]", or empty.
   TomlKeys(const TomlTable& table, std::string name, std::string_view source_name)
       : table_(table), name_(std::move(name)), source_name_(source_name) {}
 
-  /// Null: it is not there.
+  /// Borrows a key's node; null if the key is missing. Counts as asking for the key.
   const TomlNode* find(std::string_view key);
+  /// An error about the key's node. `what` follows the key in the message: "must be a text".
   Error error(const TomlNode& node, std::string_view key, std::string_view what) const;
 
-  /// Not empty.
+  /// Reads a string that must not be empty.
   Status text(std::string_view key, std::string& value);
+  /// Reads a string that may be empty.
   Status text(std::string_view key, std::optional<std::string>& value);
   Status flag(std::string_view key, bool& value);
   template <typename Integer>
@@ -100,9 +104,9 @@ class TomlKeys {
     value = static_cast<Integer>(*found);
     return {};
   }
-  /// At least one, all different.
+  /// Reads a list of strings: at least one, all different.
   Status texts(std::string_view key, std::vector<std::string>& values);
-  /// `count` whole numbers, which `what` names, as in "[height, width]".
+  /// Reads `kCount` whole numbers from `least` to `most`. `what` names them: "[height, width]".
   template <std::size_t kCount>
   Status integers(std::string_view key, std::string_view what, std::int64_t least, std::int64_t most,
                   std::optional<std::array<std::int64_t, kCount>>& values) {
@@ -120,7 +124,7 @@ class TomlKeys {
     values = found;
     return {};
   }
-  /// One of the words.
+  /// Reads one of the words.
   template <typename Value, std::size_t kCount>
   Status word(std::string_view key, const TomlWords<Value, kCount>& words, Value& value) {
     const TomlNode* const node = find(key);
@@ -139,10 +143,10 @@ class TomlKeys {
                                  : concat("must be one of ", join(choices, ", ")));
   }
 
-  /// \error kInvalidArgument  there are keys that nobody has asked for
+  /// \error kInvalidArgument  the table has a key that the caller did not ask for
   Status finish() const;
 
-  /// "; did you mean …?", or "; there are …".
+  /// The end of a message about an unknown word: "; did you mean …?", or "; there are …" if no name is near.
   static std::string or_nearest(std::string_view word, const std::vector<std::string>& names);
 
  private:

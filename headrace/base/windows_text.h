@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Texts of Windows, which are UTF-16, as UTF-8. For files that are built for Windows alone.
+/// \file UTF-8 from Windows' texts, which are UTF-16. For files that are built for Windows only.
 
 #include <cstdint>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace headrace {
 
-/// With U+FFFD for half of a pair.
+/// Converts UTF-16 to UTF-8. An unpaired surrogate becomes U+FFFD.
 std::string utf8_text(std::wstring_view text);
 
-/// The system's words for an error number, in the user's language, and the number.
+/// The system's message for an error number, in the user's language, followed by the number.
 std::string windows_message(std::uint32_t error_number);
 
 }  // namespace headrace

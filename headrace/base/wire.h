@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file The protobuf wire format: a bounded reader and a writer for the few messages that Headrace handles
-/// (tf.Example, events, SavedModel, ModelProto). No descriptor, no object per message.
+/// (tf.Example, events, SavedModel, ModelProto). They need no descriptor and make no object per message.
 /// Source of the encoding: protobuf.dev/programming-guides/encoding.
 
 #include <bit>
@@ -14,8 +14,8 @@ namespace headrace {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-/// One field of a message. `bytes` views the reader's input; `value` holds the number of the other three
-/// types (a negative int32 or int64 arrives in two's complement, 64 bits wide).
+/// One field of a message. For WireType::kBytes, `bytes` views the reader's input. For the other three types,
+/// `value` holds the number's bits (a negative int32 or int64 arrives in two's complement, 64 bits wide).
 struct WireField {
   std::uint32_t number = 0;
   WireType type = WireType::kVarint;
@@ -28,13 +28,14 @@ struct WireField {
   std::string_view as_text() const { return headrace::as_text(bytes); }
 };
 
-/// Reads a varint at `position` and moves past it. Returns false, and leaves `position`, if the bytes end
-/// first or it is longer than ten bytes; bits beyond the 64th are dropped, as protobuf does.
+/// Reads a varint at `position` and moves `position` past it. Drops bits beyond the 64th, as protobuf does.
+/// Returns false, and leaves `position` unchanged, if the bytes end inside the varint or the varint is longer
+/// than ten bytes.
 bool read_varint(BytesView bytes, std::size_t& position, std::uint64_t& value);
 
-/// Walks the fields of one message in the order in which they lie. Allocates nothing, copies nothing, reads
-/// only inside `message`, which must outlive it and the fields it yields. Groups (a type that proto3 does not
-/// write) are stepped over, to a depth of 32.
+/// Walks the fields of one message in stored order. Allocates nothing, copies nothing, and reads only inside
+/// `message`, which must outlive the reader and the fields that it yields. Skips groups, which proto3 does
+/// not write, to a depth of 32; deeper groups are malformed.
 ///
 ///   WireReader reader(message);
 ///   for (WireField field; reader.next(field);) if (field.number == 1) name = field.as_text();
@@ -48,11 +49,12 @@ class WireReader {
     return next_short(field) || (position_ < message_.size() && next_any(field));
   }
   bool malformed() const { return malformed_; }
-  /// Where the next field begins, or where the malformed one does. In bytes from the start of the message.
+  /// Where the next field or the malformed field begins, in bytes from the start of the message.
   std::size_t position() const { return position_; }
 
  private:
-  /// The common case, so that it is inlined: the tag takes one byte, a number one, a length one or two.
+  /// Reads a field in the common case, which is inlined: the tag takes one byte, a varint one, a length one
+  /// or two. Returns false in every other case; the reader has not moved then.
   bool next_short(WireField& field) {
     const std::size_t remaining = message_.size() - position_;
     if (remaining < 2 || malformed_) return false;
@@ -101,7 +103,7 @@ inline std::size_t varint_size(std::uint64_t value) {
   return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 void append_varint(Bytes& out, std::uint64_t value);
-/// Small magnitudes of either sign become small numbers: 0, -1, 1, -2 … are 0, 1, 2, 3 …
+/// Maps small magnitudes of either sign to small numbers: 0, -1, 1, -2 … become 0, 1, 2, 3 …
 constexpr std::uint64_t zigzag(std::int64_t value) {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
@@ -109,8 +111,8 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>((value >> 1) ^ (~(value & 1) + 1));
 }
 
-/// Appends fields to `out`, which must outlive it. Writes them in the order of the calls; a field that is
-/// zero is written, too.
+/// Appends fields to `out`, which must outlive the writer, in the order of the calls. Writes a field even if
+/// its value is zero.
 class WireWriter {
  public:
   explicit WireWriter(Bytes& out) : out_(out) {}
@@ -122,8 +124,9 @@ class WireWriter {
   void bytes(std::uint32_t number, BytesView value);
   void text(std::uint32_t number, std::string_view value) { bytes(number, as_bytes(value)); }
 
-  /// A nested message, written in place by `write(WireWriter&)`. Allocates nothing but room in `out`; costs
-  /// one more copy of a content of 128 bytes and more, whose length takes more than the byte left for it.
+  /// Writes a nested message, whose content `write(WireWriter&)` writes in place. Allocates only room in
+  /// `out`. Content of 128 bytes or more is copied once more, because its length needs more than the one byte
+  /// reserved for it.
   template <typename Write>
   void message(std::uint32_t number, Write&& write) {
     tag(number, WireType::kBytes);
@@ -134,7 +137,8 @@ class WireWriter {
   }
 
  private:
-  /// `start` is where the byte for the length lies, right before the content.
+  /// Writes the message's length. `start` is the position of the byte reserved for it, right before the
+  /// content.
   void end_message(std::size_t start);
 
   Bytes& out_;

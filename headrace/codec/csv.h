@@ -2,9 +2,10 @@
 
 /// \file Text tables: bytes to rows of cells.
 ///
-/// Source of the format: RFC 4180; where it is open, as most readers do it. A row ends with LF, with or
-/// without CR before it. A cell that begins with a quote continues to the next quote, including delimiters
-/// and line ends; two quotes stand for one; any other quote is a character. Empty lines are skipped.
+/// Source of the format: RFC 4180; where the RFC leaves a choice, the reader does what most readers do. A row
+/// ends with LF, with or without CR before it. A cell that begins with a quote continues to the next quote,
+/// across delimiters and line ends. Inside such a cell, two quotes stand for one. Any other quote is an
+/// ordinary character. Empty lines are skipped.
 
 #include <cstdint>
 #include <optional>
@@ -27,35 +28,38 @@ enum class CsvProblem : std::uint8_t {
   kNone,
   kTextAfterQuote,  // `"a"b`
   kQuoteNotClosed,  // until the end of the input
-  kRowTooLarge,     // no cells are given
-  kTooManyCells,    // the first ones are given
+  kRowTooLarge,     // the row has no cells
+  kTooManyCells,    // the row has the first `max_cells` cells
 };
 
 struct CsvRow {
   std::span<const std::string_view> cells;
-  std::uint64_t number = 0;        // 1: the first of the input, which may be a header
-  std::uint64_t line = 0;          // where it begins: 1 is the first
-  std::uint64_t offset_bytes = 0;  // where it begins
-  std::uint64_t size_bytes = 0;    // of all that it takes up, its line's end included
+  std::uint64_t number = 0;        // from 1; the first row of the input may be a header
+  std::uint64_t line = 0;          // where the row begins, from 1
+  std::uint64_t offset_bytes = 0;  // where the row begins in the input
+  std::uint64_t size_bytes = 0;    // all bytes of the row, its line end included
   CsvProblem problem = CsvProblem::kNone;
-  std::size_t problem_cell = 0;  // the one that has it: 0 is the first
+  std::size_t problem_cell = 0;  // the cell with the problem, from 0
 };
 
-/// Feed it pieces of the input, cut anywhere, and take rows after each until there is none:
+/// Splits an input into rows. Feed it pieces of the input, cut anywhere; after each piece, take rows until
+/// there is none:
 ///
 ///   while (more) { reader.feed(piece); while (auto row = reader.next()) use(*row); }
 ///   reader.finish(); while (auto row = reader.next()) use(*row);
 ///
-/// A row with a problem ends where it would end without it, so the rows after it are read. Memory: a piece
-/// and the largest row. One thread at a time.
+/// A row with a problem ends where it would end without the problem, so later rows are still read. Memory: a
+/// piece and the largest row. Not thread-safe.
 class CsvReader {
  public:
   explicit CsvReader(const CsvOptions& options) : options_(options) {}
 
+  /// Copies the piece. Call it after `next` has returned none.
   void feed(BytesView piece);
   /// Call when there is no more input.
   void finish() { is_finished_ = true; }
-  /// The next row, valid until the next call of anything; none if more has to be fed, or at the end.
+  /// The next row. None if the reader needs another piece, or at the end. The row's cells view the reader's
+  /// memory and are valid until the next call of any function.
   std::optional<CsvRow> next();
 
  private:
@@ -83,10 +87,10 @@ class CsvReader {
   std::uint64_t rows_ = 0;
   std::uint64_t lines_ = 0;
 
-  // State of the current row. Places are in the buffer.
+  // State of the current row. Places are offsets in the buffer.
   std::size_t row_begin_ = 0;
   std::size_t cell_begin_ = 0;
-  std::size_t at_ = 0;  // what is before was looked at
+  std::size_t at_ = 0;  // everything before this place has been scanned
   Mode mode_ = Mode::kCellBegin;
   bool cell_is_quoted_ = false;
   std::vector<Cell> cells_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: writes tars, by the book, so that they do not lean on what they judge.
+/// \file For tests: writes tars from the specification alone, independently of the code under test.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ class TarBuilder {
  public:
   explicit TarBuilder(TarFormat format = TarFormat::kUstar) : format_(format) {}
 
-  /// A file; its name in the way of the format if it does not fit a header.
+  /// Adds a file. A name that does not fit into a header is stored in the format's own way.
   TarBuilder& file(std::string_view path, std::string_view data) {
     std::string name(path), prefix;
     const std::size_t slash = path.rfind('/', 155);
@@ -36,7 +36,7 @@ class TarBuilder {
     return *this;
   }
 
-  /// Extended header for the next entry.
+  /// Adds an extended header for the next entry.
   TarBuilder& pax(std::string_view key, std::string_view value, char type = 'x') {
     const std::size_t rest = key.size() + value.size() + 3;
     std::size_t length = rest + 1;
@@ -44,7 +44,7 @@ class TarBuilder {
     return entry(type, "././@PaxHeader", concat(length, ' ', key, '=', value, '\n'));
   }
 
-  /// Any entry; `size` if it is to state another than its data have.
+  /// Adds any entry. A `size` that is not empty replaces the size of the data in the header.
   TarBuilder& entry(char type, std::string_view name, std::string_view data, std::string_view prefix = "",
                     std::string_view size = "") {
     std::array<char, 512> header{};
@@ -65,7 +65,7 @@ class TarBuilder {
     return *this;
   }
 
-  /// With the end mark, in whole records of 10 KiB.
+  /// Returns the tar with its end mark, in whole records of 10 KiB.
   Bytes finish() {
     bytes.resize((bytes.size() + 1024 + 10239) / 10240 * 10240);
     return bytes;

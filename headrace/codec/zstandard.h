@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Zstandard frames (RFC 8878), by libzstd.
+/// \file Zstandard frames (RFC 8878), by libzstd. All functions are thread-safe; each thread keeps one
+/// context for compression and one for decompression.
 
 #include <cstdint>
 
@@ -9,13 +10,16 @@
 
 namespace headrace {
 
-/// One frame. The same data give the same frame with the same version of libzstd only.
+/// Compresses data into one frame. The same data give the same frame only with the same version of libzstd.
+/// \throws std::bad_alloc  no memory
 Bytes compress_zstandard(BytesView data);
 
-/// The content of one frame, which must be of exactly that size. The caller bounds it: so much is allocated.
-/// \error kDataLoss  it is no frame, or of another size
+/// The content of one frame, which must have exactly `size_bytes` bytes. The caller bounds `size_bytes`,
+/// because that much memory is allocated.
+/// \error kDataLoss  `frame` is not a frame, or its content has another size
 Result<Bytes> decompress_zstandard(BytesView frame, std::uint64_t size_bytes);
-/// Fills the target. \error as above
+/// Decompresses one frame, whose content must fill the target exactly.
+/// \error kDataLoss  as above
 Status decompress_zstandard(BytesView frame, MutableBytesView target);
 
 }  // namespace headrace

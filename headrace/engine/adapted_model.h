@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A model that Headrace did not write, called as one that Headrace traced.
+/// \file Makes a model that Headrace did not write callable like one that Headrace traced.
 
 #include <memory>
 #include <string>
@@ -9,18 +9,19 @@
 
 namespace headrace {
 
-/// Gives one signature of `model` the ways of docs/formats/traced-model.md, under two names:
+/// Adapts one signature of `model` to docs/formats/traced-model.md. `prepare` of the result takes two names:
 ///
-///   predict    takes the signature's inputs, each of the type and number of values that records have, and
-///              casts and reshapes them to what the signature takes (tensor_cast.h); returns the signature's
+///   predict    takes the signature's inputs, with the types and the number of values that records have.
+///              Casts (tensor_cast.h) and reshapes them to what the signature takes. Returns the signature's
 ///              outputs as float32.
-///   eval_step  the same; after the inputs come any others, of which only the last counts: `weights`. Rows of
-///              weight 0 are left out of the outputs. The first two outputs, `loss` and `metrics`, are empty:
-///              the model has neither.
+///   eval_step  does the same. Other inputs may follow; only the last of them, `weights`, is used. Rows with
+///              weight 0 are left out of the outputs. The first two outputs, `loss` and `metrics`, are empty,
+///              because the model has neither.
 ///
-/// Its `signatures` has only that signature, under its own name: the model's others are not adapted. All else
-/// is the model's own. Its calls copy what they cast, and nothing else.
-/// \error kNotFound  the model has no such signature; lists those that it has
+/// `signatures` of the result has only that signature, under its own name; the model's other signatures are
+/// not adapted. Everything else is passed on to the model. Calls copy only the values that they cast, and the
+/// rows that they keep when others are left out.
+/// \error kNotFound  the model has no such signature; the message lists those that it has
 Result<std::unique_ptr<Model>> adapt_model(std::unique_ptr<Model> model, const std::string& signature);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Tensors of an engine: views of the caller's memory as inputs, owned results as outputs. The layout
+/// \file Tensors of an engine. Inputs are views of the caller's memory; outputs own their memory. The layout
 /// is DLPack's (https://dmlc.github.io/dlpack, dense, row-major, on the CPU), without its types.
 
 #include <array>
@@ -19,8 +19,8 @@
 
 namespace headrace {
 
-/// Sizes of a tensor's dimensions, without an allocation; rank 0 is a scalar. In a signature −1 means any
-/// size.
+/// The sizes of a tensor's dimensions, held without an allocation. Rank 0 is a scalar. In a signature, −1
+/// means any size.
 class Shape {
  public:
   static constexpr std::size_t kRankMax = 8;
@@ -33,11 +33,11 @@ class Shape {
   std::span<const std::int64_t> sizes() const { return {sizes_.data(), rank_}; }
   std::size_t rank() const { return rank_; }
   std::int64_t operator[](std::size_t dimension) const { return sizes_[dimension]; }
-  /// Product of the sizes; 1 for a scalar. REQUIRES: no size is −1
+  /// The product of the sizes; 1 for a scalar. REQUIRES: no size is −1
   std::uint64_t elements() const;
   /// "[128, 512]"; −1 is written as "?".
   std::string text() const;
-  /// Whether `actual` is this shape, where −1 here stands for any size.
+  /// True if `actual` equals this shape, where a −1 in this shape stands for any size.
   bool accepts(const Shape& actual) const;
   bool operator==(const Shape& other) const;
 
@@ -46,15 +46,15 @@ class Shape {
   std::size_t rank_ = 0;
 };
 
-/// Memory with this alignment is used in place; other memory is copied by the engine.
+/// Engines use memory with this alignment, in bytes, in place; they copy other memory.
 inline constexpr std::size_t kTensorAlignment = 64;
 
-/// A tensor in memory of someone else, who keeps it unchanged while an engine reads it.
+/// A borrowed tensor. The memory's owner keeps it unchanged while an engine reads it.
 struct TensorView {
   DataType type = DataType::kFloat32;
   Shape shape{};
   const void* data = nullptr;
-  /// The elements where type is kBytes; `data` is not used then.
+  /// The elements if `type` is kBytes; `data` is not used then.
   std::span<const std::string_view> strings{};
 
   template <typename T>
@@ -66,11 +66,11 @@ struct TensorView {
   }
 };
 
-/// A result. Owns its memory, from any engine; movable, not copyable. Many threads may read it.
+/// A tensor that owns its memory, from any engine. Movable, not copyable. Many threads may read it at once.
 class Tensor {
  public:
   Tensor() = default;
-  /// `owner` keeps `data` alive.
+  /// `owner` keeps `data` alive for as long as the tensor exists.
   Tensor(DataType type, const Shape& shape, const void* data, std::shared_ptr<const void> owner)
       : type_(type), shape_(shape), data_(data), owner_(std::move(owner)) {}
   Tensor(const Shape& shape, std::vector<std::string> strings)
@@ -84,14 +84,14 @@ class Tensor {
   DataType type() const { return type_; }
   const Shape& shape() const { return shape_; }
   const void* data() const { return data_; }
-  /// The elements, row-major. REQUIRES: T is the C++ type of type()
+  /// The elements in row-major order. Empty if T is not the C++ type of `type()`.
   template <typename T>
   std::span<const T> values() const {
     if (DataTypeOf<T>::value != type_ || data_ == nullptr) return {};
     return {static_cast<const T*>(data_), static_cast<std::size_t>(shape_.elements())};
   }
   const std::vector<std::string>& strings() const { return strings_; }
-  /// Valid as long as this tensor, wherever it is moved to.
+  /// A view that stays valid as long as this tensor exists, even after the tensor is moved.
   TensorView view() const { return {type_, shape_, data_, string_views_}; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Numbers of one type as numbers of another: between the types that records have and those that models
-/// of others take and return.
+/// \file Casts tensors of numbers between the types that records have and the types that foreign models take
+/// and return.
 
 #include <string_view>
 
@@ -10,15 +10,15 @@
 
 namespace headrace {
 
-/// Whether `cast_tensor` makes this type: bool, integers of 8 to 64 bits, float16, bfloat16, float32 and
-/// float64.
+/// True if `cast_tensor` takes and makes this type: bool, integers of 8 to 64 bits, float16, bfloat16,
+/// float32 and float64.
 bool is_castable(DataType type);
 
-/// The same shape, with each value as the nearest of type `to`; a bool is whether it is not 0. Copies.
-/// Integers that do not fit are refused, and so are floating-point numbers as integers other than bool.
+/// Copies a tensor, with each value converted to the nearest value of type `to`. As bool, every value but 0
+/// is true. Refuses integers that do not fit, and floating-point numbers as integers other than bool.
 /// Floating-point numbers that are too large become infinite.
-/// \param name  of the tensor, for messages
-/// \error kInvalidArgument  a value does not fit; it is named
+/// \param name  the tensor's name in messages
+/// \error kInvalidArgument  a value does not fit; the message names it
 /// \error kUnimplemented    one of the types is not castable
 Result<Tensor> cast_tensor(std::string_view name, const TensorView& from, DataType to);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// \file Event files, which TensorBoard shows: docs/formats/event-file.md. Bytes to append to a file whose
-/// name contains "tfevents"; wall time (seconds since 1970, UTC) and step come from the caller. Texts are
-/// UTF-8: TensorBoard refuses others. Reading: event_reader.h.
+/// \file Writes event files, which TensorBoard shows: docs/formats/event-file.md. Makes bytes to append to a
+/// file whose name contains "tfevents". The caller gives the wall time (seconds since 1970, UTC) and the
+/// step. Texts must be UTF-8, because TensorBoard refuses others. Reading: event_reader.h.
 
 #include <cstdint>
 #include <span>
@@ -22,7 +22,8 @@ struct EventStamp {
   std::int64_t step = 0;
 };
 
-/// The texts that people read beside a series; taken from the first value of a tag in a file.
+/// The texts that people read beside a series. They are written with the first value of a tag in a file, and
+/// ignored with later values.
 struct SeriesLabel {
   std::string_view display_name{};  // empty: the tag
   std::string_view description{};   // Markdown
@@ -33,7 +34,7 @@ struct ScalarValue {
   float value = 0;
 };
 
-/// left ≤ x < right, the last one with its right edge.
+/// Counts the values with left ≤ x < right. The last bucket of a histogram includes its right edge.
 struct HistogramBucket {
   double left = 0;
   double right = 0;
@@ -41,25 +42,25 @@ struct HistogramBucket {
 };
 
 inline constexpr int kDefaultHistogramBuckets = 30;
-/// The name by which tables are found.
+/// The name of the plugin under which tables are written and found.
 inline constexpr std::string_view kTablePlugin = "headrace_table";
 
-/// Equal parts of the range of `values`, as TensorBoard's own summaries cut it: where all values are equal,
-/// the edges are too, and the last bucket holds all. Values that are not finite are left out; no values, no
-/// buckets. \param bucket_count  at least 1
+/// Counts values in buckets that divide their range into equal parts, as TensorBoard's own summaries do. If
+/// all values are equal, so are all edges, and the last bucket counts all values. Ignores values that are not
+/// finite. Without finite values there are no buckets. A `bucket_count` below 1 counts as 1.
 std::vector<HistogramBucket> make_histogram(std::span<const float> values,
                                             int bucket_count = kDefaultHistogramBuckets);
 std::vector<HistogramBucket> make_histogram(std::span<const double> values,
                                             int bucket_count = kDefaultHistogramBuckets);
 
-/// Images of one size, each an encoded PNG, JPEG or GIF.
+/// Images of one size in pixels, each an encoded PNG, JPEG or GIF.
 struct ImageList {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   std::span<const BytesView> encoded{};
 };
 
-/// TensorBoard knows three types; integers are numbers, exact up to 2^53.
+/// TensorBoard knows these three types. Integers are written as doubles, exact up to 2^53.
 using HyperparameterValue = std::variant<bool, double, std::string_view>;
 
 struct Hyperparameter {
@@ -67,8 +68,8 @@ struct Hyperparameter {
   HyperparameterValue value;
 };
 
-/// The values that a hyperparameter may have: `values`, all of one type; or, if that is empty, the numbers
-/// from `least` to `greatest`.
+/// The values that a hyperparameter may have: `values`, which must all have one type; or, if `values` is
+/// empty, the numbers from `least` to `greatest`.
 struct HyperparameterDomain {
   std::string_view name;
   std::span<const HyperparameterValue> values{};
@@ -77,7 +78,8 @@ struct HyperparameterDomain {
   SeriesLabel label{};
 };
 
-/// A scalar that trials are compared by: its tag, and below a trial's run the run that holds it ("": itself).
+/// A scalar by which trials are compared: its tag, and the run that holds it, relative to the trial's run
+/// (empty: the trial's run itself).
 struct MetricName {
   std::string_view tag;
   std::string_view group{};
@@ -93,16 +95,17 @@ struct ExperimentDescription {
 
 enum class TrialStatus : std::uint8_t { kUnknown = 0, kSuccess = 1, kFailure = 2, kRunning = 3 };
 
-/// Appends framed events to a buffer. Begin every file, or segment of one, with `begin_file`: a reader must
-/// find the version first, and what kind of summary a tag is with the first summary of that tag. One thread
-/// at a time. Nothing is allocated for an event but room in the buffer, and for the first value of a tag its
-/// name: a scalar costs about 0.2 µs.
+/// Appends framed events to a buffer. Call `begin_file` at the beginning of every file, or segment of a file:
+/// a reader must find the version first, and the kind of a tag with the tag's first value. Allocates only
+/// room in the buffer and, for the first value of a tag, a copy of its name. A scalar costs about 0.2 µs. Not
+/// thread-safe.
 class EventEncoder {
  public:
+  /// Appends the version event. Forgets the tags of the file before.
   /// \param writer  names the program, as in "headrace 0.1.0"; empty: not named
   void begin_file(Bytes& out, double wall_time_s, std::string_view writer);
 
-  /// One event with all the values.
+  /// Appends one event with all the values.
   void scalars(Bytes& out, const EventStamp& stamp, std::span<const ScalarValue> values);
   void scalar(Bytes& out, const EventStamp& stamp, std::string_view tag, float value,
               const SeriesLabel& label = {});
@@ -111,22 +114,23 @@ class EventEncoder {
   /// `text` is Markdown.
   void text(Bytes& out, const EventStamp& stamp, std::string_view tag, std::string_view text,
             const SeriesLabel& label = {});
-  /// The bytes are written as they are.
+  /// Writes the images' bytes unchanged.
   void images(Bytes& out, const EventStamp& stamp, std::string_view tag, const ImageList& images,
               const SeriesLabel& label = {});
-  /// Each a whole WAV file; written as they are.
+  /// Each clip is a whole WAV file, whose bytes are written unchanged.
   void audio(Bytes& out, const EventStamp& stamp, std::string_view tag, std::span<const BytesView> clips,
              const SeriesLabel& label = {});
-  /// `json`: a table as docs/formats/event-file.md has it, "Tables". TensorBoard shows none.
+  /// `json` is a table in the form of docs/formats/event-file.md, "Tables". TensorBoard does not show tables.
   void table(Bytes& out, const EventStamp& stamp, std::string_view tag, std::string_view json,
              const SeriesLabel& label = {});
-  /// A serialized tensorflow.GraphDef; shown once a file.
+  /// `graph_def` is a serialized tensorflow.GraphDef. TensorBoard shows one graph per file.
   void graph(Bytes& out, const EventStamp& stamp, BytesView graph_def);
 
-  /// Describes the common part of an experiment's trials; in a file of its own above those of the trials.
+  /// Describes what an experiment's trials have in common. Belongs into a file of its own, in a folder above
+  /// those of the trials.
   void experiment(Bytes& out, double wall_time_s, const ExperimentDescription& experiment);
-  /// Makes the run a trial with these hyperparameters. Trials of one `trial` name are shown as one, with the
-  /// mean of their metrics: use the run's name where each stands for itself.
+  /// Makes the run a trial with these hyperparameters. TensorBoard shows trials with the same `trial` name as
+  /// one trial, with the mean of their metrics. To show each run by itself, pass the run's name.
   void trial_start(Bytes& out, double wall_time_s, std::string_view trial,
                    std::span<const Hyperparameter> hyperparameters);
   void trial_end(Bytes& out, double wall_time_s, TrialStatus status);

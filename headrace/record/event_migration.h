@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Older forms of values as today's, the way TensorBoard reads them: the table in
+/// \file Converts older forms of values to the current form, as TensorBoard does: see the table in
 /// docs/formats/event-file.md, "Reader".
 
 #include <span>
@@ -14,37 +14,40 @@
 
 namespace headrace {
 
-/// How all values of one tag are read; the first one decides, and the caller keeps it with the tag.
+/// How all values of one tag are read. The tag's first value decides; the caller keeps the result for the
+/// later values.
 struct SeriesKind {
   DataClass data_class = DataClass::kUnknown;
-  /// Tensors of rank 2 whose first column are the blobs.
+  /// The blobs are the first column of a tensor of rank 2.
   bool first_column_only = false;
 };
 
-/// One value of today's form. Views the event and the EventMigration, until that is called again.
+/// One value in the current form. Views the event, and the EventMigration until its next call.
 struct MigratedValue {
   std::string_view tag{};
   SeriesKind kind{};
-  /// Class and plugin filled in where the file has an older form. Worth keeping of the first value of a tag.
+  /// Not set for later values of a tag, so keep it from the first. If the file has an older form, the class
+  /// and the plugin are filled in.
   MetadataView metadata{};
   double scalar = 0;                   // DataClass::kScalar
-  BytesView tensor{};                  // kTensor: a serialized TensorProto that protobuf accepts
+  BytesView tensor{};                  // kTensor: a serialized TensorProto that protobuf can parse
   std::span<const BytesView> blobs{};  // kBlobSequence
 };
 
-/// Holds what a value needs that is in no event. One thread at a time.
+/// Converts values, and holds the bytes of converted values that no event holds. Not thread-safe.
 class EventMigration {
  public:
-  /// A blob sequence is cut off after so many.
+  /// The most blobs of a sequence; further ones are dropped.
   static constexpr std::size_t kMaxBlobs = 10'000;
 
-  /// \param known  of the tag, if a value of it came before; else null
-  /// A value whose class nobody tells, since it has no metadata or an unknown plugin, is of kUnknown, and is
-  /// what TensorBoard does not show either.
-  /// \error kDataLoss  malformed, or of a form that a series of that kind cannot have
+  /// Converts one value. If neither its metadata nor its plugin tells its class, the kind is kUnknown;
+  /// TensorBoard does not show such values either.
+  /// \param known  the tag's kind, from its first value; null for the first value
+  /// \error kDataLoss  malformed, or in a form that a series of that kind cannot have
   Status migrate(const SummaryValue& value, const SeriesKind* known, MigratedValue& out);
 
-  /// An event that is not a summary, but is shown: true for a graph and for metadata of a run.
+  /// Converts an event that is not a summary but is shown: a graph, or metadata of a run. Returns false, and
+  /// leaves `out` unchanged, for every other event.
   bool migrate_event(const EventView& event, MigratedValue& out);
 
  private:
@@ -58,7 +61,8 @@ class EventMigration {
   std::vector<BytesView> blobs_;
 };
 
-/// The class of the values of a plugin of TensorBoard's whose metadata do not tell; kUnknown for others.
+/// The class of a TensorBoard plugin's values, for values whose metadata do not tell it. kUnknown for other
+/// plugins.
 DataClass data_class_of_plugin(std::string_view plugin);
 
 }  // namespace headrace

@@ -1,9 +1,9 @@
 #pragma once
 
-/// \file Reads events of any writer: docs/formats/event-file.md. Everything is a view of the event's bytes,
-/// which must outlive it; nothing is allocated or copied. Any bytes give a value or an error of code
-/// kDataLoss, in time proportional to their number. How whole events come out of a file: event_stream.h; how
-/// older forms become today's: event_migration.h.
+/// \file Reads the events of any writer: docs/formats/event-file.md. Every result views the event's bytes,
+/// which must outlive it; nothing is allocated or copied. Any bytes give a value or an error with code
+/// kDataLoss, in time proportional to their number. event_stream.h takes whole events out of a file;
+/// event_migration.h converts older forms to the current one.
 ///
 ///   HEADRACE_TRY(const EventView event, parse_event(record));
 ///   SummaryReader values(event);
@@ -21,10 +21,11 @@
 
 namespace headrace {
 
-/// How the values of a tag are to be read. Numbers outside of these occur in files of a future writer.
+/// How the values of a tag are to be read. Any other number, which a future writer may use, is read as
+/// kUnknown.
 enum class DataClass : std::uint8_t { kUnknown = 0, kScalar = 1, kTensor = 2, kBlobSequence = 3 };
 
-/// TensorFlow's numbers of element types (types.proto); others occur.
+/// TensorFlow's numbers of element types (types.proto). Other numbers occur in files.
 namespace dtype {
 inline constexpr std::uint32_t kFloat = 1, kDouble = 2, kInt32 = 3, kUint8 = 4, kInt16 = 5, kInt8 = 6,
                                kString = 7, kInt64 = 9, kBool = 10, kBfloat16 = 14, kUint16 = 17, kHalf = 19,
@@ -48,14 +49,15 @@ struct EventView {
   double wall_time_s = 0;
   std::int64_t step = 0;
   EventKind kind = EventKind::kNone;
-  /// The text of a version, the serialized GraphDef or MetaGraphDef, the message of every other kind; for
-  /// kTaggedRunMetadata the serialized RunMetadata.
+  /// Depends on the kind: the text of the version, the serialized GraphDef or MetaGraphDef, the serialized
+  /// RunMetadata of kTaggedRunMetadata, or the message of any other kind.
   BytesView content{};
-  std::string_view writer{};                                   // of source_metadata
-  std::string_view run_metadata_tag{};                         // of kTaggedRunMetadata
-  SessionStatus session_status = SessionStatus::kUnspecified;  // of kSessionLog
+  std::string_view writer{};                                   // from source_metadata
+  std::string_view run_metadata_tag{};                         // for kTaggedRunMetadata
+  SessionStatus session_status = SessionStatus::kUnspecified;  // for kSessionLog
 };
 
+/// \error kDataLoss  malformed
 Result<EventView> parse_event(BytesView event);
 
 struct MetadataView {
@@ -74,17 +76,17 @@ struct SummaryValue {
   MetadataView metadata{};
   ValueForm form = ValueForm::kNone;
   float simple_value = 0;
-  /// The message of the other forms, for the functions below.
+  /// The message of a form other than kSimpleValue, for the functions below.
   BytesView content{};
 };
 
-/// Walks the values of an event; there are none in an event of another kind than kSummary.
+/// Walks the values of an event. Only an event of kind kSummary has any.
 class SummaryReader {
  public:
   explicit SummaryReader(const EventView& event)
       : fields_(event.kind == EventKind::kSummary ? event.content : BytesView{}) {}
 
-  /// False at the end, and where a value is malformed: then `status` says so.
+  /// Returns false at the end, and at a malformed value; `status` is then an error of code kDataLoss.
   bool next(SummaryValue& value);
   Status status() const;
 
@@ -93,32 +95,35 @@ class SummaryReader {
   bool malformed_ = false;
 };
 
-/// A tensor's type and shape, and where its elements lie.
+/// A tensor's type, its shape, and the bytes of its elements.
 struct TensorProtoView {
   static constexpr std::size_t kMaxSizes = 8;
 
   std::uint32_t dtype = 0;
-  /// −1: unknown.
+  /// The number of dimensions; −1 if unknown.
   int rank = 0;
-  /// The sizes of the first dimensions.
+  /// The sizes of the first `kMaxSizes` dimensions; −1 if unknown.
   std::array<std::int64_t, kMaxSizes> sizes{};
-  /// The product of all sizes; 0 where the rank or a size is not known.
+  /// The product of all sizes; 0 if the rank or a size is unknown.
   std::uint64_t element_count = 0;
-  /// tensor_content: elements of fixed width, little-endian.
+  /// The field tensor_content: elements of fixed width, little-endian. Empty if the elements are in other
+  /// fields.
   BytesView content{};
   /// The whole TensorProto.
   BytesView message{};
 
-  /// The first element as a number, whatever field it stands in: of the types float, double, half, bfloat16,
-  /// bool and every integer. None for other types, and for a tensor of no elements or of several.
+  /// The only element as a number, whichever field holds it, for the types float, double, half, bfloat16,
+  /// bool and every integer. None for other types, and unless the tensor has exactly one element.
   std::optional<double> scalar() const;
 };
 
-/// Accepts what protobuf accepts of a TensorProto, but no tensors of resources and variants, no size below −1
-/// and no name of a dimension that is not UTF-8: so whoever is given `message` can parse it, too.
+/// Accepts a TensorProto that protobuf accepts, so that others can parse `message` too. Refuses tensors of
+/// resources and variants, sizes below −1, and names of dimensions that are not UTF-8.
+/// \error kDataLoss  malformed, or refused as above
 Result<TensorProtoView> parse_tensor(BytesView tensor);
 
-/// Walks the elements of a tensor of strings, as far as they are written down.
+/// Walks the elements of a tensor of strings that are stored: there may be fewer or more than
+/// `element_count`.
 class StringReader {
  public:
   explicit StringReader(const TensorProtoView& tensor) : fields_(tensor.message) {}
@@ -128,20 +133,20 @@ class StringReader {
   WireReader fields_;
 };
 
-/// A histogram of TensorFlow 1: bucket i ends at limit(i), where bucket i + 1 begins.
+/// A histogram of TensorFlow 1: bucket i ends at edge i, where bucket i + 1 begins.
 struct HistogramView {
   double least = 0;
   double greatest = 0;
   double count = 0;
   double sum = 0;
   double sum_of_squares = 0;
-  /// Both as the message that holds them: `for_each_double` walks them.
+  /// The message that holds the edges and the counts; `for_each_double` walks them.
   BytesView message{};
 };
 Result<HistogramView> parse_histogram(BytesView histogram);
 
-/// Calls visit(double) for each element of field `number` (6: upper edges, 7: counts), packed or not.
-/// REQUIRES: from parse_histogram
+/// Calls visit(double) for each element of field `number`, packed or not: kHistogramEdges (the upper edges)
+/// or kHistogramCounts. REQUIRES: `histogram` comes from `parse_histogram`.
 template <typename Visit>
 void for_each_double(const HistogramView& histogram, std::uint32_t number, Visit&& visit) {
   WireReader reader(histogram.message);
@@ -156,7 +161,7 @@ void for_each_double(const HistogramView& histogram, std::uint32_t number, Visit
 }
 inline constexpr std::uint32_t kHistogramEdges = 6, kHistogramCounts = 7;
 
-/// An image or clip of TensorFlow 1.
+/// An image or audio clip of TensorFlow 1.
 struct ImageView {
   std::int64_t width = 0;
   std::int64_t height = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The commonest event by far, one scalar without metadata, read in one go: several times as fast as
-/// event_reader.h, and with the same outcome. Pure.
+/// \file Reads the most common event by far, one scalar without metadata, in a single step: several times as
+/// fast as event_reader.h, with the same result.
 
 #include <cstdint>
 #include <string_view>
@@ -17,8 +17,10 @@ struct ScalarEvent {
   float value = 0;
 };
 
-/// True if `record` is an event as TensorFlow, PyTorch and EventEncoder lay out a float32 scalar: fields in
-/// ascending order, lengths below 128; a simple_value, or a tensor of rank 0. False says nothing of it.
+/// Returns true, and fills `out`, if `record` is a float32 scalar in the layout of TensorFlow, PyTorch and
+/// EventEncoder: fields in ascending order, lengths below 128; a simple_value, or a tensor of rank 0. False
+/// says nothing about the event: read it with event_reader.h. `out.tag` views `record`; on false, `out` is
+/// unspecified.
 bool parse_scalar_event(BytesView record, ScalarEvent& out);
 
 }  // namespace headrace

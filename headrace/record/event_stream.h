@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The events of a file that comes in pieces, or grows: docs/formats/event-file.md, "Reader".
+/// \file Reads the events of a file that arrives in pieces or grows: docs/formats/event-file.md, "Reader".
 
 #include <cstdint>
 #include <string>
@@ -11,26 +11,26 @@
 
 namespace headrace {
 
-/// An event's record may be as large as this; a larger one is left out.
+/// The largest record of an event that is read by default; larger ones are skipped.
 inline constexpr std::uint64_t kDefaultEventLimitBytes = std::uint64_t{256} << 20;
 
 enum class StreamOutcome : std::uint8_t {
   kEvent,
   kWait,     // no whole record is left: append more
-  kDamaged,  // a record was left out: `error` says which, and why
-  kBroken,   // a length with a wrong checksum: nothing further can be read, `error` says where
+  kDamaged,  // a record was skipped: `error` says which one and why
+  kBroken,   // a length has a wrong checksum, so nothing further can be read: `error` says where
 };
 
 struct StreamEvent {
   EventView event{};
-  /// The serialized event, which `event` views; until the stream is called again with anything but `next`.
+  /// The serialized event, which `event` views. Valid until the next call of `room`, `append` or `shrink`.
   BytesView record{};
   /// Offset in the file of the first byte of `record`.
   std::uint64_t offset_bytes = 0;
 };
 
-/// Takes the bytes of one file front to back and yields its events. Keeps the bytes that do not make a whole
-/// record yet: at most one record and the latest appended bytes. Use it from one thread at a time.
+/// Takes the bytes of one file from front to back and yields its events. Memory: at most one record and the
+/// bytes appended last, because bytes are kept until they make a whole record. Not thread-safe.
 ///
 ///   MutableBytesView room = stream.room(8 << 20);
 ///   stream.arrived(read(file, stream.end_bytes(), room));
@@ -39,26 +39,28 @@ class EventStream {
  public:
   explicit EventStream(std::uint64_t limit_bytes = kDefaultEventLimitBytes) : limit_bytes_(limit_bytes) {}
 
-  /// Where to put the bytes from `end_bytes()` on; `arrived` says how many of them were put there.
+  /// Returns room for the file's bytes from `end_bytes()` on. Then call `arrived` with the number of bytes
+  /// that were written there.
   MutableBytesView room(std::size_t bytes);
   void arrived(std::size_t bytes);
+  /// Copies the file's next bytes, from `end_bytes()` on: `room` and `arrived` in one call.
   void append(BytesView bytes);
 
-  /// Never waits; kWait and kBroken do not change until more is appended, or ever.
+  /// Takes the next event. Never blocks. After kWait, append more before the next call; kBroken is final.
   StreamOutcome next(StreamEvent& event);
-  /// The same, but a record is not parsed: of `event`, only `record` and `offset_bytes` are set.
+  /// Takes the next record without parsing it: sets only `record` and `offset_bytes` of `event`.
   StreamOutcome next_record(StreamEvent& event);
 
   /// The error of the last kDamaged or kBroken: kDataLoss or, for a record beyond the limit,
   /// kResourceExhausted.
   const Error& error() const { return error_; }
-  /// Offset in the file of the first byte that was not appended.
+  /// Offset in the file of the first byte that was not appended yet.
   std::uint64_t end_bytes() const { return end_bytes_; }
-  /// Bytes of a record whose rest was not appended.
+  /// The number of bytes that were appended but not yet yielded.
   std::size_t waiting_bytes() const { return filled_ - begin_; }
-  /// The last bytes that were appended and are still held: at most `bytes`, maybe none.
+  /// Views the last appended bytes that are still held: at most `bytes`, possibly none.
   BytesView tail(std::size_t bytes) const;
-  /// Frees what is not needed to go on.
+  /// Frees the memory that is not needed to continue.
   void shrink();
 
  private:
@@ -68,10 +70,10 @@ class EventStream {
 
   std::uint64_t limit_bytes_;
   Bytes buffer_;
-  std::size_t begin_ = 0;   // of what was not yielded
-  std::size_t filled_ = 0;  // end of what was appended
+  std::size_t begin_ = 0;   // where the bytes that were not yielded begin
+  std::size_t filled_ = 0;  // where the appended bytes end
   std::uint64_t end_bytes_ = 0;
-  std::uint64_t to_leave_out_ = 0;  // bytes of a record that are yet to come
+  std::uint64_t to_leave_out_ = 0;  // bytes of a skipped record that have not arrived yet
   bool broken_ = false;
   Error error_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Field numbers of the messages in event files (docs/formats/event-file.md says where they come from),
-/// and how an event is framed. Private to record/.
+/// \file The field numbers of the messages in event files, whose source docs/formats/event-file.md names, and
+/// the framing of an event. Private to record/.
 
 #include <cstdint>
 #include <initializer_list>
@@ -34,7 +34,7 @@ inline constexpr std::uint32_t kDimension = 2, kUnknownRank = 3, kDimensionSize 
 }  // namespace tensor_field
 inline constexpr std::uint32_t kSummaryValue = 1, kSourceWriter = 1;
 
-/// Frames what `write` puts into an Event after its stamp.
+/// Appends a framed Event: its stamp, then the fields that `write(WireWriter&)` writes.
 template <typename Write>
 void append_event(Bytes& out, const EventStamp& stamp, Write&& write) {
   const std::size_t offset = begin_record(out);

@@ -10,12 +10,13 @@
 
 namespace headrace {
 
-/// Accepts every encoding that protobuf parsers accept: packed and unpacked lists, lists in several pieces,
-/// unknown fields, any order, repeated names (the last counts). Features that are not selected are skipped
-/// and not validated. Ragged columns grow by at most 16 times the record. Copy it for each thread.
+/// Decodes every encoding that protobuf parsers accept: packed and unpacked lists, lists in several pieces,
+/// unknown fields, any order, repeated names (the last one counts). Skips features that are not selected,
+/// without validating them. A ragged column grows by at most 16 times the record. Not thread-safe: copy it
+/// for each thread.
 class ExampleDecoder final : public RecordDecoder {
  public:
-  /// \error kInvalidArgument  of check_columns
+  /// \error kInvalidArgument  as for `check_columns`
   static Result<ExampleDecoder> create(std::vector<Column> columns);
 
  private:
@@ -23,7 +24,7 @@ class ExampleDecoder final : public RecordDecoder {
   Status find_features(BytesView record) override;
   Status write(std::size_t column, const ColumnBuffer& buffer, std::size_t row) override;
 
-  std::vector<std::optional<BytesView>> found_;  // per column, of the current record
+  std::vector<std::optional<BytesView>> found_;  // each column's feature in the current record
 };
 
 }  // namespace headrace

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file How the bytes of a tf.Example are walked; shared by parse_example, ExampleDecoder and the source of
-/// records in prepare/.
+/// \file Walks the bytes of a tf.Example, for parse_example, ExampleDecoder and the source of records in
+/// prepare/.
 
 #include <optional>
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace headrace {
 
-/// Calls `visit(name, feature_message)` for each entry of the map, in the order in which they lie, so that of
-/// equal names the last one counts. In an entry the last key and the last value count; a missing one is
+/// Calls `visit(name, feature_message)` for each entry of the map, in stored order. If a name is repeated,
+/// its last entry counts. Within an entry, the last key and the last value count; a missing key or value is
 /// empty. Returns false if the message is malformed or `visit` returns false.
 template <typename Visit>
 bool walk_features(BytesView record, Visit&& visit) {
@@ -37,14 +37,16 @@ bool walk_features(BytesView record, Visit&& visit) {
   return !example.malformed();
 }
 
-/// Which kind of list a Feature message holds, and the part of the message where that kind was last chosen:
-/// lists of the kind from there on are one list (protobuf merges the occurrences of a message).
+/// The kind of list that a Feature message holds, and the part of the message from where that kind was last
+/// chosen. All lists of the kind in that part are one list, because protobuf merges the occurrences of a
+/// message.
 struct FeatureKind {
   std::optional<DataType> type;
   BytesView lists;
 };
 
-/// False if the message is malformed.
+/// Finds the kind of a Feature message; `kind.type` is none if it has none. Returns false if the message is
+/// malformed.
 inline bool find_feature_kind(BytesView feature, FeatureKind& kind) {
   kind = {std::nullopt, feature};
   WireReader reader(feature);
@@ -57,7 +59,8 @@ inline bool find_feature_kind(BytesView feature, FeatureKind& kind) {
   return !reader.malformed();
 }
 
-/// Calls `visit(message)` for each …List message of `kind`. REQUIRES: from find_feature_kind, with a type.
+/// Calls `visit(message)` for each …List message of `kind`. Returns false if the message is malformed or
+/// `visit` returns false. REQUIRES: `kind` comes from `find_feature_kind` and has a type.
 template <typename Visit>
 bool walk_lists(const FeatureKind& kind, Visit&& visit) {
   WireReader reader(kind.lists);
@@ -68,9 +71,10 @@ bool walk_lists(const FeatureKind& kind, Visit&& visit) {
   return !reader.malformed();
 }
 
-/// The values of one …List message go to `sink`, which has `floats(BytesView packed)` for a run of
-/// little-endian float32 (a multiple of four bytes), and `int64(std::int64_t)`, `bytes(BytesView)` for single
-/// values. A field 1 of a type that the list cannot have is unknown, and passed over.
+/// Passes the values of one …List message to `sink`. The sink has `floats(BytesView packed)` for a run of
+/// little-endian float32 (a multiple of four bytes), and `int64(std::int64_t)` and `bytes(BytesView)` for
+/// single values. A field 1 with a wire type that the list cannot have is unknown, and is skipped. Returns
+/// false if the message is malformed.
 template <typename Sink>
 bool walk_list_values(DataType type, BytesView list, Sink&& sink) {
   WireReader reader(list);

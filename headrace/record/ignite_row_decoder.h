@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Decodes rows of Apache Ignite straight into the columns of a batch.
+/// \file Decodes rows of Apache Ignite directly into the columns of a batch.
 
 #include <deque>
 #include <memory>
@@ -12,15 +12,16 @@
 
 namespace headrace {
 
-/// A record is an encoded key with the encoded value behind it, as a page of a scan has them. Its features,
-/// and the errors about them, are those of the tf.Example that IgniteRowEncoder makes of the row.
+/// Decodes records that are an encoded key followed by the encoded value, as in a page of a scan. The
+/// features, and the errors about them, are those of the tf.Example that IgniteRowEncoder makes from the row.
+/// Not thread-safe.
 class IgniteRowDecoder final : public RecordDecoder {
  public:
-  /// \error kInvalidArgument  of check_columns
+  /// \error kInvalidArgument  as for `check_columns`
   static Result<std::unique_ptr<RecordDecoder>> create(std::vector<Column> columns,
                                                        std::shared_ptr<ignite::BinaryTypes> types);
 
-  /// Texts that stand for a UUID or a decimal, and the strings of a collection.
+  /// Drops the texts of UUIDs and decimals, and the strings of collections.
   void drop_strings() override { texts_.clear(); }
 
  private:
@@ -29,8 +30,8 @@ class IgniteRowDecoder final : public RecordDecoder {
   Status write(std::size_t column, const ColumnBuffer& buffer, std::size_t row) override;
 
   IgniteRowReader reader_;
-  std::vector<const IgniteValues*> found_;  // per column, of the current record; null: none
-  std::deque<std::string> texts_;           // that buffers view
+  std::vector<const IgniteValues*> found_;  // each column's values in the current record; null: none
+  std::deque<std::string> texts_;           // viewed by buffers
 };
 
 }  // namespace headrace

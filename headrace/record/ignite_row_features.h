@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The features of a row of Apache Ignite (ignite_example.h), before they are written anywhere.
+/// \file Finds the features of a row of Apache Ignite (ignite_example.h), before they are written anywhere.
 
 #include <cstdint>
 #include <deque>
@@ -18,15 +18,15 @@
 
 namespace headrace {
 
-/// Little-endian, at any alignment.
+/// Views float32 values, little-endian, at any alignment.
 struct IgniteFloats {
   BytesView bytes;
 
   std::size_t size() const { return bytes.size() / sizeof(float); }
 };
 
-/// The values of a feature; monostate: null. Views are of the encoded row: a float[], a byte[] or a string is
-/// not copied.
+/// The values of a feature; monostate: null. A float[], a byte[] or a string is not copied: it views the
+/// encoded row.
 using IgniteValues = std::variant<std::monostate, std::int64_t, float, IgniteFloats, BytesView,
                                   std::vector<std::int64_t>, std::vector<float>, std::vector<std::string>>;
 
@@ -35,18 +35,19 @@ struct IgniteRowFeature {
   IgniteValues values;
 };
 
-/// Collects the features of a row, and of the next one after `clear`. Not thread-safe.
+/// Collects the features of one row; call `clear` before the next. Not thread-safe.
 class IgniteFlattener {
  public:
-  /// Borrows `paths`. `formless` gets the names of fields without a form; null: they are errors.
+  /// Borrows `paths` and `formless`. The names of fields without a form are appended to `formless`; if it is
+  /// null, such fields are errors.
   explicit IgniteFlattener(const ignite::FieldPaths& paths, std::vector<std::string>* formless = nullptr)
       : paths_(paths), formless_(formless) {}
 
-  /// Adds the value, or the fields of the object. `name` and `value` have to live as long as the row.
-  /// \error kInvalidArgument  a field has no form; more than kIgniteFieldLimit fields
+  /// Adds a simple value, or the fields of an object. The features view `name` and `value` until `clear`.
+  /// \error kInvalidArgument  a field has no form, or there are more than kIgniteFieldLimit fields
   Status add(std::string_view name, const ignite::Value& value);
-  /// Counts fields that are not added.
-  /// \error kInvalidArgument  more than kIgniteFieldLimit
+  /// Counts fields that are not added, because they count towards the limit, too.
+  /// \error kInvalidArgument  more than kIgniteFieldLimit fields
   Status pass_by(std::size_t fields);
   std::span<const IgniteRowFeature> features() const { return features_; }
   void clear();
@@ -62,20 +63,20 @@ class IgniteFlattener {
   std::size_t fields_ = 0;
 };
 
-/// Finds the features of encoded rows. If there are columns, only the fields that they select are decoded; a
-/// row with an object that ignite::select_fields refuses is decoded as a whole. Fields without a form are
-/// left out, as if the row lacked them. Not thread-safe.
+/// Finds the features of encoded rows. If there are columns, decodes only the fields that they select; a row
+/// with an object that ignite::select_fields refuses is decoded whole. Leaves out fields without a form, as
+/// if the row lacked them. Not thread-safe.
 class IgniteRowReader {
  public:
-  /// `columns` as for append_ignite_example.
+  /// `columns` is as for `append_ignite_example`.
   IgniteRowReader(std::vector<std::string> columns, std::shared_ptr<ignite::BinaryTypes> types);
   IgniteRowReader(const IgniteRowReader&) = delete;
   IgniteRowReader& operator=(const IgniteRowReader&) = delete;
 
-  /// Replaces the features by those of this row, which they view. Damage beside the fields that are decoded
-  /// is not noticed. Time and memory: linear in key and value; memory within a DecodeBudget.
+  /// Replaces the features by those of this row, which they view. Does not notice damage outside the fields
+  /// that it decodes. Time and memory: linear in key and value; memory also within a DecodeBudget.
   /// \error kInvalidArgument  more than kIgniteFieldLimit fields in the objects that columns lead to
-  /// \error *                 of decode_object
+  /// \error *                 as for ignite::decode_object
   Status read(BytesView key, BytesView value);
   std::span<const IgniteRowFeature> features() const { return flattener_.features(); }
 

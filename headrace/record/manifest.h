@@ -1,7 +1,8 @@
 #pragma once
 
 /// \file Manifests: the objects that publish datasets, checkpoints, models and predictions.
-/// Format: docs/formats/manifest.md. Bytes in, bytes out; store/numbered.h reads and creates the objects.
+/// Format: docs/formats/manifest.md. This file converts to and from bytes; store/numbered.h reads and creates
+/// the objects.
 
 #include <cstdint>
 #include <map>
@@ -18,13 +19,14 @@ namespace headrace {
 
 class Json;  // base/json.h
 
-/// Where manifests lie in the folder that they publish, up to the number.
+/// The key of a manifest in the folder that it publishes, before its number.
 inline constexpr std::string_view kManifestPrefix = "_headrace/manifest-";
-/// Larger manifests are neither read nor written. A shard takes some 500 bytes with its index, and 25 for
-/// each of its blocks: this is room for a million shards of 128 MiB.
+/// The largest manifest that is read or written. A shard with its index takes some 500 bytes, and 25 more for
+/// each of its blocks, so there is room for a million shards of 128 MiB.
 inline constexpr std::uint64_t kManifestLimitBytes = std::uint64_t{1} << 30;
 
-/// How a shard's records are spread over the thousandths of the hash: docs/formats/order.md, "Dataset order".
+/// How a shard's records are distributed over the thousandths of the hash: docs/formats/order.md, "Dataset
+/// order".
 struct ShardThousandths {
   std::uint64_t first = 0;
   std::vector<std::uint64_t> records{};  // in the thousandths first, first + 1, …; empty: unknown
@@ -33,54 +35,58 @@ struct ShardThousandths {
 inline constexpr std::uint64_t kThousandths = 1000;
 
 struct ManifestPart {
-  std::string key;  // relative to the published folder; of a parsed part: as base/key.h says
+  std::string key;  // relative to the published folder; after parsing, valid by base/key.h
   std::uint64_t size_bytes = 0;
   std::uint32_t crc32c = 0;
   // "shard", "index", "report", "inputs", "trace", "variables", "model", "predictions"
   std::string role;
-  std::string split;  // of a shard; else empty
+  std::string split;  // for a shard; otherwise empty
   std::optional<std::uint64_t> records{};
-  std::string index;                 // of a shard: key of its index; else empty
-  std::vector<ShardBlock> blocks{};  // of a shard; parsed ones make up `records` and `size_bytes`
-  ShardThousandths thousandths{};    // of a shard; parsed ones make up `records` and are below 1,000
+  std::string index;                 // for a shard, the key of its index; otherwise empty
+  std::vector<ShardBlock> blocks{};  // for a shard; after parsing, they sum to `records` and `size_bytes`
+  ShardThousandths thousandths{};    // for a shard; after parsing, they sum to `records` and are below 1,000
 };
 
 struct Manifest {
   std::string kind;        // "dataset", "checkpoint", "saved_model", "predictions"
   std::string created_by;  // run id
-  std::string plan;        // digest of what determines the content
-  /// Number of its owner's entry in the folder's chain; 0: older than ownership. docs/formats/ownership.md
+  std::string plan;        // digest of everything that determines the content
+  /// The number of the owner's entry in the folder's chain (docs/formats/ownership.md); 0: the manifest is
+  /// older than ownership.
   std::uint64_t entry = 0;
   std::vector<ManifestPart> parts;
-  /// A JSON object, whose keys depend on the kind; never empty. After parsing, it is no deeper
+  /// A JSON object whose keys depend on the kind; the text is never empty. After parsing, it nests no deeper
   /// than kJsonDepthLimit.
   std::string attributes_json = "{}";
 };
 
-/// The object's bytes: canonical, so equal manifests are equal bytes.
+/// The manifest object's bytes. They are canonical: equal manifests give equal bytes.
 std::string serialize_manifest(const Manifest& manifest);
 
-/// In the result, sizes, records and uncompressed sizes each sum to less than 2^62 over all parts; the
-/// blocks of a shard make up its records and its size, none lacks records or has under 16 uncompressed bytes
-/// for each, and those of an uncompressed dataset are stored as they are.
+/// Reads a manifest and checks it. The result keeps these promises. Over all parts, the sizes, the records
+/// and the uncompressed sizes each sum to less than 2^62. If a shard has blocks, they sum to its records and
+/// its size. Every block has records, and at least 16 uncompressed bytes for each. The blocks of an
+/// uncompressed dataset have equal stored and uncompressed sizes.
 /// \error kDataLoss         not JSON, nested beyond kJsonDepthLimit, a wrong checksum, a field missing or of
 ///                          another type, a number that is not whole, a key against the grammar, or a part
-///                          (which is named) that breaks one of these promises
+///                          that breaks one of these promises (the message names it)
 /// \error kUnimplemented    a newer version than this reader knows
 Result<Manifest> parse_manifest(BytesView data);
 
-/// One part, as a manifest holds it: for other objects that name parts.
+/// One part in the form of a manifest, for other objects that name parts.
 Json manifest_part_to_json(const ManifestPart& part);
-/// \throws JsonError  where parse_manifest says kDataLoss; whether the dataset is compressed is not known
+/// Reads one part and checks it as `parse_manifest` does. Does not compare the stored and the uncompressed
+/// sizes of blocks, because it does not know whether the dataset is compressed.
+/// \throws JsonError  where `parse_manifest` returns kDataLoss
 ManifestPart manifest_part_from_json(const Json& from);
 
 struct FeatureSchema {
   std::string dtype;                                 // "float32", "int64", "bytes"
   std::optional<std::vector<std::int64_t>> shape{};  // none: ragged; empty: a scalar
-  bool is_image = false;                             // "bytes" that are an encoded image
-  bool is_optional = false;                          // records may lack it
-  bool is_id = false;                                // it names the record
-  /// The columns that a vector's values were made from, in their order; empty: it was made from one.
+  bool is_image = false;                             // the "bytes" are an encoded image
+  bool is_optional = false;                          // records may lack the feature
+  bool is_id = false;                                // the feature names the record
+  /// The columns from which a vector's values were made, in their order; empty: from one column.
   std::vector<std::string> columns{};
 };
 
@@ -98,7 +104,7 @@ struct EncoderDescription {
 };
 
 Json encoders_to_json(const std::map<std::string, EncoderDescription>& encoders);
-/// \throws JsonError
+/// \throws JsonError  a field is missing or has another type
 std::map<std::string, EncoderDescription> encoders_from_json(const Json& from);
 
 struct InputDescription {
@@ -107,16 +113,16 @@ struct InputDescription {
   std::string version;
 };
 
-/// Attributes of kind "dataset". in = written + rejected + dropped + ignored.
+/// The attributes of a manifest of kind "dataset". In `counts`, in = written + rejected + dropped + ignored.
 struct DatasetAttributes {
   std::string compression;  // "none", "gzip"
   int compression_level = 0;
   std::map<std::string, FeatureSchema> features;
-  std::vector<std::string> labels;  // class names in the order of the one-hot positions
-  /// Label feature → its values in the order of their ids.
+  std::vector<std::string> labels;  // class names, in the order of the one-hot positions
+  /// Label feature → its values, in the order of their ids.
   std::map<std::string, std::vector<std::string>> vocabularies;
   std::string schema;                                  // TOML: docs/prepare.md, "Schema"
-  std::map<std::string, EncoderDescription> encoders;  // of the features that are vectors of texts
+  std::map<std::string, EncoderDescription> encoders;  // for the features that are vectors of texts
   std::map<std::string, SplitCounts> splits;
   std::map<std::string, std::uint64_t> counts;
   std::map<std::string, std::uint64_t> reasons;
@@ -124,12 +130,12 @@ struct DatasetAttributes {
   std::uint64_t seed = 0;
 };
 
-/// The feature that names the records: the one that is marked as the id, else one called "id". Null: there is
-/// none.
+/// The feature that names the records: the one marked as the id, or otherwise one called "id". Null if there
+/// is none. Points into `attributes`.
 const std::string* id_feature(const DatasetAttributes& attributes);
 
 std::string dataset_attributes_to_json(const DatasetAttributes& attributes);
-/// \error kDataLoss  a field is missing or of another type, or a number is not whole or out of range
+/// \error kDataLoss  a field is missing or has another type, or a number is not whole or is out of range
 Result<DatasetAttributes> parse_dataset_attributes(std::string_view json);
 
 }  // namespace headrace

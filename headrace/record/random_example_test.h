@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: random Examples, and every way in which protobuf allows to write them.
+/// \file For tests: random Examples, in every encoding that protobuf allows.
 
 #include <map>
 #include <random>
@@ -45,7 +45,7 @@ inline FeatureMap random_features(std::mt19937& random) {
   return features;
 }
 
-/// Writes a message field of any type with a number that no reader knows, now and then.
+/// Sometimes writes a field of any type with a number that no reader knows.
 inline void maybe_unknown(WireWriter& writer, std::mt19937& random) {
   switch (random() % 12) {
     case 0:
@@ -65,7 +65,7 @@ inline void maybe_unknown(WireWriter& writer, std::mt19937& random) {
   }
 }
 
-/// One or two pieces of a list, each packed or not.
+/// Writes the values from `begin` to `end` of a list, packed or not.
 inline void write_list(WireWriter& list, const FeatureValues& values, std::size_t begin, std::size_t end,
                        bool packed) {
   if (const auto* texts = std::get_if<0>(&values)) {
@@ -101,7 +101,7 @@ inline void write_feature(WireWriter& feature, const FeatureValues& values, std:
   }
 }
 
-/// The Example in a random one of its many encodings.
+/// The Example in one of its many encodings, chosen at random.
 inline Bytes write_any_way(const FeatureMap& features, std::mt19937& random) {
   std::vector<std::string> names;
   for (const auto& [name, values] : features) names.push_back(name);

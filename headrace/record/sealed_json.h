@@ -1,17 +1,18 @@
 #pragma once
 
-/// \file The checksum that JSON objects carry as their last key (docs/formats/manifest.md).
+/// \file The checksum that some JSON objects hold as their last key (docs/formats/manifest.md).
 
 #include <string>
 #include <string_view>
 
 namespace headrace {
 
-/// Adds `"zz_crc32c"`: eight hexadecimal digits of the CRC32C of the text as it was.
-/// REQUIRES: a JSON object that is not empty, its keys sorted and below that one, "}\n" at its end
+/// Adds the key "zz_crc32c" with the CRC32C of the original text, in eight hexadecimal digits.
+/// REQUIRES: `object` is a JSON object with at least one key, ends in "}\n", and its keys are sorted and less
+/// than "zz_crc32c".
 std::string seal_json(std::string_view object);
 
-/// Whether the text is one that `seal_json` returned. Never fails on other text.
+/// True if `seal_json` can have returned the text. Accepts any text.
 bool is_sealed_json(std::string_view text);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The records at positions of an arranged order, which only their values tell.
+/// \file Finds the records at positions of an arranged order, which depends on the records' values.
 
 #include <cstdint>
 #include <mutex>
@@ -10,16 +10,17 @@
 
 namespace headrace {
 
-/// Remembers the last window it was asked about. Thread-safe; one reads at a time.
+/// Keeps the result for the last requested window. Thread-safe; calls run one after another.
 class ArrangedRecords {
  public:
-  /// Borrows the source. REQUIRES: the source has this arrangement; check_arrangement
+  /// Borrows the source. REQUIRES: the source has this arrangement, and `check_arrangement` accepts it.
   ArrangedRecords(const Source& source, WindowArrangement arrangement, CorruptionPolicy policy)
       : source_(source), arrangement_(std::move(arrangement)), policy_(policy) {}
 
-  /// Cost: for another window than the last, reading its blocks. Memory: a block at a time, in exact order
-  /// room for the window's records, and 16 bytes for each record of the window.
-  /// \error as BlockLoader and ValueReader
+  /// The record at a position of an epoch. Cost: for a window other than the last, reading its blocks.
+  /// Memory: one block at a time, 16 bytes for each record of the window and, in exact order, room for the
+  /// window's records.
+  /// \error  as for BlockLoader and ValueReader
   Result<SourceRecord> at(std::uint64_t epoch, std::uint64_t position, const CallOptions& call);
 
  private:
@@ -31,7 +32,7 @@ class ArrangedRecords {
   std::mutex mutex_;
   std::uint64_t epoch_ = 0;
   std::uint64_t first_position_ = 0;
-  std::vector<SourceRecord> records_;  // by position from there on
+  std::vector<SourceRecord> records_;  // by position, from `first_position_` on
 };
 
 }  // namespace headrace

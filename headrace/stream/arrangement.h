@@ -1,8 +1,8 @@
 #pragma once
 
-/// \file Arrangements: which record of a window comes at which of the window's positions, by a value of each
-/// record. Pure functions. docs/formats/order.md, "Arrangement of a window", defines every bit of them;
-/// tests/python/test_order.py is an independent implementation.
+/// \file Arrangements reorder the records of a window by a value of each record. Pure functions.
+/// docs/formats/order.md, "Arrangement of a window", defines every bit of them; tests/python/test_order.py is
+/// an independent implementation.
 
 #include <cstdint>
 #include <limits>
@@ -16,11 +16,11 @@ namespace headrace {
 
 enum class ArrangementKind : std::uint8_t {
   kNone,
-  kBalance,  // each class as often as every other
+  kBalance,  // every class equally often
   kBucket,   // batches of records of similar length
 };
 
-/// "none", "balance", "bucket".
+/// "none", "balance" or "bucket".
 std::string_view arrangement_name(ArrangementKind kind);
 
 struct WindowArrangement {
@@ -29,22 +29,23 @@ struct WindowArrangement {
   Column feature{};
 };
 
-/// In place of the value of a record that has none, because it cannot be read.
+/// Stands for the value of a record that has none, because it cannot be read.
 inline constexpr std::int64_t kNoValue = std::numeric_limits<std::int64_t>::min();
 
-/// The seed for a window's arrangement, from the seed of its source's order.
+/// The seed for the arrangement of a window. `seed` is that of the source's order.
 std::uint64_t arrangement_seed(std::uint64_t seed, std::uint64_t epoch, std::uint64_t window);
 
-/// For each position of a window, the position at which its record would come without an arrangement. Records
-/// of rare classes come several times, some of frequent ones not at all; one without a value keeps its place.
-/// Memory besides the result: 16 bytes for each record. REQUIRES: fewer than 2^32 values
-/// \param values  class of the record at each position without an arrangement
+/// The order of a window with balanced classes. For each position, the result is the position that the record
+/// there would have without an arrangement. Records of rare classes occur several times; some records of
+/// frequent classes do not occur. A record without a value keeps its position. Memory besides the result: 16
+/// bytes for each record. REQUIRES: fewer than 2^32 values.
+/// \param values  for each position without an arrangement, the class of its record
 std::vector<std::uint32_t> balanced_order(std::span<const std::int64_t> values, std::uint64_t seed);
 
-/// The same for batches of similar length: a permutation. Memory besides the result: 8 bytes for each record.
-/// REQUIRES: fewer than 2^32 values
-/// \param values          number of values of the record at each position without an arrangement
-/// \param first_position  of the window in its epoch
+/// The order of a window with batches of records of similar length, in the same form. It is a permutation.
+/// Memory besides the result: 8 bytes for each record. REQUIRES: fewer than 2^32 values.
+/// \param values          for each position without an arrangement, the length of its record
+/// \param first_position  the window's first position in its epoch
 std::vector<std::uint32_t> bucketed_order(std::span<const std::int64_t> values, std::uint64_t seed,
                                           std::uint64_t first_position, std::uint64_t batch_size);
 

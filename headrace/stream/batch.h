@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Batches: columns in aligned buffers that are reused.
+/// \file Batches: columns in aligned buffers, which are reused.
 
 #include <cstdint>
 #include <functional>
@@ -23,20 +23,20 @@ inline constexpr std::size_t kBatchAlignmentBytes = 64;
 /// A column of a batch: the values of a feature, or the samples of an image's pixels.
 struct BatchColumn {
   DataType type = DataType::kFloat32;
-  /// Number of values in a row; none: any number.
+  /// The number of values in a row; none: any number.
   std::optional<std::uint32_t> length{};
 };
 
-/// The column of a feature whose values are taken as they are.
+/// The column for a feature whose values are stored unchanged.
 BatchColumn batch_column(const Column& feature);
 
-/// Whether every row has the same number of numbers. All other columns vary in size from row to row.
+/// True if every row has the same number of numbers. The rows of every other column vary in size.
 bool is_fixed(const BatchColumn& column);
 
-/// Bytes of one row of a fixed column; 0 for any other.
+/// Bytes of one row of a fixed column; 0 for any other column.
 std::uint64_t row_bytes(const BatchColumn& column);
 
-/// Where one column of a batch lies.
+/// The memory of one column of a batch.
 ///
 /// | column        | `values`                  | `row_offsets`              | `byte_offsets`               |
 /// |---------------|---------------------------|----------------------------|------------------------------|
@@ -45,7 +45,7 @@ std::uint64_t row_bytes(const BatchColumn& column);
 /// | bytes, n      | all strings' bytes        | none                       | of each of rows × n strings  |
 /// | bytes, any    | all strings' bytes        | of each row's first string | of each string               |
 ///
-/// Offsets begin with 0 and have one more at the end: where the last ends.
+/// Offsets begin with 0. There is one more offset than rows or strings: the last one says where they end.
 struct ColumnData {
   std::byte* values = nullptr;
   std::uint64_t value_count = 0;  // numbers, or bytes
@@ -53,14 +53,16 @@ struct ColumnData {
   std::span<const std::int64_t> byte_offsets{};
 };
 
-/// Bytes that are all overwritten when the size changes: growing copies and clears nothing.
+/// A byte buffer whose content is overwritten after each change of its size: growing copies and clears
+/// nothing.
 class GatheredBytes {
  public:
   std::byte* data() const { return memory_.get(); }
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
   void clear() { size_ = 0; }
-  /// The content is undefined. Throws std::bad_alloc, and is empty then.
+  /// Changes the size; the content is undefined afterwards.
+  /// \throws std::bad_alloc  no memory; the buffer is empty then
   void resize(std::size_t size);
 
  private:
@@ -69,7 +71,7 @@ class GatheredBytes {
   std::size_t capacity_ = 0;
 };
 
-/// Values of a column that is not fixed, while they are gathered and afterwards.
+/// The values of a column that is not fixed, while they are gathered and afterwards.
 struct VariableColumn {
   std::vector<float> floats;
   std::vector<std::int64_t> integers;
@@ -78,34 +80,37 @@ struct VariableColumn {
   std::vector<std::int64_t> byte_offsets;
 
   void clear();
-  /// Memory held, used or not.
+  /// The memory that is held, whether used or not.
   std::uint64_t capacity_bytes() const;
 };
 
 class BatchPool;
 
-/// `rows` rows of every column, and one weight each: 1 for a record, 0 for a row that repeats another record
-/// because the epoch ended or a record was corrupt. A cheap handle: copies share the memory, which returns to
-/// its pool when the last copy is destroyed. Several threads may read copies; only the maker may write.
+/// `rows` rows of every column, with a weight for each row: 1 for a record, 0 for a row that repeats another
+/// record because the epoch ended or a record was corrupt. A batch is a cheap handle: copies share the
+/// memory, which returns to its pool when the last copy is destroyed. Several threads may read copies; only
+/// the maker may write.
 class Batch {
  public:
   std::uint64_t epoch = 0;
   std::uint64_t number = 0;  // within the epoch
   std::uint64_t rows = 0;
-  std::uint64_t records = 0;  // rows of weight 1
+  std::uint64_t records = 0;  // rows with weight 1
 
-  /// REQUIRES: i < number of columns
+  /// Views a column; valid as long as a copy of the batch exists. REQUIRES: i < number of columns
   ColumnData data(std::size_t i) const;
-  /// Size of all columns' values and offsets.
+  /// The size of all columns' values and offsets.
   std::uint64_t content_bytes() const;
-  /// The values of a fixed column. REQUIRES: it is one
+  /// The values of a fixed column. REQUIRES: column i is fixed.
   std::byte* column(std::size_t i) const;
+  /// The weight of each row.
   float* weights() const;
-  /// Drops the rows of weight 0; the others keep their order, and `rows` becomes `records`. For the batch's
-  /// only reader: it moves what the handles share. Cost: a copy of the batch, if there is such a row.
+  /// Drops the rows with weight 0. The other rows keep their order, and `rows` becomes `records`. Only the
+  /// batch's sole reader may call it, because it moves memory that all copies share. Cost: a copy of the
+  /// batch, if there is such a row.
   void drop_rows_without_record();
 
-  /// Where to gather a column that is not fixed. For the batch's maker.
+  /// The buffers in which a column that is not fixed is gathered. For the batch's maker.
   VariableColumn& variable(std::size_t i) const;
 
  private:
@@ -116,28 +121,29 @@ class Batch {
   std::shared_ptr<Memory> memory_;
 };
 
-/// Memory for batches of one shape. Thread-safe; lives as long as any of its batches.
+/// Memory for batches of one shape. Thread-safe. A pool lives at least as long as its batches.
 class BatchPool : public std::enable_shared_from_this<BatchPool> {
  public:
   static std::shared_ptr<BatchPool> create(std::vector<BatchColumn> columns, std::uint64_t rows);
   ~BatchPool();
 
-  /// A batch of `rows` rows; the content is undefined, columns that are not fixed are empty.
+  /// Returns a batch of `rows` rows. Its fixed columns are undefined; its other columns are empty.
+  /// \throws std::bad_alloc  no memory
   Batch take();
 
   const std::vector<BatchColumn>& columns() const { return columns_; }
   std::uint64_t rows() const { return rows_; }
-  /// Size of the fixed columns and the weights of one batch.
+  /// The size of the fixed columns and the weights of one batch.
   std::uint64_t fixed_bytes() const { return fixed_bytes_; }
-  /// Batches that have not been returned, and their memory, as far as it has been measured.
+  /// The number of batches that have not been returned, and their memory as last measured.
   std::uint64_t outstanding() const;
   std::uint64_t outstanding_bytes() const;
-  /// Adds the present size of the batch's other columns.
+  /// Measures the batch's columns that are not fixed again, for `outstanding_bytes`.
   void measure(const Batch& batch);
-  /// `called` is called, by any thread, when a batch has been returned; it must not use the pool. Null ends
-  /// that.
+  /// Sets a function that is called, in any thread, whenever a batch has been returned. It must not use the
+  /// pool. Null: no function.
   void on_return(std::function<void()> called);
-  /// Frees unused memory and, from now on, memory that is returned.
+  /// Frees unused memory and, from now on, memory as soon as it is returned.
   void keep_none();
 
  private:
@@ -149,7 +155,7 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   const std::vector<BatchColumn> columns_;
   const std::uint64_t rows_;
   std::uint64_t fixed_bytes_ = 0;
-  std::vector<std::uint64_t> offsets_;  // of the columns, then of the weights
+  std::vector<std::uint64_t> offsets_;  // of the columns, then of the weights, in a batch's fixed memory
   std::function<void()> on_return_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Batch::Memory>> free_;

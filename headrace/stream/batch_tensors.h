@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A batch's columns as the tensors that a model takes.
+/// \file Turns a batch's columns into the tensors that a model takes.
 
 #include <cstdint>
 #include <map>
@@ -18,35 +18,35 @@
 
 namespace headrace {
 
-/// Views of a batch's memory, one for each feature in the order given. Use it from one thread at a time.
+/// Views of a batch's memory: one tensor for each feature, in the given order. Not thread-safe.
 class BatchTensors {
  public:
-  /// A feature may be named twice: a model may learn to return what it is given.
-  /// REQUIRES: `check_features` takes them
+  /// A feature may occur twice, because a model may learn to reproduce its input.
+  /// REQUIRES: `check_features` accepts the features.
   explicit BatchTensors(std::vector<ModelFeature> features);
 
-  /// The LoaderOptions::columns that a loader needs: each feature once. Columns of the caller's own may
-  /// follow.
+  /// The columns that a loader needs (LoaderOptions::columns): each feature once. The caller may add columns
+  /// after them.
   const std::vector<Column>& columns() const { return columns_; }
-  /// Those of them that are pixels, in LoaderOptions::images: decoded to the feature's size and channels.
+  /// The image columns among them (ImageOptions::columns): decoded to the feature's size and channels.
   const std::map<std::string, ImageColumn>& images() const { return images_; }
-  /// Those of a loader that reads these columns in the dataset's order, on one thread.
+  /// Options for a loader that reads these columns in dataset order, on one thread.
   LoaderOptions options_in_order() const;
 
-  /// The first `rows` rows. Valid until the next call, and as long as the batch. Numbers are not copied,
-  /// unless rows have to be filled up.
-  /// \error kResourceExhausted  all rows that have to be filled up would take more than 1 GiB together
-  /// REQUIRES: the batch is of a loader with these columns, and has as many rows
+  /// The tensors of the first `rows` rows. Valid until the next call, and as long as the batch exists. Copies
+  /// numbers only if rows must be filled up. REQUIRES: the batch comes from a loader with these columns, and
+  /// has at least `rows` rows.
+  /// \error kResourceExhausted  the rows that must be filled up would take more than 1 GiB in total
   Result<std::span<const TensorView>> view(const Batch& batch, std::uint64_t rows);
 
  private:
-  // A feature of the model, as the batch has it.
+  // A feature of the model, and the batch's column that holds it.
   struct Source {
     ModelFeature feature;
     std::size_t column = 0;
     bool is_variable = false;                 // rows of the column have any number of values
-    std::vector<std::string_view> strings{};  // where it is byte strings
-    GatheredBytes filled{};                   // rows of numbers that were filled up, or a mask
+    std::vector<std::string_view> strings{};  // for byte strings
+    GatheredBytes filled{};                   // filled-up rows of numbers, or a mask
   };
   static Status fill(Source& source, const ColumnData& data, std::uint64_t rows, std::uint64_t& left_bytes,
                      TensorView& view);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Loads blocks of a dataset, each by a reader of its shard's kind, and applies the corruption policy.
+/// \file Loads blocks of a dataset, each with a reader of its shard's kind, and applies the corruption
+/// policy.
 
 #include <memory>
 #include <string>
@@ -10,21 +11,23 @@
 
 namespace headrace {
 
-/// One thread at a time; each thread has its own.
+/// Loads blocks. Not thread-safe; each thread has its own.
 class BlockLoader {
  public:
-  /// Borrows the dataset. Buffers come from `pool`. `columns`: only these features are wanted; none: all.
+  /// Borrows the dataset. Takes buffers from `pool`. `columns` are the features that are needed; empty: all.
   BlockLoader(const Dataset& dataset, CorruptionPolicy policy, std::shared_ptr<BufferPool> pool,
               std::vector<Column> columns = {});
 
-  /// \error kDataLoss            damage, under CorruptionPolicy::kFail; names object, record and offset
+  /// Loads a block. Under a policy other than kFail, damaged records are holes; under kSkipShard, so are all
+  /// records after the first hole. The records of a lost shard are holes under any policy.
+  /// \error kDataLoss            damage, under kFail; the message names object, record and offset
   /// \error kFailedPrecondition  the shard was replaced since the dataset was opened
-  /// \error kInternal            the reader broke its contract: not the records or bytes of the block
-  /// \error                      as BlockReader::read
+  /// \error kInternal            the reader broke its contract: wrong number of records or bytes
+  /// \error                      as for `BlockReader::read`
   Result<LoadedBlock> load(const DatasetBlock& block, const CallOptions& call);
 
   BlockLoadStats stats() const;
-  /// Remarks since the last call; for people.
+  /// Returns the remarks since the last call; for people.
   std::vector<std::string> take_remarks();
 
  private:

@@ -15,24 +15,24 @@
 
 namespace headrace {
 
-/// Every image is decoded, turned upright and resized: docs/images.md.
+/// A column of images. Every image is decoded, turned upright and resized: docs/images.md.
 struct ImageColumn {
   ImageSize size;
-  std::uint32_t channels = 3;  // as DecodeOptions has them; 1 to 4
+  std::uint32_t channels = 3;  // as in DecodeOptions; 1 to 4
   ResizeMethod method = ResizeMethod::kBilinear;
-  /// Floats of 0 to 255, as `tf.image.resize` gives them; otherwise they are rounded to 8 bits.
+  /// True: floats from 0 to 255, as from `tf.image.resize`. False: they are rounded to 8 bits.
   bool is_float = false;
-  /// Decode JPEGs at the smallest scale that is not below `size`: faster, but different pixels.
+  /// True: decode JPEGs at the smallest scale that is not below `size`. Faster, but gives different pixels.
   bool is_scaled = false;
-  std::optional<RgbColor> background{};
-  /// Limit for the picture as stored; one that declares more counts as damaged.
+  std::optional<RgbColor> background{};  // as in DecodeOptions
+  /// Limit for the picture as stored. A picture that declares more pixels counts as damaged.
   std::uint64_t max_pixels = DecodeOptions().max_pixels;
 };
 
 struct ImageOptions {
-  /// Columns by name, each of one byte string; a batch holds their pixels.
+  /// Name → column. Each is a column of one byte string, for which a batch holds the pixels.
   std::map<std::string, ImageColumn> columns{};
-  /// Applied to the resized image one after the other, in all of these columns alike.
+  /// Applied to the resized image, one after another, in the same way in all of these columns.
   std::vector<Augmentation> augmentations{};
 };
 
@@ -41,10 +41,10 @@ struct ImageOptions {
 ///                          augmentations without an image
 Status check_images(const ImageOptions& images, const std::vector<Column>& columns);
 
-/// Size of the image in a batch: after cropping.
+/// The size of an image in a batch, after cropping.
 ImageSize size_in_batch(const ImageColumn& column, const std::vector<Augmentation>& augmentations);
 
-/// The columns of a batch. REQUIRES: check_images
+/// The columns of a batch, in the order of `columns`. REQUIRES: `check_images` accepts the arguments.
 std::vector<BatchColumn> batch_columns(const std::vector<Column>& columns, const ImageOptions& images);
 
 }  // namespace headrace

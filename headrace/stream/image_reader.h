@@ -11,22 +11,22 @@
 
 namespace headrace {
 
-/// A picture of up to this many pixels is decoded in memory that its thread keeps.
+/// The largest small picture. Small pictures are decoded in memory that the thread's ImageReader keeps.
 inline constexpr std::uint64_t kSmallPicturePixels = 1 << 20;
 
-/// The most memory that an ImageReader keeps, and takes for small pictures, for columns like these.
+/// The most memory that an ImageReader for these columns keeps, or takes for small pictures.
 std::uint64_t image_reader_bytes(const ImageOptions& images);
 
-/// Memory that threads share for decoding large pictures; they take turns if necessary. Thread-safe.
+/// Memory that threads share for decoding large pictures. Threads take turns if necessary. Thread-safe.
 class PictureMemory {
  public:
   explicit PictureMemory(std::uint64_t bytes) : all_(bytes), free_(bytes) {}
 
-  /// Holds that many bytes, from construction to destruction.
+  /// Reserves bytes from its construction to its destruction. It allocates nothing.
   class Share {
    public:
-    /// Waits until other threads have released enough. A share that is larger than the whole waits for all
-    /// others, and is then alone.
+    /// Blocks until other threads have released enough. A share that is larger than all of the memory waits
+    /// for all other shares, and is then the only one.
     Share(PictureMemory& memory, std::uint64_t bytes);
     ~Share();
     Share(const Share&) = delete;
@@ -44,18 +44,19 @@ class PictureMemory {
   std::uint64_t free_;
 };
 
-/// Decodes, resizes and augments. One thread at a time; each thread has its own, and keeps it.
+/// Decodes, resizes and augments images. Not thread-safe; each thread has its own and keeps it.
 class ImageReader {
  public:
   /// Borrows `memory`.
   ImageReader(std::uint64_t seed, std::vector<Augmentation> augmentations, PictureMemory& memory)
       : seed_(seed), augmentations_(std::move(augmentations)), memory_(&memory) {}
 
-  /// Writes the pixels to `row`, which has room for those of the column in a batch, and is aligned for them.
-  /// On errors they are unspecified. Throws std::bad_alloc.
-  /// \error kDataLoss, kInvalidArgument, kUnimplemented  see ImageDecoder: it is not an image that can be
-  /// read
-  /// \error kResourceExhausted  it declares more pixels than the column's `max_pixels`
+  /// Writes an image's pixels to `row`, which has room for a row of the column in a batch and is aligned for
+  /// its values. `at` selects the random values. On errors the pixels are unspecified. A large picture may
+  /// block for `PictureMemory`.
+  /// \error kDataLoss, kInvalidArgument, kUnimplemented  the image cannot be read; see ImageDecoder
+  /// \error kResourceExhausted                           it declares more pixels than `max_pixels`
+  /// \throws std::bad_alloc                              no memory
   Status read(BytesView encoded, const ImageColumn& column, const DrawPosition& at, std::byte* row);
 
  private:
@@ -69,7 +70,7 @@ class ImageReader {
   ImageDecoder decoder_;
   Resizer resizer_;
   Image picture_;
-  std::vector<std::byte> resized_;  // where the batch holds only a part of it
+  std::vector<std::byte> resized_;  // used if a batch holds only a part of the resized image
 };
 
 }  // namespace headrace

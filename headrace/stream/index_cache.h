@@ -1,8 +1,8 @@
 #pragma once
 
-/// \file Keeps the indexes of foreign files, so that each file is scanned only once: `<folder>/<digest of
-/// URL, size and version>.index`; and beside it the notes about the file for people, if there are any:
-/// `….notes`, UTF-8, one per line.
+/// \file Keeps the indexes of foreign files, so that each file is scanned only once. An index is
+/// `<folder>/<digest of URL, size and version>.index`. If there are notes about the file for people, they are
+/// beside it: `….notes`, UTF-8, one per line.
 
 #include <optional>
 
@@ -11,21 +11,21 @@
 
 namespace headrace {
 
-/// Limit for everything that is kept; the oldest objects are removed first.
+/// Limit for all kept objects together, in bytes; the oldest are removed first.
 inline constexpr std::uint64_t kIndexCacheBytes = 1 << 30;
 
-/// The shard that the kept index describes, with its notes. None if there is no kept index, or it is
-/// unusable.
+/// The shard that the kept index describes, with its notes. None if there is no kept index, or if it cannot
+/// be read or used.
 std::optional<ForeignShard> find_kept_index(const Location& folder, const ForeignObject& object,
                                             const CallOptions& call);
 
-/// Keeps a shard's index and notes, unless the index is larger than 64 MiB. Failure is not an error: the
-/// index is then made again next time. REQUIRES: the shard has no remarks, which would be lost
+/// Keeps a shard's index and notes, unless the index is larger than 64 MiB. A failure is ignored: the index
+/// is then made again next time. REQUIRES: the shard has no remarks, because they would be lost.
 void keep_index(const Location& folder, const ForeignObject& object, const ForeignShard& shard,
                 const CallOptions& call);
 
-/// If everything that `keep_index` has written is larger than `most_bytes`, removes the oldest until a fifth
-/// of that is free. Other objects of the folder are not touched.
+/// If the objects that `keep_index` has written take more than `most_bytes`, removes the oldest of them until
+/// they take at most four fifths of it. Does not touch other objects in the folder. Ignores failures.
 void prune_indexes(const Location& folder, std::uint64_t most_bytes, const CallOptions& call);
 
 }  // namespace headrace

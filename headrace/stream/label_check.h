@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Checks of labels against what a model's losses take.
+/// \file Checks labels against the values that a model's losses allow.
 
 #include <span>
 
@@ -11,12 +11,12 @@
 
 namespace headrace {
 
-/// Whether each record of a batch of `loader` has labels that the losses of its targets are defined for. Only
-/// int64 labels are looked at: the number of a class must be below the number of classes, or be the one that
-/// the loss leaves out (a negative one is TensorFlow's to refuse); binary and multi-label ones are 0 or 1, or
-/// with margins also -1. Other values would train a model in silence. `columns`: the batch's, in the order of
-/// `binding.step_features()`. Cost: a look at each int64 label.
-/// \error kInvalidArgument  names the first record with another value
+/// Checks that each record of a batch of `loader` has labels for which the losses are defined. Other values
+/// would train a wrong model without a message. Only int64 labels are checked. The number of a class must be
+/// below the number of classes, or be the class that the loss ignores; TensorFlow refuses negative numbers.
+/// Binary and multi-label labels must be 0 or 1; with margins, -1 is allowed, too. `columns` are those of the
+/// batch, in the order of `binding.step_features()`. Cost: a comparison for each int64 label.
+/// \error kInvalidArgument  a label has another value; the message names the first such record
 Status check_labels(const ModelBinding& binding, std::span<const TensorView> columns, const Batch& batch,
                     const BatchLoader& loader);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Batches of datasets, in the order of docs/formats/order.md, read and decoded in the background.
-/// How: docs/data-loader.md.
+/// \file Loads batches of datasets in the order of docs/formats/order.md. Reads and decodes in the
+/// background; docs/data-loader.md explains how.
 
 #include <chrono>
 #include <cstdint>
@@ -19,69 +19,72 @@
 
 namespace headrace {
 
-/// A dataset to read and, in a mixture, its share.
+/// A dataset to read and, in a mixture, its weight.
 struct LoaderSource {
   std::shared_ptr<const Dataset> dataset;
-  /// Share of the mixture's records: this weight over the sum of all sources' weights.
+  /// The share of the mixture's records is this weight over the sum of all sources' weights. Above 0.
   double weight = 1;
   /// None: the whole dataset.
   std::optional<RecordRange> range{};
-  /// Only these of the range; null: all. Blocks with one of them are read whole. Its 8 bytes for each record
-  /// count against the budget.
+  /// The records of the range to read; null: all. A block with one of them is read whole. The selection's 8
+  /// bytes for each record count against the memory budget.
   std::shared_ptr<const RecordSelection> selection{};
 };
 
 struct LoaderOptions {
   std::vector<Column> columns;
   ImageOptions images{};
-  std::uint64_t batch_size = 128;  // global
+  std::uint64_t batch_size = 128;  // global: over all ranks
   ShuffleMode shuffle = ShuffleMode::kWindow;
-  /// Rearranges the records within each window; not with ShuffleMode::kNone. The feature need not be among
-  /// the columns.
+  /// Rearranges the records within each window. Not allowed with ShuffleMode::kNone. The feature need not be
+  /// among the columns.
   WindowArrangement arrangement{};
   std::uint64_t seed = 0;
   std::uint64_t epochs = 1;
-  /// False: the last batch of an epoch is filled up with repeated rows of weight 0. A mixture's batches are
-  /// always full.
+  /// False: the last batch of an epoch is filled up with repeated rows of weight 0. True: records that do not
+  /// fill a batch are left out. A mixture's batches are always full.
   bool drop_remainder = false;
   std::uint64_t window_bytes = kDefaultWindowBytes;
   std::uint64_t rank = 0;
   std::uint64_t world_size = 1;
-  /// Number of equal parts of a batch that are never split over ranks; 0: each row is a part.
+  /// The number of equal parts of a batch that are never split over ranks; 0: each row is a part.
   std::uint64_t micro_shards = 0;
-  /// Version of docs/formats/order.md: 2 and 3 are the same, 1 has no arrangement. To continue a state, use
-  /// order_version_of (loader_state.h).
+  /// The version of docs/formats/order.md. Versions 2 and 3 are the same; version 1 has no arrangement. To
+  /// continue a state, use `order_version_of` (loader_state.h).
   int order_version = kOrderVersion;
-  /// Where to start: batch `first_batch` of epoch `first_epoch`.
+  /// The position to start from: batch `first_batch` of epoch `first_epoch`.
   std::uint64_t first_epoch = 0;
   std::uint64_t first_batch = 0;
   CorruptionPolicy on_corrupt = CorruptionPolicy::kFail;
-  /// Threads that read and decode. 0: as many as there are cores, and more while they wait for the store,
-  /// within the budget.
+  /// The number of threads that read and decode. 0: as many as there are cores, and more while they wait for
+  /// the store, within the budget.
   int threads = 0;
-  /// Its threads mostly take processor time that nobody else wants, such as a step of training that uses all
-  /// cores now and then. They get all that they need while the caller waits for a batch.
+  /// True: the loader's threads mostly use processor time that others leave unused, for instance beside a
+  /// training step that uses all cores now and then. While the caller waits for a batch, they get all that
+  /// they need.
   bool is_in_background = false;
-  /// Bounds windows, batches (including those that the caller holds) and the data read for them. Checked when
-  /// the loader is made.
+  /// Bounds the memory for windows, for batches (including those that the caller holds) and for the data read
+  /// for them. Checked when the loader is made.
   std::uint64_t memory_budget_bytes = 256 << 20;
-  /// Bound of one wait in `next` without progress.
+  /// How long one call of `next` may wait without progress.
   std::chrono::milliseconds patience{300'000};
-  /// Bound of one wait for batches that the caller holds.
+  /// How long one call of `next` may wait for batches that the caller holds.
   std::chrono::milliseconds hold_patience{30'000};
-  /// Called, by the caller of `next`, with a text about who waits for what, after each `report_after` of one
-  /// wait. Its exceptions pass through `next`; `next` may be called again, and returns the batch that was
-  /// waited for.
+  /// `next` calls this, in its caller's thread, each time it has waited for another `report_after`. The text
+  /// says which thread waits for what. An exception from it passes through `next`; the next call of `next`
+  /// then returns the same batch.
   std::function<void(const std::string&)> report{};
   std::chrono::milliseconds report_after{30'000};
-  /// Returns the first batch again and again: shows how fast the rest could be if reading cost nothing.
+  /// True: return the first batch again and again. It shows how fast the caller would be if reading cost
+  /// nothing.
   bool headspace = false;
-  /// Keeps the events for `trace_json`, at most about 64,000.
+  /// True: keep the events for `trace_json`, at most about 64,000.
   bool trace = false;
+  /// A stop request ends `create` and `next` with kCancelled.
   std::stop_token stop{};
 };
 
-/// Counts since the loader was made. Seconds are of all threads together, except `wait_seconds`.
+/// Counts since the loader was made. Seconds are summed over all threads, except `wait_seconds`.
 struct LoaderStats {
   std::uint64_t batches = 0;
   std::uint64_t records = 0;
@@ -92,80 +95,91 @@ struct LoaderStats {
   std::uint64_t corrupt_records = 0;  // counted again in each epoch
   double fetch_seconds = 0;
   double inflate_seconds = 0;
-  double check_seconds = 0;   // of records' checksums
-  double decode_seconds = 0;  // into batches, and for arranging windows
-  double idle_seconds = 0;    // of threads with nothing to do
-  double wait_seconds = 0;    // of the caller, in `next`
-  int threads = 0;            // that work at present
+  double check_seconds = 0;   // checking records' checksums
+  double decode_seconds = 0;  // decoding into batches, and arranging windows
+  double idle_seconds = 0;    // threads with nothing to do
+  double wait_seconds = 0;    // the caller's waits in `next`
+  int threads = 0;            // the number of threads now
   std::uint64_t ready_batches = 0;
-  std::uint64_t held_batches = 0;  // by the caller
+  std::uint64_t held_batches = 0;  // held by the caller
 };
 
-/// Where a record lies.
+/// The place of a record.
 struct RecordPlace {
   std::size_t source = 0;
-  std::uint32_t shard = 0;   // of its dataset
+  std::uint32_t shard = 0;   // in its dataset
   std::uint64_t record = 0;  // within the shard
-  std::string object;        // as the store describes it
+  std::string object;        // the shard for people, as Dataset::describe_shard gives it
 };
 
-/// One consumer at a time; its threads end when it is destroyed, within the time of one read from the store.
+/// Yields batches. Only one thread at a time may call `next`; all other functions may be called from any
+/// thread. Destruction ends the loader's threads, within the time of one read from the store.
 class BatchLoader {
  public:
-  /// \error kInvalidArgument     a column that the schema lacks or has with another type (both are named),
-  ///                             images that check_images refuses, an arrangement that check_arrangement
-  ///                             refuses or that has no shuffled order, rank ≥ world size, a weight that is
-  ///                             not above 0
+  /// Makes a loader and starts its threads. In exact order, first reads the shards' indexes.
+  /// \error kInvalidArgument     a column that the schema lacks or has with another type (the message names
+  ///                             both); images that `check_images` refuses; an arrangement that
+  ///                             `check_arrangement` refuses, or without a shuffled order; a batch size,
+  ///                             rank, world size, micro_shards, order version, weight or first position that
+  ///                             is out of range
   /// \error kResourceExhausted   the budget is smaller than the memory that must be held at once; the message
   ///                             says how much that is
-  /// \error kFailedPrecondition  no records
+  /// \error kFailedPrecondition  a source has no records, or all have fewer than one batch; or a shard is
+  ///                             lost and the policy is not kSkipShard
   static Result<std::unique_ptr<BatchLoader>> create(std::vector<LoaderSource> sources,
                                                      LoaderOptions options);
-  /// Whether the budget suffices for such a loader. No record is read.
-  /// \error as `create`, but for kFailedPrecondition
+  /// Checks whether the budget is enough for such a loader. Reads no record; in exact order, reads the
+  /// shards' indexes.
+  /// \error  as for `create`, but does not check the first position and that there is at least one batch
   static Status check_memory(const std::vector<LoaderSource>& sources, const LoaderOptions& options);
   virtual ~BatchLoader() = default;
 
-  /// The next batch; none after the last epoch.
-  /// \error kDataLoss           corrupt data under CorruptionPolicy::kFail; names object, record and offset
-  /// \error kResourceExhausted  the caller holds all batches that the budget has room for
-  /// \error kDeadlineExceeded   no progress for `patience`
+  /// The next batch; none after the last epoch. Blocks until it is ready.
+  /// \error kDataLoss            corrupt data under CorruptionPolicy::kFail; the message names object, record
+  ///                             and offset
+  /// \error kResourceExhausted   the caller holds all batches for which the budget has room
+  /// \error kDeadlineExceeded    no progress for `patience`
+  /// \error kCancelled           a stop was requested
+  /// \error kFailedPrecondition  the loader is closed
   virtual Result<std::optional<Batch>> next() = 0;
 
   /// Ends the threads, within the time of one read from the store, and frees the data read ahead. Batches
-  /// that were handed out stay. `next` fails with kFailedPrecondition, also if another thread is waiting in
-  /// it; all other calls answer as before.
+  /// that the caller holds stay valid. `next` then fails with kFailedPrecondition, even if another thread is
+  /// waiting in it; all other functions still work.
   virtual void close() = 0;
 
   virtual std::uint64_t batches_per_epoch() const = 0;
-  /// Number of records in an epoch, over all ranks.
+  /// The number of records in an epoch, over all ranks.
   virtual std::uint64_t record_count() const = 0;
   virtual const LoaderOptions& options() const = 0;
   virtual LoaderStats stats() const = 0;
-  /// Messages about skipped records and files, the first hundred; one per record, however many epochs met it.
+  /// The first hundred messages about skipped records and files. Each record has one message, even if several
+  /// epochs meet it.
   virtual std::vector<std::string> remarks() const = 0;
-  /// Tells people which thread waits for what, one line each.
+  /// A text for people that says which thread waits for what, with a line for each thread.
   virtual std::string activity() const = 0;
   /// The work of each thread over time, in Chrome's trace format.
   virtual std::string trace_json() const = 0;
 
-  /// The records of this rank's part of a batch; RecordFinder reads them. Computed, not remembered. With an
-  /// arrangement, the windows of these records are read once more, block by block, for their values; in exact
-  /// order with room for a window's records. Records of a window that was asked about last cost nothing.
-  /// \error of reading, as `next`; never without an arrangement
+  /// The places of the records in this rank's part of a batch, in the order of rows; RecordFinder reads the
+  /// records. Without an arrangement, the places are computed and nothing is read. With an arrangement, the
+  /// windows of these records are read once more, block by block, for their values; in exact order this needs
+  /// room for a window's records. The records of each source's last requested window cost nothing.
+  /// \error  errors of reading, as for `next`; none without an arrangement
   virtual Result<std::vector<RecordPlace>> where(std::uint64_t epoch, std::uint64_t batch,
                                                  const CallOptions& call) const = 0;
 
-  /// The order of a dataset in this loader, before it is arranged. REQUIRES: i < number of sources
+  /// The order of a dataset in this loader, before the arrangement. Lives as long as the loader.
+  /// REQUIRES: i < number of sources
   virtual const Source& source(std::size_t i) const = 0;
 
-  /// docs/formats/order.md, "State": the state that continues after batch `next_batch` − 1 of `epoch`; less
-  /// than 1 kB.
+  /// The state from which a loader continues with batch `next_batch` of `epoch` (docs/formats/order.md,
+  /// "State"). Less than 1 kB.
   virtual std::string state(std::uint64_t epoch, std::uint64_t next_batch) const = 0;
 };
 
-/// For messages about a row of a batch that the loader has made: "record 17 of s3://…"; "a record" if that
-/// cannot be told. Cost: as `where`.
+/// Describes a row of a batch of this loader in messages: "record 17 of s3://…", or "a record" if the place
+/// cannot be found. Cost: as for `where`.
 std::string describe_record(const BatchLoader& loader, const Batch& batch, std::size_t row);
 
 }  // namespace headrace

@@ -11,14 +11,14 @@
 
 namespace headrace {
 
-/// Number of threads and of batches ahead that the budget has room for.
+/// The numbers of threads and of batches made ahead, and the other limits, for which the budget has room.
 /// \error kResourceExhausted  the budget is smaller than the memory that must be held at once; the message
 ///                            says how much that is
 Result<Pipeline::Sizes> divide_memory(const std::vector<std::unique_ptr<Source>>& sources,
                                       const BatchPlan& plan, const LoaderOptions& options);
 
-/// Exact order needs the place of each record in memory; call this before the places are read.
-/// \error kResourceExhausted  the places alone take more than the budget
+/// Exact order needs the place of each record in memory. Checks the budget before the places are read.
+/// \error kResourceExhausted  the places alone take more memory than the budget
 Status check_index_memory(const std::vector<LoaderSource>& sources, const LoaderOptions& options);
 
 }  // namespace headrace

@@ -1,7 +1,8 @@
 #pragma once
 
-/// \file The activities of the loader's threads over time, in Chrome's trace format (chrome://tracing,
-/// Perfetto): the "Trace Event Format" document's JSON object with complete events ("ph": "X", times in µs).
+/// \file Records the activities of the loader's threads over time, in Chrome's trace format
+/// (chrome://tracing, Perfetto). Source: the document "Trace Event Format", a JSON object with complete
+/// events ("ph": "X", times in µs).
 
 #include <chrono>
 #include <cstdint>
@@ -11,14 +12,14 @@
 
 namespace headrace {
 
-/// Thread-safe. Keeps the first 65,536 events.
+/// Keeps the first 65,536 events, or none if it is not enabled. Thread-safe.
 class LoaderTrace {
  public:
   using Clock = std::chrono::steady_clock;
   explicit LoaderTrace(bool enabled) : enabled_(enabled) {}
 
-  /// `stage` must live as long as the trace. \param number  of the batch or block, or a
-  /// window's first position, as the viewer shows it
+  /// Adds an event that began at `begin` and ends now. `stage` must live as long as the trace.
+  /// \param number  the number of the batch or block, or a window's first position, for the viewer
   void add(const char* stage, std::size_t thread, std::uint64_t number, Clock::time_point begin);
   std::string json() const;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The class that a one-hot row of a label names.
+/// \file Finds the class in a one-hot row of a label.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// The place of the only 1 among zeros, counted from 0; −1 if there are only zeros; none for other values.
+/// The index of the only 1 among zeros; −1 if there are only zeros; none if there are other values.
 template <typename Number>
 std::optional<std::int64_t> place_of_one(std::span<const Number> row) {
   std::int64_t place = -1;

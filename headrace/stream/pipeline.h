@@ -3,13 +3,14 @@
 /// \file The loader's background threads, which load blocks and make batches from them. docs/data-loader.md
 /// explains how.
 ///
-/// Concurrency. One mutex guards everything except the content of windows, blocks and batches. A thread
-/// claims a task under it, works without it, and settles under it. The thread that claimed a window makes it,
-/// and the thread that claimed a block loads it. If there is an arrangement, a thread arranges a window whose
-/// blocks are all settled. Windows and blocks are read only by batch tasks, which are claimed after that.
+/// Concurrency: one mutex guards everything except the content of windows, blocks and batches. A thread
+/// claims a task while it holds the mutex, works without the mutex, and settles the task while it holds the
+/// mutex again. The thread that claimed a window makes it, and the thread that claimed a block loads it. If
+/// there is an arrangement, a thread arranges a window once all its blocks are settled. Only batch tasks read
+/// windows and blocks, and they are claimed after that.
 ///
-/// Failures. A failure at a batch ends the order there: the batches before it are made and returned first, so
-/// the caller always gets the same ones.
+/// Failures: a failure at a batch ends the order there. The batches before it are made and returned first, so
+/// the caller always gets the same batches.
 
 #include <atomic>
 #include <condition_variable>
@@ -27,27 +28,30 @@
 
 namespace headrace {
 
+/// The threads of a loader and the batches that they make. Thread-safe, but only one thread at a time may
+/// call `next`.
 class Pipeline {
  public:
-  /// Borrows everything except the sizes; starts the threads.
-  /// \param depth  number of batches that are made ahead of the caller
-  /// \param batch_budget_bytes  memory of batches that have not been returned; one may always be made
-  /// \param ahead_bytes  per source: memory of the windows that are held beyond two
-  /// \param picture_bytes  memory of large pictures that are being decoded; one may always be decoded
+  /// \param depth               the number of batches that are made ahead of the caller
+  /// \param batch_budget_bytes  memory for batches that have not been returned; one batch may always be made
+  /// \param ahead_bytes         for each source: memory for the windows that are held beyond two
+  /// \param picture_bytes       memory for large pictures that are being decoded; one may always be decoded
   struct Sizes {
     std::uint64_t depth = 4;
     std::uint64_t batch_budget_bytes = 0;
     std::uint64_t ahead_bytes = 0;
     std::uint64_t picture_bytes = 0;
-    int threads = 1;       // that begin
-    int most_threads = 1;  // that may work when the store is slow
+    int threads = 1;       // at the beginning
+    int most_threads = 1;  // at most, when the store is slow
   };
+  /// Borrows everything except the sizes. Starts the threads.
   Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
            const LoaderOptions& options, const Sizes& sizes);
   ~Pipeline();
 
+  /// These functions are those of BatchLoader.
   Result<std::optional<Batch>> next();
-  /// See BatchLoader. May be called by any thread; ends a wait in `next`, too.
+  /// Also ends a wait in `next`.
   void close();
   LoaderStats stats() const;
   std::vector<std::string> remarks() const;
@@ -63,24 +67,24 @@ class Pipeline {
     std::shared_ptr<Window> window;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::size_t next_block = 0;  // the first that is not claimed
+    std::size_t next_block = 0;  // the first block that is not claimed
     std::size_t loaded = 0;
-    bool is_arranged = true;                // or needs not be
-    bool is_arranging = false;              // some thread arranges it
-    bool waits_to_share = false;            // the blocks of the window before it, once they are loaded
+    bool is_arranged = true;                // true also if no arrangement is needed
+    bool is_arranging = false;              // a thread arranges it now
+    bool waits_to_share = false;            // takes the blocks of the window before it when they are loaded
     std::uint64_t bytes = 0;                // of its blocks
     std::map<std::size_t, Error> errors{};  // by block
 
     bool is_loaded() const { return loaded == window->blocks().size(); }
-    /// Or cannot be read, which a batch task then says.
+    /// True also if the window cannot be read; a batch task then reports the error.
     bool is_ready() const { return is_loaded() && (is_arranged || !errors.empty()); }
   };
   struct SourceState {
     std::deque<std::shared_ptr<OpenWindow>> windows;
-    std::uint64_t opened = 0;        // the first position that no window has been opened for
-    std::uint64_t end = 0;           // of the last batch
-    std::uint64_t window_bytes = 0;  // of the largest
-    bool is_opening = false;         // some thread makes the window at `opened`
+    std::uint64_t opened = 0;        // the first position for which no window has been opened
+    std::uint64_t end = 0;           // where the last batch ends
+    std::uint64_t window_bytes = 0;  // of the largest window
+    bool is_opening = false;         // a thread makes the window at `opened` now
   };
   struct Failure {
     std::uint64_t sequence = 0;
@@ -104,7 +108,7 @@ class Pipeline {
     std::uint64_t sequence = 0;
     Clock::time_point since = Clock::now();
   };
-  // The state that each thread has for itself.
+  // The state of one thread.
   struct Worker;
   class Taking;
 
@@ -148,27 +152,27 @@ class Pipeline {
 
   std::mutex closing_mutex_;  // taken before mutex_
   mutable std::mutex mutex_;
-  std::condition_variable_any may_work_;  // something may be there to claim
-  std::condition_variable_any may_take_;  // a batch may have become ready, or an error
+  std::condition_variable_any may_work_;  // there may be something to claim
+  std::condition_variable_any may_take_;  // a batch or an error may have become ready
   std::vector<SourceState> states_;
-  std::uint64_t next_sequence_ = 0;       // of the batch that `next` gives
-  std::uint64_t claimed_sequence_ = 0;    // the first that no thread has claimed
+  std::uint64_t next_sequence_ = 0;       // of the batch that `next` returns
+  std::uint64_t claimed_sequence_ = 0;    // of the first batch that no thread has claimed
   std::map<std::uint64_t, Batch> ready_;  // by sequence
   std::optional<Batch> first_;            // in headspace mode
-  std::optional<Failure> failure_;        // the one at the earliest batch
-  std::thread::id taker_;                 // the thread that is in `next`
+  std::optional<Failure> failure_;        // the failure at the earliest batch
+  std::thread::id taker_;                 // the thread in `next`
   bool is_closed_ = false;
   LoaderStats stats_;
   LoadsAtOnce loads_at_once_;
-  int loads_ = 0;                           // that are under way
-  std::atomic<std::uint64_t> changes_ = 0;  // of what can be claimed
+  int loads_ = 0;                           // the number of loads under way
+  std::atomic<std::uint64_t> changes_ = 0;  // counts changes of what can be claimed
   std::vector<std::string> remarks_;
   std::vector<Activity> activities_;  // by thread
-  std::uint64_t settled_ = 0;         // tasks of any kind; for who waits to see that something goes on
+  std::uint64_t settled_ = 0;         // tasks of any kind; shows a waiting caller that there is progress
   RecordFinder finder_;               // for messages
   LoaderTrace trace_;
-  std::stop_source stop_;              // of threads, and of requests to the store
-  std::vector<std::jthread> threads_;  // last: they end before the rest goes
+  std::stop_source stop_;              // for threads and requests to the store
+  std::vector<std::jthread> threads_;  // last, so that they end before other members are destroyed
 };
 
 }  // namespace headrace

@@ -12,11 +12,12 @@
 
 namespace headrace {
 
-/// The column of the ids: the feature that the dataset marks as the id, else "id", if each record has one
-/// text there; for WebDataset's tars, the key of the sample. None: the dataset has no such ids.
+/// The column of the ids: the feature that the dataset marks as the id, or otherwise "id", if it is one byte
+/// string per record; for WebDataset tars, the key of the sample. None if the dataset has no such ids.
 std::optional<Column> id_column(const Dataset& dataset);
 
-/// The id of a row, empty if it has none; valid as long as the batch. `column`: the place of `id_column`.
+/// The id of a row; empty if the row has none. Valid as long as the batch. `column` is the index of
+/// `id_column` among the batch's columns.
 std::string_view id_of(const Batch& batch, std::size_t column, std::size_t row);
 
 }  // namespace headrace

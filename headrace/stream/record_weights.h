@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Checks of the weights that a feature gives to records.
+/// \file Checks the weights that a feature gives to records.
 
 #include "headrace/engine/model_binding.h"
 #include "headrace/engine/tensor.h"
@@ -9,9 +9,9 @@
 
 namespace headrace {
 
-/// Whether each record of a batch of `loader` has a weight that is finite and not below 0. `values`: the
-/// batch's column of `weights`, float32 or int64. Cost: a look at each value.
-/// \error kInvalidArgument  names the first record that has another
+/// Checks that each record of a batch of `loader` has a weight that is finite and not below 0. `values` is
+/// the batch's column of the feature `weights`, float32 or int64. Cost: a comparison for each value.
+/// \error kInvalidArgument  a weight has another value; the message names the first such record
 Status check_record_weights(const ModelFeature& weights, const TensorView& values, const Batch& batch,
                             const BatchLoader& loader);
 

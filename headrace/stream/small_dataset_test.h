@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests of this folder: small datasets in a memory store, and loaders of them.
+/// \file For tests of this folder: small datasets in a memory store, and loaders for them.
 
 #include <memory>
 #include <string>
@@ -19,8 +19,8 @@ namespace headrace {
 
 inline constexpr std::uint32_t kWidth = 8;
 
-// Record i of a dataset: `x` = {i, i+0.5, …}, `y` = {i, -i}, `text`, and of any length: i % 5 `tokens`, i %
-// 3 `scores`, i % 4 `words`; `even`, which odd records lack.
+// Record i of a dataset: `x` = {i, i+0.5, …}, `y` = {i, -i} and `text`; features of different lengths: i % 5
+// `tokens`, i % 3 `scores` and i % 4 `words`; and `even`, which odd records lack.
 inline Bytes example(std::uint64_t i) {
   std::vector<float> x(kWidth);
   for (std::uint32_t c = 0; c < kWidth; ++c) x[c] = static_cast<float>(i) + 0.5F * static_cast<float>(c);
@@ -49,7 +49,8 @@ struct WrittenShard {
   ShardIndex index;
 };
 
-// A shard of records first … first+count−1, in gzip members of `member_records` (0: not compressed).
+// A shard with records first … first+count−1, in gzip members of `member_records` records (0: not
+// compressed).
 inline WrittenShard make_shard(std::uint64_t first, std::uint64_t count, std::uint64_t member_records) {
   ShardIndexBuilder builder(member_records == 0 ? ShardEncoding::kPlain : ShardEncoding::kGzip);
   Bytes data, member;
@@ -68,7 +69,7 @@ inline WrittenShard make_shard(std::uint64_t first, std::uint64_t count, std::ui
   return {std::move(data), *std::move(index)};
 }
 
-// The shard's blocks, or smaller ones: of one member, or ten records, each.
+// The shard's blocks; or small ones, of one member or ten records each.
 inline std::vector<ShardBlock> blocks_of(const ShardIndex& index, bool small) {
   if (!small) return index.blocks();
   std::vector<ShardBlock> blocks;
@@ -90,7 +91,7 @@ class LoaderTest : public testing::Test {
  protected:
   LoaderTest() : store(make_memory_store("test")), location{store, "data", Url{"memory", "test", "data"}} {}
 
-  // Publishes shards of the given numbers of records.
+  // Publishes shards with the given numbers of records.
   void publish(const std::vector<std::uint64_t>& shard_records, std::uint64_t member_records,
                bool small_blocks = false, const std::string& folder = "data", std::uint64_t first = 0,
                const std::vector<ShardThousandths>& thousandths = {}) {
@@ -147,7 +148,7 @@ class LoaderTest : public testing::Test {
   Location location;
 };
 
-// The batches that are left, as the ids of their rows; −1 for a row of weight 0. Checks every value.
+// The remaining batches, as the ids of their rows; −1 for a row with weight 0. Checks every value.
 inline std::vector<std::vector<std::int64_t>> drain(BatchLoader& loader) {
   std::vector<std::vector<std::int64_t>> batches;
   while (true) {
@@ -186,7 +187,7 @@ inline std::vector<std::vector<std::int64_t>> batches_of(std::shared_ptr<const D
   return loader ? drain(**loader) : std::vector<std::vector<std::int64_t>>{};
 }
 
-// The batches from a position on, put together from those of `world_size` ranks.
+// The batches from a position on, joined from those of `world_size` ranks.
 inline std::vector<std::vector<std::int64_t>> batches_of_ranks(const std::vector<LoaderSource>& sources,
                                                                LoaderOptions options,
                                                                const LoaderPosition& from,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests of this folder: small pictures, encoded, and what becomes of them in a batch.
+/// \file For tests of this folder: small pictures, their encodings, and their pixels in a batch.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// Every pixel differs from its neighbours; a function of the arguments.
+/// A picture that depends only on the arguments. Every pixel differs from its neighbours.
 inline Image striped_picture(ImageSize size, std::uint32_t channels, std::uint64_t number) {
   Image image;
   EXPECT_TRUE(image.reshape(size, channels));
@@ -33,7 +33,7 @@ inline Bytes jpeg_of(const Image& image) {
   return encoded;
 }
 
-/// As a batch has it where nothing is augmented.
+/// The pixels of a picture in a batch without augmentations.
 inline std::vector<std::uint8_t> resized_picture(BytesView encoded, const ImageColumn& column) {
   Image image;
   EXPECT_TRUE(ImageDecoder().decode(encoded, {.channels = column.channels}, image));

@@ -16,25 +16,25 @@ struct TfrecordSummary {
   Compression compression = Compression::kNone;
   std::uint64_t records = 0;
   std::uint64_t uncompressed_bytes = 0;
-  /// For a compressed object: Inflater::member_starts.
+  /// Inflater::member_starts of a compressed object that was read to its end.
   std::vector<MemberStart> member_starts{};
-  /// Messages for people about damage that was skipped, the first hundred.
+  /// The first hundred messages for people about damage that was skipped.
   std::vector<std::string> remarks{};
 };
 
-/// Called for damage that is skipped: `lost_bytes` of the uncompressed stream, at least a frame's, between
-/// two records or at the end. If only the data of a record are damaged, the lost bytes are its frame and
-/// data.
+/// Called for damage that is skipped. `lost_bytes` is the number of lost bytes of the uncompressed stream,
+/// between two records or at the end; it is at least that of a frame. If only the data of a record are
+/// damaged, its frame and data are lost.
 using OnDamage = std::function<void(const Error& error, std::uint64_t lost_bytes)>;
 
-/// Calls `visit` with each record, decompressed and checked, until it returns false. The compression is
-/// detected from the object itself. Memory: the largest record and some megabytes; a record of more than
-/// `limit_bytes` is an error. `advance` is called with the number of bytes read from the store. `summary`
-/// says how far the reading came, also after an error.
-/// With `on_damage`, damage is skipped up to the next sound header (find_next_record).
-/// \error kDataLoss         damaged or truncated; names object, record and offset. With `on_damage`: it
-///                          cannot be inflated any further
-/// \error kInvalidArgument  the first bytes are not those of a TFRecord file
+/// Calls `visit` with each record, decompressed and checked, until it returns false. Detects the compression
+/// from the object's first bytes. Calls `advance` with the number of bytes of each piece that it reads from
+/// the store. `summary` says how far the reading came, also after an error. With `on_damage`, damage is
+/// skipped up to the next sound header (find_next_record). Memory: the largest record and some megabytes.
+/// \error kDataLoss           damaged or truncated; the message names object, record and offset. With
+///                            `on_damage`: the object cannot be decompressed any further
+/// \error kResourceExhausted  a record has more than `limit_bytes`; skipped with `on_damage`
+/// \error kInvalidArgument    the first bytes are not those of a TFRecord file
 Status read_tfrecord(const Location& location, const ObjectInfo& object, std::uint64_t limit_bytes,
                      const CallOptions& call, TfrecordSummary& summary,
                      const std::function<bool(BytesView record)>& visit,

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The bytes of an archive object, or of another file, with gzip removed.
+/// \file The bytes of an archive object, or of another file, with gzip decompressed.
 
 #include <array>
 #include <cstdint>
@@ -13,40 +13,49 @@ namespace headrace {
 
 /// Recognises an object's compression by its first bytes.
 using CompressionOfHead = Compression (*)(BytesView head);
-/// Gzip or none; kNone for the compressions that libarchive removes itself.
+/// Recognises gzip only: returns kNone for the compressions that libarchive handles itself.
 Compression gzip_of_head(BytesView head);
 
-/// Reads one version of an object front to back, and inflates gzip: libarchive would not compare the CRC-32
-/// at the end of a gzip member, so an altered text would pass as good. Other compressions check themselves
-/// and are left to libarchive. If the whole object is read and `object` has the store's checksum, the bytes
-/// are compared with it, because a tar has no checksums for file contents. Memory: one buffer of 1 MiB, two
-/// for gzip. One thread at a time.
+/// Reads one version of an object front to back, and decompresses gzip. libarchive would not check the CRC-32
+/// at the end of a gzip member, so altered text would pass as good. It handles the other compressions, which
+/// have checks of their own. If an uncompressed object other than a zip is read whole and `object` has the
+/// store's checksum, the bytes are compared with it, because a tar has no checksums for file contents.
+/// Memory: one buffer of 1 MiB, two for gzip. Not thread-safe.
 class ArchiveInput {
  public:
   /// Borrows the store.
   ArchiveInput(Store& store, ObjectInfo object, CallOptions options);
 
-  /// Reads the first bytes. Call once, before any other function.
+  /// Reads the first bytes and finds the compression. Call it once, before any other function.
+  /// \error  as for `Store::read_into`
   Status open(CompressionOfHead compression_of_head = gzip_of_head);
 
-  /// The next piece, valid until the next call; empty at the end.
-  /// \error kDataLoss  gzip data are damaged or cut: the message names the offset; or the object ends early
+  /// The next piece of the decompressed bytes; empty at the end. Views the reader's memory until the next
+  /// call.
+  /// \error kDataLoss  gzip data are damaged or cut (the message names the offset), or the object ends early
+  /// \error            as for `Store::read_into`
   Result<BytesView> next();
 
   /// Reads the rest, so that the checksums at the end are compared.
-  /// \error kDataLoss  they differ
+  /// \error kDataLoss  the checksums differ
+  /// \error            as for `next`
   Status drain();
 
-  /// Whether the last 512 bytes, as `next` gives them, are zero: a tar ends so. Call after `drain`.
+  /// True if the last 512 of the bytes that `next` returns are zero, as at the end of a tar. Call after
+  /// `drain`.
   Result<bool> ends_in_zeros();
 
-  /// True also for another wrapping that `open` was told of.
+  /// True if the object is decompressed here: for gzip, and for zlib if the function given to `open` found
+  /// it.
   bool is_gzip() const { return inflater_.has_value(); }
-  /// Whether parts may be left out, or read in another order: not if the bytes are compared as a whole.
+  /// True if parts may be left out or read in another order. False if the bytes are decompressed or compared
+  /// as a whole.
   bool may_seek() const { return !is_gzip() && !is_compared_; }
 
-  /// Where the next piece begins; with gzip, in the compressed object. May be moved if `may_seek`.
+  /// Where the next piece begins in the object. With gzip, this is how much of the compressed object was
+  /// read.
   std::uint64_t position() const { return position_; }
+  /// Moves to `position`. REQUIRES: may_seek()
   void seek(std::uint64_t position) {
     position_ = position;
     head_ = {};
@@ -64,12 +73,12 @@ class ArchiveInput {
   const ObjectInfo object_;
   const CallOptions options_;
   Bytes buffer_;
-  BytesView head_;  // in `buffer_`, read but not given yet
+  BytesView head_;  // in `buffer_`: read, but not returned yet
   std::uint64_t position_ = 0;
   bool is_compared_ = false;
-  std::uint32_t crc_ = 0;  // up to `position_`, if so
+  std::uint32_t crc_ = 0;  // of the bytes up to `position_`, if `is_compared_`
   std::optional<Inflater> inflater_;
-  BytesView compressed_;  // in `buffer_`, not inflated yet
+  BytesView compressed_;  // in `buffer_`: not decompressed yet
   Bytes inflated_;
   Bytes tail_;
 };

@@ -1,9 +1,10 @@
 #pragma once
 
-/// \file The innermost work of bilinear resizing. To float, a sample or a pixel of three or four between four
-/// corners. To 8 bits, in integers: first a row between two, then samples between two of that row. With SSE2,
-/// which every x86-64 has, and AVX2 pixels are computed at once; without, sample by sample: the same
-/// operations in the same order, hence the same bits. Internal to resize.cc.
+/// \file The inner loops of bilinear resizing. For float results, a sample or a pixel of three or four
+/// samples is blended from its four corners. For 8-bit results, in integers, two rows are blended first, and
+/// then pairs of samples of the blended row. With SSE2, which every x86-64 has, and with AVX2, several
+/// samples are computed at once; otherwise one at a time. The operations and their order are the same, so the
+/// bits are the same. Internal to resize.cc.
 
 #include <algorithm>
 #include <array>
@@ -20,16 +21,16 @@
 
 namespace headrace {
 
-/// Where a pixel of a row comes from, and how much of it from the right one.
+/// The two source pixels that a pixel of a row is blended from.
 struct Neighbours {
-  std::size_t left;      // in samples
-  std::size_t to_right;  // from there, in samples
-  float right_part;
+  std::size_t left;      // the left pixel's offset in the row, in samples
+  std::size_t to_right;  // from the left pixel to the right one, in samples
+  float right_part;      // the right pixel's weight, 0 to 1
 };
 
 // ---- to float -------------------------------------------------------------------------------------
 
-/// As TensorFlow computes it: left and right first, then top and bottom.
+/// Blends one sample as TensorFlow does: left with right first, then top with bottom.
 inline void blend_sample(const std::uint8_t* top, const std::uint8_t* bottom, const Neighbours& at,
                          float bottom_part, float* to) {
   const float top_left = top[0], bottom_left = bottom[0];
@@ -38,7 +39,7 @@ inline void blend_sample(const std::uint8_t* top, const std::uint8_t* bottom, co
   *to = above + (below - above) * bottom_part;
 }
 
-/// Bytes that `blend_pixel` reads at the left corners, and values that it writes.
+/// The bytes that `blend_pixel` reads from each left corner on, and the values that it writes.
 inline constexpr std::size_t kPixelReads = 8, kPixelWrites = 4;
 
 #if defined(__SSE2__)
@@ -58,7 +59,7 @@ inline __m128 between(__m128 a, __m128 b, float part) {
 
 }  // namespace bilinear_internal
 
-/// For three or four channels. The right pixel follows the left one directly.
+/// Blends one pixel of three or four channels. The right pixel follows the left one directly.
 template <std::size_t kChannels>
 void blend_pixel(const std::uint8_t* top, const std::uint8_t* bottom, const Neighbours& at, float bottom_part,
                  float* to) {
@@ -80,8 +81,9 @@ void blend_pixel(const std::uint8_t* top, const std::uint8_t* bottom, const Neig
 
 // ---- to 8 bits ------------------------------------------------------------------------------------
 
-/// A sample between rows is in units of 1 / 2^7, the bottom row's part of 1 / 2^15, those of left and right
-/// of 1 / 2^14: the smallest with which 16 bits are enough. Their errors sum to less than 1 / 50.
+/// The fixed-point units. A sample between two rows counts in 1 / 2^7, the bottom row's part in 1 / 2^15, the
+/// left and the right part in 1 / 2^14. These are the smallest units for which 16 bits are enough. Their
+/// errors sum to less than 1 / 50.
 inline constexpr int kSampleBits = 7, kRowPartBits = 15, kSidePartBits = 14;
 
 inline std::int16_t row_part(float bottom_part) {
@@ -89,7 +91,7 @@ inline std::int16_t row_part(float bottom_part) {
   return static_cast<std::int16_t>(std::min(std::lround(bottom_part * kUnits), kUnits - 1));
 }
 
-/// The left pixel's part and the right one's, four times.
+/// The left pixel's part and the right pixel's part, repeated four times.
 using SideParts = std::array<std::int16_t, 8>;
 
 inline SideParts side_parts(float right_part) {
@@ -99,7 +101,7 @@ inline SideParts side_parts(float right_part) {
   return {left, right, left, right, left, right, left, right};
 }
 
-/// Samples that may be read behind such a row, whatever they are.
+/// The number of samples that may be read beyond the end of a blended row. Their values do not matter.
 inline constexpr std::size_t kRowPadding = 16;
 
 inline void blend_rows_plainly(const std::uint8_t* top, const std::uint8_t* bottom, std::int16_t part,
@@ -111,7 +113,7 @@ inline void blend_rows_plainly(const std::uint8_t* top, const std::uint8_t* bott
   }
 }
 
-/// Blends two samples of such a row. Rounds half up.
+/// Blends two samples of a blended row. Rounds half up.
 inline std::uint8_t blend_sides(const std::int16_t* left, std::size_t to_right, const SideParts& parts) {
   constexpr int kBits = kSampleBits + kSidePartBits, kHalf = 1 << (kBits - 1);
   return static_cast<std::uint8_t>((left[0] * parts[0] + left[to_right] * parts[1] + kHalf) >> kBits);
@@ -136,7 +138,7 @@ HEADRACE_AVX2 inline __m256i samples_of_two(const std::int16_t* first, const std
   return _mm256_inserti128_si256(_mm256_castsi128_si256(low), *reinterpret_cast<const __m128i_u*>(second), 1);
 }
 
-// Two pixels, four samples of 32 bits each.
+// Blends two pixels. The result has four samples of 32 bits for each.
 template <std::size_t kChannels>
 HEADRACE_AVX2 __m256i two_pixels(const std::int16_t* row, const Neighbours* at, const SideParts* parts) {
   constexpr int kBits = kSampleBits + kSidePartBits;
@@ -163,7 +165,7 @@ HEADRACE_AVX2 inline void blend_rows_by_avx2(const std::uint8_t* top, const std:
   blend_rows_plainly(top + whole, bottom + whole, part, to.subspan(whole));
 }
 
-// Pixels made at once, and the bytes written for them.
+// The number of pixels computed at once, and the bytes written for them.
 inline constexpr std::size_t kPixelsAtOnce = 4, kPixelsBytes = 16;
 
 // REQUIRES: `count` is a multiple of `kPixelsAtOnce`.
@@ -171,7 +173,7 @@ template <std::size_t kChannels>
 HEADRACE_AVX2 void blend_sides_by_avx2(const std::int16_t* row, const Neighbours* at, const SideParts* parts,
                                        std::size_t count, std::uint8_t* to) {
   static_assert(kChannels == 3 || kChannels == 4);
-  // Takes four bytes each of the first pixel, the third, the second and the fourth.
+  // The input has four bytes for each pixel, in the order first, third, second, fourth.
   const __m128i in_order = kChannels == 3
                                ? _mm_setr_epi8(0, 1, 2, 8, 9, 10, 4, 5, 6, 12, 13, 14, -1, -1, -1, -1)
                                : _mm_setr_epi8(0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15);
@@ -187,15 +189,15 @@ HEADRACE_AVX2 void blend_sides_by_avx2(const std::int16_t* row, const Neighbours
 
 }  // namespace bilinear_internal
 
-/// A row of `to.size()` samples between two.
+/// Blends two rows into one of `to.size()` samples.
 inline void blend_rows(const std::uint8_t* top, const std::uint8_t* bottom, std::int16_t part,
                        std::span<std::int16_t> to) {
   if (has_avx2()) return bilinear_internal::blend_rows_by_avx2(top, bottom, part, to);
   blend_rows_plainly(top, bottom, part, to);
 }
 
-/// As `blend_sides`, the first pixels of a row, of three or four channels, and how many they are; the right
-/// pixel is the one after the left. Writes inside `to` alone.
+/// Does what `blend_sides` does for the first pixels of a row with three or four channels, and returns their
+/// number, which may be 0. The right pixel follows the left one directly. Writes only inside `to`.
 template <std::size_t kChannels>
 std::size_t blend_first_sides(const std::int16_t* row, const Neighbours* at, const SideParts* parts,
                               std::span<std::uint8_t> to) {

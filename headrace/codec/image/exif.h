@@ -8,8 +8,9 @@
 
 namespace headrace {
 
-/// The orientation in `tiff`, the TIFF structure that JPEG has after "Exif\0\0" and PNG in eXIf: 1 to 8; 1 if
-/// it is missing or out of range, or the structure is damaged. Source: TIFF 6.0, section 2.
+/// The orientation in `tiff`, which is the TIFF structure after "Exif\0\0" in a JPEG or in the eXIf chunk of
+/// a PNG: 1 to 8. Returns 1 if the orientation is missing or out of range, or the structure is damaged.
+/// Source: TIFF 6.0, section 2.
 std::uint32_t exif_orientation(BytesView tiff);
 
 }  // namespace headrace

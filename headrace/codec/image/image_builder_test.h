@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Images for tests, also of kinds that our encoders do not write: odd PNGs by hand, odd JPEGs by
-/// libjpeg, which ends the program on errors.
+/// \file Images for tests, including kinds that our encoders do not write. Odd PNGs are written by hand, odd
+/// JPEGs by libjpeg, which ends the program on errors.
 
 #include <string>
 #include <type_traits>
@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// A picture without edges, a function of the size.
+/// A picture without edges, which depends only on the size and the channels.
 Image smooth_image(ImageSize size, std::uint32_t channels);
 Image image_of(ImageSize size, std::uint32_t channels, const std::vector<std::uint8_t>& samples);
 
@@ -32,9 +32,9 @@ struct PngKind {
 };
 
 std::string png_chunk(const std::string& type, const std::string& data);
-/// `rows` have a filter byte each; `between` are chunks before the data.
+/// Each row in `rows` begins with its filter byte. `between` holds chunks that come before the data.
 Bytes make_png(const PngKind& kind, const std::string& rows, const std::string& between = "");
-/// The rows of the seven pictures that an interlaced one consists of (PNG specification, section 8.2).
+/// The rows of the seven pictures that make up an interlaced one (PNG specification, section 8.2).
 std::string interlaced_rows(const PixelsView& pixels);
 
 enum class JpegColors : std::uint8_t { kYcc, kCmyk, kYcck };
@@ -46,7 +46,7 @@ struct JpegKind {
   bool has_adobe_marker = false;
 };
 
-/// From RGB, or from CMYK as it is to be stored.
+/// Encodes RGB, or CMYK in the form in which it is stored.
 Bytes make_jpeg(const PixelsView& pixels, const JpegKind& kind);
 
 /// A TIFF structure with one entry.

@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// How many pixels share a sample of colour: one, two side by side, or two by two.
+/// How many pixels share a chroma sample: one (k444), two side by side (k422), or two by two (k420).
 enum class ChromaSubsampling : std::uint8_t { k444, k422, k420 };
 
 struct JpegOptions {
@@ -19,19 +19,20 @@ struct JpegOptions {
   ChromaSubsampling subsampling = ChromaSubsampling::k420;
 };
 
-/// Appends a baseline JPEG, with the usual Huffman tables and the accurate integer transform.
+/// Appends a baseline JPEG to `out`, with the standard Huffman tables and the accurate integer transform.
 /// \error kInvalidArgument    the quality is out of range, a side is 0 or above 65,500, or there are not 1 or
 ///                            3 channels: JPEG has no alpha
 /// \error kResourceExhausted  no memory
 Status encode_jpeg(const PixelsView& pixels, const JpegOptions& options, Bytes& out);
 
-/// Appends a PNG of 8 bits a sample: grey, grey with alpha, RGB or RGBA. `level` is zlib's, 1 to 9.
+/// Appends a PNG with 8 bits per sample to `out`: grey, grey with alpha, RGB or RGBA. `level` is zlib's, 1 to
+/// 9.
 /// \error kInvalidArgument    the level is out of range, a side is 0, or there are not 1 to 4 channels
 /// \error kResourceExhausted  no memory
 Status encode_png(const PixelsView& pixels, int level, Bytes& out);
 
-/// Names everything that encoded bytes depend on besides pixels and options: "libjpeg-turbo 2.1.5, libpng
-/// 1.6.39, zlib 1.2.13". Part of a plan.
+/// Names everything, besides pixels and options, on which the encoded bytes depend: "libjpeg-turbo 2.1.5,
+/// libpng 1.6.39, zlib 1.2.13". Part of a plan.
 std::string image_encoder_fingerprint();
 
 }  // namespace headrace

@@ -18,33 +18,33 @@ std::string_view image_format_name(ImageFormat format);
 
 struct ImageHeader {
   ImageFormat format = ImageFormat::kJpeg;
-  /// As stored: before rotation.
+  /// The size as stored, before rotation.
   ImageSize size;
-  /// Channels of decoding by default: grey 1, grey with alpha 2, colour 3, colour with alpha 4. A palette is
-  /// colour, and so is CMYK.
+  /// The number of channels that decoding gives by default: grey 1, grey with alpha 2, colour 3, colour with
+  /// alpha 4. A palette counts as colour, and so does CMYK.
   std::uint32_t channels = 0;
-  /// Bits of a stored sample: 8; in a PNG also 1, 2, 4 and 16.
+  /// Bits per stored sample: 8; in a PNG also 1, 2, 4 and 16.
   std::uint32_t bits = 8;
-  /// Exif's: 1 is upright, 2 to 8 say how to rotate and mirror; 1 if it is missing or invalid.
+  /// Exif's orientation: 1 is upright, 2 to 8 say how to rotate and mirror. 1 if it is missing or invalid.
   std::uint32_t orientation = 1;
-  /// Properties of a JPEG: four inks instead of colours; several scans over the picture, as a progressive
-  /// JPEG has. Both take more memory to decode.
+  /// Properties of a JPEG: it has four inks instead of colours; it has several scans over the picture, as a
+  /// progressive JPEG does. Both take more memory to decode.
   bool is_cmyk = false;
   bool has_several_scans = false;
 };
 
-/// Whether width and height change places when the image is turned upright.
+/// True if width and height are exchanged when the image is turned upright.
 inline bool swaps_sides(std::uint32_t orientation) { return orientation >= 5; }
 
-/// Reads everything before the pixels; in a PNG also an eXIf chunk after them, if `encoded` extends that far.
-/// Takes no memory, and nothing is decoded: the header may lie.
+/// Reads everything before the pixels. In a PNG, also reads an eXIf chunk after them, if `encoded` extends
+/// that far. Decodes and allocates nothing, so what the header declares may be false.
 /// \error kDataLoss         no bytes, truncated before the pixels begin, or damaged
-/// \error kUnimplemented    a known format, or a kind of JPEG, that is not supported; named in the message
+/// \error kUnimplemented    a known format, or a kind of JPEG, that is not supported; the message names it
 /// \error kInvalidArgument  not an image
 Result<ImageHeader> read_image_header(BytesView encoded);
 
-/// Compares the declared size with a limit, and with the smallest number of bytes that this many pixels take
-/// in the format (JPEG: a byte for 2,048 pixels; PNG: a byte for 1,032 of deflated rows).
+/// Compares the declared size with a limit, and with the fewest bytes that so many pixels can take in the
+/// format (JPEG: one byte for 2,048 pixels; PNG: one byte for 1,032 bytes of rows).
 /// \error kResourceExhausted  more pixels than `max_pixels`
 /// \error kDataLoss           the file is too short for that many pixels
 Status check_declared_size(const ImageHeader& header, std::uint64_t encoded_bytes, std::uint64_t max_pixels);

@@ -20,8 +20,8 @@ struct ImageSize {
   bool operator==(const ImageSize&) const = default;
 };
 
-/// Reads "150x200": height × width in pixels. None: it is not that, or a side is 0 or above 65,500, the
-/// longest of a JPEG.
+/// Parses "150x200": height × width in pixels. None if the text has another form, or a side is 0 or above
+/// 65,500, the longest side of a JPEG.
 std::optional<ImageSize> parse_image_size(std::string_view text);
 
 struct Rectangle {
@@ -30,8 +30,8 @@ struct Rectangle {
   ImageSize size;
 };
 
-/// Borrowed pixels. A row lies `row_stride` samples after the one above; with a crop that is more than a row
-/// has.
+/// Borrowed pixels. Each row begins `row_stride` samples after the one above. In a crop, the stride is larger
+/// than a row.
 template <typename Sample>
 struct Pixels {
   Sample* data = nullptr;
@@ -48,24 +48,24 @@ using PixelsView = Pixels<const std::uint8_t>;
 using MutablePixelsView = Pixels<std::uint8_t>;
 using MutableFloatPixelsView = Pixels<float>;
 
-/// Rows without a gap at `data`, which has `size.width * size.height * channels` samples.
+/// Views rows without gaps at `data`, which has `size.width * size.height * channels` samples.
 template <typename Sample>
 Pixels<Sample> dense_pixels(Sample* data, ImageSize size, std::uint32_t channels) {
   return {data, size, channels, std::size_t{size.width} * channels};
 }
 
-/// A part, in the same memory. REQUIRES: the rectangle lies inside.
+/// Views a part of the same memory. REQUIRES: the rectangle lies inside `from`.
 template <typename Sample>
 Pixels<Sample> crop(const Pixels<Sample>& from, const Rectangle& part) {
   Sample* const begin = from.row(part.top) + std::size_t{part.left} * from.channels;
   return {begin, part.size, from.channels, from.row_stride};
 }
 
-/// Mirrors each row in place: left becomes right. For samples of 8 bits, and floats.
+/// Mirrors each row in place: left becomes right. Defined for samples of 8 bits and for floats.
 template <typename Sample>
 void flip_horizontally(const Pixels<Sample>& pixels);
 
-/// Owns pixels, and keeps its memory from one picture to the next. One thread at a time.
+/// Owns pixels, and keeps its memory from one picture to the next. Not thread-safe.
 class Image {
  public:
   static constexpr std::uint32_t kMaxChannels = 4;
@@ -82,10 +82,11 @@ class Image {
     std::swap(pixels_, other.pixels_);
   }
 
-  /// Makes room; allocates only for a picture that is larger than all before. The pixels are not set.
+  /// Makes room for a picture. Allocates only if the picture is larger than all before. Does not set the
+  /// pixels.
   /// \error kResourceExhausted  no memory
   Status reshape(ImageSize size, std::uint32_t channels);
-  /// No pixels; keeps the memory.
+  /// Removes the pixels but keeps the memory.
   void clear() { pixels_ = {}; }
 
   PixelsView view() const { return pixels_; }

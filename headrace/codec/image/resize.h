@@ -14,32 +14,32 @@
 namespace headrace {
 
 enum class ResizeMethod : std::uint8_t {
-  kBilinear,  // of the four pixels around the point; where an image shrinks, others are passed over
-  kArea,      // the mean of all that a pixel covers, those at its edges in part
+  kBilinear,  // blends the four pixels around the point; when an image shrinks, other pixels are skipped
+  kArea,      // the mean of all pixels that a pixel covers, weighted by the covered part
 };
 
-/// "bilinear", "area".
+/// "bilinear" or "area".
 std::string_view resize_method_name(ResizeMethod method);
 
-/// Keeps the weights of columns, and computes them again when widths change: reuse one for many images. To 8
-/// bits, or to float in 0 to 255. 8-bit results are the float results rounded half up; bilinear ones with an
-/// error of at most 1 / 50 before rounding, because integers are faster. One thread at a time.
+/// Resizes to 8 bits, or to floats from 0 to 255. An 8-bit result is the float result rounded half up; a
+/// bilinear one has an error of at most 1 / 50 before rounding, because integers are faster. Reuse one
+/// resizer for many images: it keeps the weights of the columns until the widths change. Not thread-safe.
 class Resizer {
  public:
-  /// To the size that `to` has. `from` may be a crop; `to` lies elsewhere.
+  /// Resizes `from`, which may be a crop, to the size of `to`. The two must not overlap.
   /// \error kInvalidArgument  a side is 0, or the channels differ or are not 1 to 4
   Status resize(const PixelsView& from, ResizeMethod method, const MutablePixelsView& to);
   Status resize(const PixelsView& from, ResizeMethod method, const MutableFloatPixelsView& to);
 
  private:
-  /// Two rows of as many samples that a row comes from, and how much of it from the lower one.
+  /// The two source rows of a row, of `samples` samples each, and the lower row's weight.
   struct SourceRows {
     const std::uint8_t* top;
     const std::uint8_t* bottom;
     std::size_t samples;
     float bottom_part;
   };
-  /// A run of pixels, which weights in `area_weights_` belong to.
+  /// A run of pixels. Its weights begin at `weights` in `area_weights_`.
   struct Stretch {
     std::size_t begin = 0;
     std::uint32_t count = 0;
@@ -61,7 +61,7 @@ class Resizer {
   void set_columns(const PixelsView& from, ResizeMethod method, std::uint32_t to_width);
 
   ResizeMethod method_ = ResizeMethod::kBilinear;
-  std::uint32_t from_width_ = 0, to_width_ = 0, channels_ = 0;  // what the columns below are for
+  std::uint32_t from_width_ = 0, to_width_ = 0, channels_ = 0;  // those of the columns below
   std::vector<Neighbours> neighbours_;
   std::vector<SideParts> side_parts_;
   std::vector<std::int16_t> blended_row_;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file How `hash:N` cuts a text into tokens (docs/formats/hash-encoder.md, "Tokens").
+/// \file Splits a text into tokens for `hash:N` (docs/formats/hash-encoder.md, "Tokens").
 
 #include <array>
 #include <bit>
@@ -19,17 +19,17 @@ enum class CharacterClass : std::uint8_t { kSeparator, kWord, kAlone };
 /// a token of its own.
 CharacterClass hash_character_class(char32_t code_point);
 
-/// Longer tokens are cut into pieces of at most this many bytes.
+/// The largest token in bytes. Longer tokens are cut into pieces of at most this size.
 inline constexpr std::size_t kMaxTokenBytes = 64;
 
-/// Calls `token(std::string_view)` for each token, lower-cased, in order; the view is valid during the call,
-/// and eight zero bytes follow it. Constant memory, linear time; any bytes are allowed, ill-formed ones
-/// separate like U+FFFD.
+/// Calls `token(std::string_view)` for each token, in order, with ASCII letters in lower case. The view is
+/// valid during the call, and eight zero bytes follow it. Any bytes are allowed; ill-formed ones separate
+/// tokens as U+FFFD does. Constant memory, linear time.
 template <typename Function>
 void for_each_hash_token(std::string_view text, Function&& token);
 
 namespace hash_internal {
-/// The lower-cased character for ASCII letters and digits, else 0.
+/// The character in lower case for ASCII letters and digits; 0 for every other byte.
 inline constexpr auto kWordCharacters = [] {
   std::array<char, 256> table{};
   for (char c = '0'; c <= '9'; ++c) table[c] = c;
@@ -38,11 +38,11 @@ inline constexpr auto kWordCharacters = [] {
 }();
 
 struct WordStart {
-  std::uint64_t lower;  // the letters and digits before the first other character, lower-cased; then zeros
-  std::size_t count;    // of them
+  std::uint64_t lower;  // the letters and digits before any other character, in lower case; then zeros
+  std::size_t count;    // the number of those letters and digits
 };
 
-/// Looks at eight characters at once: the high bit of each byte says what it is.
+/// Classifies eight characters at once: the high bit of a byte in each mask marks a character of that class.
 inline WordStart word_start(std::uint64_t characters) {
   constexpr std::uint64_t kEach = 0x0101010101010101U, kHigh = 0x80 * kEach;
   const auto at_least = [](std::uint64_t bytes, unsigned char c) { return bytes + (0x80 - c) * kEach; };
@@ -55,8 +55,8 @@ inline WordStart word_start(std::uint64_t characters) {
           static_cast<std::size_t>(std::countr_zero(others)) / 8};
 }
 
-/// A token that grows; eight zero bytes follow it at any time. Each part is stored as it will be loaded to be
-/// hashed: a load that spans two stores waits for both.
+/// A growing token, always followed by eight zero bytes. Each part is stored with the same width with which
+/// the hash will load it, because a load that spans two stores waits for both.
 class PaddedToken {
  public:
   std::size_t size() const { return size_; }

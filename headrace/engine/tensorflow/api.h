@@ -1,7 +1,8 @@
 #pragma once
 
-/// \file The part of TensorFlow's C API that is used, as a table of functions found at run time. The
-/// prototypes are tensorflow/c/c_api.h's and tf_tensor.h's, unchanged since 2.4 (strings: tf_tstring.h, 2.4).
+/// \file The part of TensorFlow's C API that Headrace uses, as a table of functions found at run time. The
+/// prototypes are those of tensorflow/c/c_api.h, tf_tensor.h and, for strings, tf_tstring.h; they have not
+/// changed since 2.4.
 
 #include <cstddef>
 #include <cstdint>
@@ -78,15 +79,15 @@ struct Api {
 #undef HEADRACE_DECLARE
 };
 
-/// Loads the library, once for the life of the process. Thread-safe.
-/// \error kFailedPrecondition  `set_tensorflow_environment` was not called, another library is loaded
-///                             already, or this one cannot be loaded, lacks a function or is too old
+/// Loads the library, once for the life of the process. Returns the same table afterwards. Thread-safe.
+/// \error kFailedPrecondition  `set_tensorflow_environment` was not called, another library is already
+///                             loaded, or this library cannot be loaded, lacks a function or is too old
 Result<const Api*> load_api(const std::string& library);
 
-/// Marks that the environment is set; see `set_tensorflow_environment`.
+/// Allows `load_api`. Called by `set_tensorflow_environment`.
 void allow_loading();
 
-/// Deletes what the C API hands out.
+/// Deletes an object of the C API.
 template <auto Delete>
 struct Deleter {
   const Api* api = nullptr;
@@ -101,12 +102,12 @@ using BufferHandle = std::unique_ptr<TF_Buffer, Deleter<&Api::TF_DeleteBuffer>>;
 using GraphHandle = std::unique_ptr<TF_Graph, Deleter<&Api::TF_DeleteGraph>>;
 using OptionsHandle = std::unique_ptr<TF_SessionOptions, Deleter<&Api::TF_DeleteSessionOptions>>;
 
-/// A status object and its translation; TF_Code has gRPC's numbers.
+/// A status object and its conversion to a Status. TF_Code has gRPC's numbers.
 class ApiStatus {
  public:
   explicit ApiStatus(const Api& api) : api_(api), status_(api.TF_NewStatus(), {&api}) {}
   TF_Status* get() const { return status_.get(); }
-  /// TensorFlow's message, cut to a readable length, after what was being done.
+  /// Success, or the error with the message "`doing`: " and TensorFlow's message, cut to a readable length.
   Status check(std::string_view doing) const;
 
  private:

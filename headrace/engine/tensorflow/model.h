@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A SavedModel in a TensorFlow session. `open_tensorflow` is the way in.
+/// \file A SavedModel in a TensorFlow session. Callers use `open_tensorflow` instead.
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace headrace::tensorflow {
 
-/// Loads the graph with the tag "serve" and its variables.
+/// Loads the graph with the tag "serve", and its variables. `api` must outlive the model.
 /// \error as `Engine::load`
 Result<std::unique_ptr<Model>> load_model(const Api& api, const std::string& folder,
                                           const ModelOptions& options);

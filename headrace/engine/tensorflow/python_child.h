@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Common parts of the programs of our Python package, however this process communicates with them.
+/// \file The common parts of all child processes that run our Python package.
 
 #include <map>
 #include <string>
@@ -12,12 +12,14 @@
 
 namespace headrace {
 
-/// Their environment: like ours, but with our package first, and TensorFlow quiet and deterministic.
+/// The environment of such a process: the variables of `environment`, with our package first on Python's
+/// path, and with TensorFlow set to be quiet and deterministic.
 std::map<std::string, std::string, std::less<>> python_variables(const TraceOptions& options,
                                                                  const Environment& environment);
 
-/// Their error report about an unusable model: `kind` as ModelError in python/headrace/_src/errors.py.
-/// kInvalidArgument if the model is at fault, kFailedPrecondition if the interpreter is.
+/// Converts such a process's error report about an unusable model. `kind` is that of ModelError in
+/// python/headrace/_src/errors.py. The code is kInvalidArgument if the model is at fault, and
+/// kFailedPrecondition if the interpreter is.
 Error python_error(std::string_view kind, std::string_view message);
 
 }  // namespace headrace

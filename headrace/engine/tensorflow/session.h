@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file One TensorFlow session and its graph, shared by a model and the calls made from it.
+/// \file A TensorFlow session and its graph, shared by a model and the calls made from it.
 
 #include <memory>
 #include <span>
@@ -16,10 +16,12 @@
 
 namespace headrace::tensorflow {
 
-/// Thread-safe, as TensorFlow's sessions are.
+/// A session with a loaded SavedModel. Thread-safe, as TensorFlow's sessions are.
 class Session {
  public:
-  /// \error kNotFound  the folder holds no SavedModel; else TensorFlow's own answer
+  /// Loads the SavedModel in `folder`. `api` must outlive the session.
+  /// \error kNotFound  the folder has no SavedModel
+  /// \error *          TensorFlow's own errors
   static Result<std::shared_ptr<Session>> load(const Api& api, const std::string& folder,
                                                const ModelOptions& options);
   ~Session();
@@ -28,15 +30,17 @@ class Session {
 
   const Api& api() const { return api_; }
   const std::string& folder() const { return folder_; }
-  /// For messages.
+  /// The model's name in messages.
   const std::string& name() const { return name_; }
   const MetaGraph& meta() const { return meta_; }
 
-  /// "operation:index", or "operation".
-  /// \error kDataLoss  the graph has no such operation
+  /// Finds the tensor "operation:index" in the graph; the index is 0 if it is left out.
+  /// \error kDataLoss  the graph has no such operation or output
   Result<TF_Output> find(std::string_view tensor) const;
-  /// Runs the graph once. Results are new tensors, owned by the caller.
-  /// \error kDeadlineExceeded  a session of one inter-op thread is then closed for good
+  /// Runs the graph once. The results are new tensors that the caller owns. `doing` names the run in
+  /// messages. Blocks for at most the call deadline.
+  /// \error kDeadlineExceeded  a session with one inter-op thread is then closed for good
+  /// \error *                  TensorFlow's own errors
   Status run(std::string_view doing, std::span<const TF_Output> inputs, std::span<TF_Tensor* const> values,
              std::span<const TF_Output> outputs, std::span<TF_Tensor*> results,
              std::span<const TF_Operation* const> targets) const;
@@ -51,10 +55,11 @@ class Session {
   GraphHandle graph_;
   TF_Session* session_ = nullptr;
   Bytes run_options_;                   // a serialized RunOptions
-  std::unique_ptr<Watchdog> watchdog_;  // where calls run in their callers' threads
+  std::unique_ptr<Watchdog> watchdog_;  // null unless calls run in their callers' threads
 };
 
-/// A tensor of strings that TensorFlow owns, with its strings; feeding takes a copy.
+/// A tensor of strings for an input, in memory that TensorFlow allocates. This object frees the strings and
+/// the tensor; a run makes its own copy.
 class StringTensor {
  public:
   StringTensor(const Api& api, std::span<const std::string_view> strings, const Shape& shape);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file TensorFlow as an engine, from the library of `pip install tensorflow-cpu`: loaded at run time, never
-/// linked, used through its C API. Needs TensorFlow 2.16 or newer.
+/// \file TensorFlow as an engine. Uses the library of `pip install tensorflow-cpu` through its C API, loaded
+/// at run time and never linked. Needs TensorFlow 2.16 or newer, below 3.
 
 #include <memory>
 #include <string>
@@ -12,9 +12,10 @@
 
 namespace headrace {
 
-/// Sets what TensorFlow reads from the process's environment while it is loaded: TF_DETERMINISTIC_OPS=1,
-/// TF_ENABLE_ONEDNN_OPTS=1, and TF_CPP_MIN_LOG_LEVEL=2 unless it is set. Entry points call it first of all,
-/// before any thread is started: setenv is not thread-safe. `open_tensorflow` refuses to work without it.
+/// Sets the variables that TensorFlow reads from the process's environment while it is loaded:
+/// TF_DETERMINISTIC_OPS=1, TF_ENABLE_ONEDNN_OPTS=1, and TF_CPP_MIN_LOG_LEVEL=2 unless that is already set.
+/// Entry points call it first, before they start any thread, because setenv is not thread-safe.
+/// `open_tensorflow` fails without it.
 void set_tensorflow_environment();
 
 struct TensorFlowLibrary {
@@ -22,19 +23,22 @@ struct TensorFlowLibrary {
   std::string folder;  // …/site-packages/tensorflow
 };
 
-/// Looks for TensorFlow in `path` if that is not empty (the library, or its folder), else in the variable
-/// HEADRACE_TENSORFLOW (likewise), else in the packages of the interpreter HEADRACE_PYTHON, else of python3
-/// on PATH. Runs the interpreter (about 50 ms), which does not import TensorFlow.
-/// \error kNotFound  it is not there; the message says what to install or to set
+/// Looks for TensorFlow in the first of these places that is given: `path`, the library or its folder; the
+/// variable HEADRACE_TENSORFLOW, likewise; the packages of the interpreter HEADRACE_PYTHON; the packages of
+/// python3 on PATH. Empty `path`: not given. In the last two cases, runs the interpreter (about 50 ms)
+/// without importing TensorFlow.
+/// \error kNotFound  TensorFlow is not there; the message says what to install or to set
 Result<TensorFlowLibrary> find_tensorflow(const std::string& path, const Environment& environment);
 
-/// The interpreter that goes with a TensorFlow: HEADRACE_PYTHON, else that of the wheel's own environment,
-/// else python3 on PATH.
-/// \error kNotFound
+/// The Python interpreter to use with a TensorFlow: HEADRACE_PYTHON if it is set, otherwise the interpreter
+/// of the environment in which the wheel is installed, otherwise python3 on PATH.
+/// \error kNotFound  there is none
 Result<std::string> find_interpreter(const Environment& environment, const std::string& tensorflow_folder);
 
-/// Loads the library, 0.4 to 1 s the first time; a process has one TensorFlow, and keeps it.
-/// \error kFailedPrecondition  too old, or another one is loaded already
+/// Loads the library, which takes 0.4 to 1 s the first time. A process can load only one TensorFlow, and
+/// keeps it until it ends. Thread-safe.
+/// \error kFailedPrecondition  it is too old or cannot be loaded, another one is already loaded, or
+///                             `set_tensorflow_environment` was not called
 Result<std::shared_ptr<Engine>> open_tensorflow(const TensorFlowLibrary& library);
 
 }  // namespace headrace

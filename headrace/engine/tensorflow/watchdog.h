@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file A time limit for calls that run in their caller's thread, which TensorFlow's own timeout does not
-/// cover.
+/// \file A time limit for calls that run in their caller's thread, because TensorFlow's own timeout does not
+/// cover them.
 
 #include <chrono>
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace headrace::tensorflow {
 
-/// Runs `expired` once, from a thread of its own, when a watched call has taken longer than `deadline`
-/// (checked every second, and more often for a short one). Thread-safe.
+/// Runs `expired` once, in a thread of its own, when a watched call has taken longer than `deadline`. Checks
+/// once per second, or more often for a short deadline. Thread-safe.
 class Watchdog {
  public:
   Watchdog(std::chrono::milliseconds deadline, std::function<void()> expired);
@@ -20,7 +20,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Watches from its construction to its destruction. A null watchdog watches nothing.
+  /// Watches one call, from its construction to its destruction. With a null watchdog it does nothing.
   class Watch {
    public:
     explicit Watch(Watchdog* watchdog);
@@ -41,7 +41,7 @@ class Watchdog {
   const std::chrono::milliseconds deadline_;
   const std::function<void()> expired_;
   mutable std::mutex mutex_;
-  std::multiset<std::chrono::steady_clock::time_point> started_;  // of the calls that are under way
+  std::multiset<std::chrono::steady_clock::time_point> started_;  // when each running call started
   bool has_expired_ = false;
   std::jthread thread_;
 };

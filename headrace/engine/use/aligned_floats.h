@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A growing array of floats that starts on a cache line.
+/// \file An array of floats that can grow and starts on a cache line.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +14,8 @@ class AlignedFloats {
   AlignedFloats() = default;
   explicit AlignedFloats(std::size_t size) { reserve(size); }
 
-  /// Makes room for `size` floats. If there is less now, the old contents are dropped and all are zero.
+  /// Makes room for `size` floats. If the array has fewer now, drops its contents and sets all floats to
+  /// zero.
   void reserve(std::size_t size) {
     if (size <= size_) return;
     data_.reset(new (kCacheLine) float[size]());

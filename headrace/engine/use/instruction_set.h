@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Which vector instructions the encoder's inner loops use. Results do not depend on it, speed does.
+/// \file The vector instructions that the encoder's inner loops use. They change the speed, not the results.
 
 namespace headrace {
 
@@ -10,9 +10,9 @@ enum class InstructionSet {
   kAvx512,    // AVX-512 F, BW, DQ, VL
 };
 
-/// Does this processor, under this operating system, have it?
+/// True if this processor, under this operating system, has the instructions.
 bool is_supported(InstructionSet set);
-/// The fastest that is supported.
+/// The fastest supported set.
 InstructionSet best_instruction_set();
 
 }  // namespace headrace

@@ -1,19 +1,19 @@
 #pragma once
 
-// The loops of kernels.h, over a vector type. Included by one source file per instruction set, each compiled
-// for its own; therefore everything here has internal linkage, and no function of the standard library is
-// used: a copy compiled for a newer processor could be the one that the linker keeps for all. Compiled with
-// -ffp-contract=off.
+// The loops of kernels.h, over a vector type. One source file per instruction set includes this file and is
+// compiled for that set. Therefore everything here has internal linkage and uses no function of the standard
+// library: otherwise the linker could keep, for all sets, a copy that was compiled for a newer processor.
+// Compiled with -ffp-contract=off.
 //
-// `Simd` has: Vector, kLanes, kRows (of the block held in registers), kVectors (of its columns), and
-// load, store, broadcast, multiply_add (fused).
+// `Simd` has: Vector, kLanes (floats in a Vector), kRows and kVectors (rows, and Vectors in a row, of the
+// block held in registers), and load, store, broadcast, multiply_add (fused).
 
 #include "headrace/engine/use/kernels.h"
 
 namespace headrace {
 namespace {
 
-// Sums are taken in sixteen lanes, whatever the width of the machine's vectors.
+// Sums use sixteen lanes, whatever the width of the machine's vectors.
 typedef float Lanes __attribute__((vector_size(64)));
 typedef float LanesInMemory __attribute__((vector_size(64), aligned(4), may_alias));
 constexpr std::size_t kLaneCount = 16;
@@ -62,7 +62,7 @@ inline void multiply_block(const float* a, std::size_t stride, std::size_t inner
 template <typename Simd>
 void multiply(const MatrixView& a, const float* b, std::size_t columns, float* c, std::size_t c_stride) {
   constexpr std::size_t kStep = Simd::kVectors * Simd::kLanes;
-  // Rows that stay in the second-level cache while the panels of b pass by.
+  // The number of rows that stay in the second-level cache while all panels of b are read.
   constexpr std::size_t kGroup = Simd::kRows * (112 / Simd::kRows);
   for (std::size_t first = 0; first < a.rows; first += kGroup) {
     const std::size_t last = first + kGroup < a.rows ? first + kGroup : a.rows;

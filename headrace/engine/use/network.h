@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The network of Universal Sentence Encoder (Yang et al., 2019, convolutional variant) on a batch of
-/// texts that are already token ids.
+/// \file Runs the network of Universal Sentence Encoder (Yang et al., 2019, convolutional variant) on a batch
+/// of texts that are already token ids.
 
 #include <cstdint>
 #include <functional>
@@ -12,32 +12,32 @@
 
 namespace headrace {
 
-/// Collects token ids and computes whenever it is full; a text may be longer than a batch. One thread at a
-/// time; `weights` and `kernels` must outlive it. Memory: about 15 kB per row, at most kRows rows, kept for
-/// the next text.
+/// Collects token ids in a batch of rows and computes whenever the batch is full. A text may be longer than a
+/// batch. Borrows `weights` and `kernels`, which must outlive the network. Memory: about 15 kB per row, for
+/// at most kRows rows, kept for later texts. Not thread-safe.
 class Network {
  public:
   Network(const UseWeights& weights, const Kernels& kernels) : weights_(weights), kernels_(kernels) {}
 
-  /// Begins a text; its vector of kOutputSize floats will be at `out` once `finish` has been called. A text's
-  /// vector depends on its ids only.
+  /// Begins a text. Its vector of kOutputSize floats is written to `out`, at the latest by `finish`. The
+  /// vector depends only on the text's ids.
   void begin_text(float* out);
-  /// More ids of the text begun last. REQUIRES: ids < weights.vocabulary_size()
+  /// Adds ids to the text begun last. REQUIRES: ids < weights.vocabulary_size()
   void add(std::span<const std::int32_t> ids);
   void end_text();
-  /// Computes the remaining rows.
+  /// Computes the remaining rows. All vectors are complete afterwards.
   void finish();
 
-  /// Rows of a batch, tokens and the rows between texts.
+  /// The number of rows in a batch: one for each token, and some between texts.
   static constexpr std::size_t kRows = 2048;
 
  private:
-  // A text, or as much of it as is in this batch.
+  // A text, or the part of it that is in this batch.
   struct Segment {
     float* out = nullptr;
     std::size_t first = 0, last = 0;  // its rows
-    std::size_t counted = 0;          // how many of these the batch before has counted
-    std::size_t tokens = 0;           // counted so far, in all batches
+    std::size_t counted = 0;          // the number of these rows that the sum already includes
+    std::size_t tokens = 0;           // the number of tokens in the sum so far, from all batches
     bool ended = false;
   };
 
@@ -55,11 +55,11 @@ class Network {
   std::vector<std::int32_t> rows_;  // by row: the token, or padding
   std::vector<Segment> segments_;
   std::vector<std::int32_t> distinct_;              // the batch's tokens in ascending order
-  std::vector<std::uint32_t> place_;                // by row: the token's place among them
+  std::vector<std::uint32_t> place_;                // by row: the token's index in `distinct_`
   AlignedFloats embedded_, projected_, shares_;     // by distinct token
   AlignedFloats hidden_, branches_;                 // by row
   AlignedFloats sums_;                              // by segment
-  AlignedFloats carried_sum_{kFeatureSize};         // of the text that goes on in the next batch
+  AlignedFloats carried_sum_{kFeatureSize};         // of the text that continues in the next batch
   AlignedFloats mean_, y0_, y1_, y2_, z_, direct_;  // by text
 };
 

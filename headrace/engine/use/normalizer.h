@@ -1,8 +1,7 @@
 #pragma once
 
-/// \file SentencePiece's text normalisation: a map of byte sequences to their replacements (a double-array
-/// trie, as of darts-clone, and a pool of zero-terminated texts), white space collapsed and written as
-/// U+2581.
+/// \file SentencePiece's text normalisation: replaces byte sequences by a map (a double-array trie as in
+/// darts-clone, and a pool of zero-terminated texts), and collapses white space, which is written as U+2581.
 
 #include <cstdint>
 #include <string>
@@ -17,22 +16,24 @@ namespace headrace {
 /// Immutable and thread-safe.
 class Normalizer {
  public:
-  /// From normalizer_spec.precompiled_charsmap: u32 size of the trie in bytes, trie, texts. Empty: no
-  /// replacements. DATA_LOSS if malformed; a bad trie in a well-formed frame is harmless (what it does not
-  /// map stays as it is).
+  /// Reads normalizer_spec.precompiled_charsmap: the size of the trie in bytes (u32), the trie, the texts.
+  /// Empty: no replacements. A wrong trie in a well-formed frame is harmless: bytes that it does not map are
+  /// unchanged.
+  /// \error kDataLoss  malformed
   static Result<Normalizer> create(BytesView character_map);
 
-  /// A text on its way through the normaliser. `text` is valid UTF-8 and outlives the cursor.
+  /// The rest of a text that is being normalised. `text` is valid UTF-8 and must outlive the cursor.
   struct Cursor {
     std::string_view text;
     bool after_space = true, started = false;
-    std::size_t pending_spaces = 0;  // written once something follows them: trailing ones are dropped
+    std::size_t pending_spaces = 0;  // written when something follows them, so trailing ones are dropped
 
     bool at_end() const { return text.empty(); }
   };
 
-  /// Normalises more of the text and appends it to `out`, until `out` has `size` bytes or a little more, or
-  /// the text ends. A text of nothing but white space gives nothing; any other begins with U+2581.
+  /// Normalises more of the text and appends it to `out`, until `out` has `size` bytes or slightly more, or
+  /// the text ends. A text with only white space gives nothing; the result of any other text begins with
+  /// U+2581.
   void advance(Cursor& cursor, std::size_t size, std::string& out) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The parts of a SentencePiece model file that a unigram tokenizer needs (sentencepiece_model.proto,
-/// message ModelProto, read from the wire without protobuf). The bytes are not trusted.
+/// \file Reads the parts of a SentencePiece model file that a unigram tokenizer needs. Source of the format:
+/// sentencepiece_model.proto, message ModelProto. The bytes are not trusted.
 
 #include <cstdint>
 #include <string>
@@ -21,9 +21,10 @@ struct SentencePieceModel {
   Bytes character_map;        // normalizer_spec.precompiled_charsmap; may be empty
 };
 
-/// DATA_LOSS with the offset if malformed; UNIMPLEMENTED for a model that is not a unigram model, or one
-/// whose normaliser does not add a dummy prefix, remove extra white space and escape white space. Unknown
-/// fields are skipped. Time and memory linear in the file's size.
+/// Parses a model file. Skips unknown fields. Time and memory: linear in the file's size.
+/// \error kDataLoss       malformed (the message names the offset), or there are no pieces
+/// \error kUnimplemented  not a unigram model, or its normaliser does not add a dummy prefix, remove extra
+///                        white space and escape white space
 Result<SentencePieceModel> parse_sentencepiece_model(BytesView file);
 
 }  // namespace headrace

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file tanh with the same bits on every machine: a C library's depends on its version and on the processor.
+/// \file A tanh that gives the same bits on every machine. The C library's tanh depends on its version and on
+/// the processor.
 
 #include <algorithm>
 #include <bit>
@@ -9,8 +10,8 @@
 namespace headrace {
 
 /// tanh(x) = (e − 1) / (e + 1) with e = exp(2x) = 2ⁿ · exp(r), |r| ≤ ln 2 / 2, exp(r) by its Taylor
-/// polynomial of degree 9: within one unit in the last place of a float near ±1, and within 1e-9 near 0. No
-/// NaN: those become −1.
+/// polynomial of degree 9. Its error is at most one unit in the last place of a float near ±1, and at most
+/// 1e-9 near 0. Never NaN: a NaN gives −1.
 inline float portable_tanh(float x) {
   constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
   constexpr double kRound = 6755399441055744.0;  // 1.5 · 2⁵²: adding it rounds to an integer

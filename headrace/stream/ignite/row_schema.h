@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The schema of rows: which features they had, of which type, and how many values of each.
+/// \file Collects the schema of rows: their features, with types and numbers of values.
 
 #include <cstdint>
 #include <map>
@@ -13,23 +13,25 @@
 
 namespace headrace::ignite {
 
-/// Not thread-safe. Memory: that of the names, of which there are at most kIgniteFieldLimit.
+/// The schema of the rows that were added. Memory: that of the names, of which there are at most
+/// kIgniteFieldLimit. Not thread-safe.
 class RowSchema {
  public:
   void add(const IgniteFeatures& row);
 
-  /// The features that all rows which have them have with one type.
+  /// The features that have the same type in all rows that have them. A feature that some rows lack is
+  /// optional; a feature whose number of values differs is ragged.
   std::map<std::string, FeatureSchema> features() const;
-  /// Texts for people about fields that are no features.
+  /// Texts for people about fields that are not features.
   std::vector<std::string> remarks() const;
 
  private:
   struct Seen {
     DataType type = DataType::kInt64;
-    std::uint64_t value_count = 0;  // of the first row that has it
+    std::uint64_t value_count = 0;  // in the first row that has the feature
     std::uint64_t rows = 0;
-    bool has_lengths = false;  // differing ones
-    bool has_types = false;    // differing ones
+    bool has_lengths = false;  // true if numbers of values differ
+    bool has_types = false;    // true if types differ
   };
   bool has_room() const { return seen_.size() + formless_.size() < kIgniteFieldLimit; }
 

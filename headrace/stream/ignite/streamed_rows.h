@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Batches of the rows that a cache has as it is read: each row once, as the nodes deliver them.
+/// \file Streams the rows of a cache in batches: each row once, in the order in which the nodes deliver them.
 
 #include <cstdint>
 #include <memory>
@@ -15,29 +15,32 @@
 
 namespace headrace::ignite {
 
-/// Not thread-safe. It has no positions: the order of rows is that of their arrival, so nothing can be
-/// resumed. Pages are asked for ahead, as Scan does.
+/// A stream of batches. It has no positions and cannot be resumed, because the order of rows is that of their
+/// arrival. Requests pages ahead, as Scan does. Not thread-safe.
 class StreamedRows {
  public:
-  /// Uses these options: columns, images, seed, batch size, drop_remainder, memory budget, and the policy for
-  /// rows that cannot be decoded; the others are ignored. `partitions`: those to read; empty: all.
+  /// Starts a scan. Uses these options: columns, images, seed, batch size, drop_remainder, memory budget, and
+  /// the policy for rows that cannot be decoded; ignores the others. `partitions` are those to read; empty:
+  /// all.
   /// \error kNotFound         there is no such cache
-  /// \error kInvalidArgument  a partition that the cache has not, or what BatchMaker and check_images refuse
+  /// \error kInvalidArgument  the cache does not have one of the partitions, or `check_columns` or
+  ///                          `check_images` refuses the options
   static Result<std::unique_ptr<StreamedRows>> open(std::shared_ptr<const CacheRows> rows,
                                                     std::vector<std::int32_t> partitions,
                                                     LoaderOptions options, const std::stop_token& stop);
 
-  /// The next batch, without rows of weight 0; none after the last row.
+  /// The next batch, without rows of weight 0; none after the last row. Blocks until the rows have arrived.
   /// \error kDataLoss, kInvalidArgument  a row cannot be decoded, under CorruptionPolicy::kFail
   /// \error kResourceExhausted           the rows of a batch need more than the memory budget
-  /// \error                              of Scan::next_page
+  /// \error kCancelled                   `stop` was requested
+  /// \error                              as for `Scan::next_page`
   Result<std::optional<Batch>> next(const std::stop_token& stop);
 
-  /// Remarks about rows that were left out since the last call, the first hundred of each batch.
+  /// Returns the first hundred remarks about rows that were left out since the last call.
   std::vector<std::string> take_remarks() { return maker_.take_remarks(); }
 
  private:
-  // A row of the batch that is being made, in one of pages_.
+  // A row of the batch that is being made; it views one of pages_.
   struct Row {
     std::int32_t partition = 0;
     Entry entry;
@@ -54,7 +57,7 @@ class StreamedRows {
   std::unique_ptr<Scan> scan_;
   std::unique_ptr<PictureMemory> pictures_;
   BatchMaker maker_;
-  std::vector<Page> pages_{};  // that batch_ views; the last has the row that comes next
+  std::vector<Page> pages_{};  // viewed by batch_; the last page has the next row
   std::size_t next_in_page_ = 0;
   std::vector<Row> batch_{};
   std::uint64_t batches_ = 0;
