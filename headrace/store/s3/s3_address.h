@@ -11,9 +11,9 @@ namespace headrace {
 
 struct S3Address {
   HttpEndpoint endpoint;
-  std::string path;  // of the bucket: base path, and the bucket's name unless it is in the host
+  std::string path;  // path of the bucket: base path, and the bucket's name unless it is in the host
 
-  /// Percent-encoded. An empty key: the bucket's own.
+  /// Percent-encoded path of an object. An empty key gives the path of the bucket.
   std::string path_of(std::string_view key) const;
 };
 
