@@ -32,6 +32,7 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_
 /// \error kUnavailable        the connection was refused at once
 /// \error kResourceExhausted  the system has no descriptor or memory left
 Result<FileDescriptor> start_connecting(const SocketAddress& address);
+/// Whether the socket is connected now.
 bool is_connected(int fd);
 /// Makes a second descriptor of the same socket.
 /// \error kResourceExhausted  the system has no descriptor left
@@ -49,7 +50,10 @@ struct IoAttempt {
   std::string why{};      // kFailed: the system's reason
 };
 
+/// Receives the bytes that are available, up to the size of `target`. kEnd: the other side has closed.
+/// REQUIRES: `target` is not empty.
 IoAttempt receive_from_socket(int fd, MutableBytesView target);
+/// Sends as many bytes of `data` as the system takes now. Raises no SIGPIPE.
 IoAttempt send_to_socket(int fd, BytesView data);
 /// Makes pollers report the socket as readable only when that many bytes have arrived, the end is reached, or
 /// its buffer is full. Does nothing on systems without this feature. Bytes that have arrived can always be

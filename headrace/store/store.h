@@ -32,8 +32,8 @@ struct Version {
   bool operator==(const Version&) const = default;
 };
 
-/// `deadline` limits how long a call may go on without progress. A request on `stop` ends the call early with
-/// Code::kCancelled.
+/// `deadline` limits how long a call may go on without progress. A stop request on `stop` ends the call early
+/// with Code::kCancelled.
 struct CallOptions {
   std::chrono::milliseconds deadline{30'000};
   std::stop_token stop{};
@@ -247,6 +247,7 @@ Status read_in_pieces(Store& store, const ObjectInfo& object, const CallOptions&
 Status read_exactly(Store& store, std::string_view key, MutableBytesView target, const ReadOptions& options);
 Result<ObjectInfo> write_text(Store& store, std::string_view key, std::string_view text,
                               const WriteOptions& options = {});
+/// All results of `list`, or of `list_unfinished`, in one vector.
 Result<std::vector<ObjectInfo>> list_all(Store& store, std::string_view prefix,
                                          const ListOptions& options = {});
 Result<std::vector<UnfinishedWrite>> list_all_unfinished(Store& store, std::string_view prefix,

@@ -66,6 +66,7 @@ class HttpConnections {
   /// Returns a poller that was used before, or a new one.
   /// \error as for Poller::create
   Result<std::unique_ptr<Poller>> take_poller();
+  /// Keeps a poller for later calls of `take_poller`. REQUIRES: it watches nothing.
   void keep(std::unique_ptr<Poller> poller);
 
  private:

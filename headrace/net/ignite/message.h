@@ -65,7 +65,7 @@ void append_string(Bytes& target, std::string_view text);
 /// Appends the encoded null.
 void append_null(Bytes& target);
 
-/// Encoded keys and values of the types that files and counters need.
+/// Encode a string, a byte array and a long as an object, for keys and values.
 Bytes encode_string(std::string_view text);
 Bytes encode_bytes(BytesView content);
 Bytes encode_long(std::int64_t value);

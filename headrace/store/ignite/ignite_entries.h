@@ -17,7 +17,7 @@ namespace headrace {
 inline constexpr std::size_t kIgniteChunkBytes = std::size_t{1} << 20;
 /// Larger objects are stored in chunks.
 inline constexpr std::size_t kIgniteInlineBytes = 4'096;
-/// Bytes of a chunk's entry besides its content: type, length, CRC32C.
+/// Bytes of a chunk's entry in addition to its content: type, length, CRC32C.
 inline constexpr std::size_t kIgniteChunkOverhead = 9;
 
 /// Identifies one write. Never reused.

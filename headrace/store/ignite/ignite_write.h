@@ -21,8 +21,8 @@ class IgniteWrite {
   IgniteWrite(const IgniteWrite&) = delete;
   IgniteWrite& operator=(const IgniteWrite&) = delete;
 
-  /// Sends the next chunk. Every chunk has kIgniteChunkBytes, except the last, which may have fewer, but at
-  /// least one. Borrows `content` until the call returns.
+  /// Sends the next chunk. Every chunk has kIgniteChunkBytes, except the last, which may be smaller but not
+  /// empty. Borrows `content` until the call returns.
   /// \error kAborted  the unfinished write was removed, for example by `headrace gc`
   Status put_chunk(BytesView content);
   /// Makes the object visible. It consists of the chunks or, if there are none, of `content`.

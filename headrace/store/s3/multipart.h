@@ -41,6 +41,9 @@ Error write_error(const S3Client& client, const S3Request& request, const S3Answ
 
 class MultipartUpload {
  public:
+  /// Starts an upload, with one request. `with_checksums`: a CRC32C is sent with each part and with the whole
+  /// object. Borrows `client`.
+  /// \error as for S3Client::perform and S3Client::explain
   static Result<std::unique_ptr<MultipartUpload>> start(S3Client& client, std::string_view key,
                                                         const WriteOptions& options, bool with_checksums);
   /// Continues an upload of that key that an earlier run on this machine has left unfinished. Requires that

@@ -17,6 +17,7 @@ struct S3Address {
   std::string path_of(std::string_view key) const;
 };
 
+/// The address of a bucket. `region` is used only if `options` has no endpoint.
 S3Address s3_address(std::string_view bucket, const S3Options& options, const std::string& region);
 
 }  // namespace headrace

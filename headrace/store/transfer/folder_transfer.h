@@ -102,11 +102,11 @@ struct FolderTransferOptions {
   /// Borrowed; may be null.
   TransferJournal* journal = nullptr;
   CallOptions call{};
-  /// Called from any thread, but never two calls of either at once. May be empty.
+  /// Called from any thread, but one call at a time. May be empty.
   std::function<void(const TransferredObject&)> report{};
   std::function<void(const TransferProgress&)> progress{};
-  /// Called with the objects to be removed, before any of them is removed. An error ends the transfer. Not
-  /// called in a dry run. May be empty.
+  /// Called with the number and size of the objects to be removed, before any of them is removed. An error
+  /// ends the transfer. Not called in a dry run. May be empty.
   std::function<Status(const TransferCount&)> confirm_removal{};
 };
 
