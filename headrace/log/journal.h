@@ -53,7 +53,7 @@ class Journal {
   std::uint64_t size_bytes(std::uint64_t number) const { return sizes_.at(number); }
   /// Removes an ended file. To be called once its segment is in the store.
   void remove(std::uint64_t number);
-  /// Removes the journal's folder with all files. No other function may be called afterwards.
+  /// Removes the journal's folder with all files. Nothing may be appended afterwards.
   void remove_all() { remove_journal_folder(folder_); }
   const std::string& folder() const { return folder_; }
 
