@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A cache of small blocks of objects that are read at random, for all files together.
+/// \file A cache of small blocks of objects that are read at random, shared by all files.
 
 #include <list>
 #include <map>
@@ -15,13 +15,14 @@ namespace headrace {
 
 inline constexpr std::size_t kCachedBlockBytes = 64 << 10;
 
-/// Blocks are aligned to kCachedBlockBytes; the last one of an object is shorter. The least recently used are
-/// dropped first. Thread-safe.
+/// Blocks are aligned to kCachedBlockBytes. The last block of an object may be shorter. The least recently
+/// used blocks are evicted first. Thread-safe.
 class BlockCache {
  public:
   explicit BlockCache(std::size_t most_blocks) : most_blocks_(most_blocks) {}
 
-  /// The block that begins at `number` · kCachedBlockBytes. It may not have been fetched yet: wait for it.
+  /// The block that begins at `number` · kCachedBlockBytes. It may not have been fetched yet: call its
+  /// `wait`. REQUIRES: the object has bytes there.
   std::shared_ptr<FetchedRange> block(const Location& location, const ObjectInfo& object,
                                       std::uint64_t number);
   /// Inserts a block that was read in another way.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A range of an object that is being fetched, or has been: readers share it, and wait for it.
+/// \file A range of an object that is being fetched or was fetched. Readers share it, and wait for it.
 
 #include <condition_variable>
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace headrace {
 
-/// Memory that all files of a file system may take together, in bytes. Thread-safe.
+/// A budget for the memory that all files of a file system take together, in bytes. Thread-safe.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::uint64_t bytes) : left_(bytes) {}
 
-  /// A part of the budget; goes back when it is destroyed. Movable.
+  /// A part of the budget. The destructor gives it back. Movable.
   class Share {
    public:
     Share() = default;
@@ -31,7 +31,8 @@ class MemoryBudget {
     MemoryBudget* budget_ = nullptr;
     std::uint64_t bytes_ = 0;
   };
-  /// None if that much is not left. The budget must outlive it.
+  /// Takes a part of the budget. The result converts to false if that much is not left. The budget must
+  /// outlive the share.
   Share take(std::uint64_t bytes);
 
  private:
@@ -39,21 +40,26 @@ class MemoryBudget {
   std::uint64_t left_;
 };
 
-/// Fetched once, by the first that comes: a background thread, or a thread that waits for it. Thread-safe.
+/// It is fetched once, by the first thread that asks for it: a background thread, or a thread that waits for
+/// the range. Thread-safe.
 class FetchedRange {
  public:
-  /// A range of that version of the object, which must have these bytes. Takes memory from the pool.
+  /// A range of that version of the object, which must have these bytes. Takes memory from the pool, and
+  /// keeps `share` for as long as it lives.
   FetchedRange(Location object, Version version, std::uint64_t offset_bytes, std::size_t size_bytes,
                BufferPool& pool, MemoryBudget::Share share);
-  /// Is there already.
+  /// A range that has already been fetched: copies `data` into memory from the pool.
   FetchedRange(std::uint64_t offset_bytes, BytesView data, BufferPool& pool);
 
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return begin_ + buffer_.size(); }
 
-  /// Fetches it, unless that has begun. `stop` ends it early, as a failure.
+  /// Fetches the range, unless a thread has already begun to. A stop request on `stop` ends the fetch early,
+  /// as a failure.
   void fetch(const std::stop_token& stop);
-  /// Waits until it is there, fetching it if nobody has begun.
+  /// Waits until the range is fetched; fetches it if no thread has begun to. The view is valid as long as the
+  /// range lives. `stop` applies only if this thread fetches.
+  /// \error as for read_exactly with `if_version`, also if another thread has fetched the range
   Result<BytesView> wait(const std::stop_token& stop);
   bool has_failed() const;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Files and folders over stores, as TensorFlow expects them: docs/tensorflow-file-systems.md.
+/// \file Files and folders on top of stores, as TensorFlow expects them: docs/tensorflow-file-systems.md.
 
 #include <chrono>
 #include <functional>
@@ -28,60 +28,82 @@ struct FileInfo {
 struct FileSystemOptions {
   /// Opens the location of a URL.
   std::function<Result<Location>(std::string_view url)> open;
-  /// The beginning of each segment of an event file except the first.
+  /// Makes the beginning of each segment of an event file, except the first.
   std::function<Bytes()> segment_header;
-  /// Size of a record of an event file: TensorFlow appends records in parts.
+  /// Finds the size of a record of an event file, because TensorFlow appends records in parts.
   RecordSize record_size = nullptr;
-  /// Where event data wait on this machine that the store does not accept; nowhere, by default.
+  /// A place on this machine for event data that the store does not accept now. By default there is none.
   SpoolOptions spool{};
 };
 
-/// All stores of a process. Thread-safe. Files that it opens must not outlive it.
+/// All stores of a process. Thread-safe. Files that it opens must not outlive it. All methods may also return
+/// the errors of the store.
 ///
-/// Paths are URLs. Consecutive slashes count as one, segments "." are ignored.
-/// \error kInvalidArgument  from every method: not a URL, or "..", or not a valid key; no store is asked
+/// Paths are URLs. Consecutive slashes count as one, and segments "." are ignored.
+/// \error kInvalidArgument  from every method: the path is not a URL, contains "..", or is not a valid key;
+///                          no request is sent
 class FileSystem {
  public:
   explicit FileSystem(FileSystemOptions options) : options_(std::move(options)) {}
 
-  /// The normalised path, as the other methods use it.
+  /// The normalised path. The other methods normalise their paths in the same way.
   static std::string clean(std::string_view path);
 
-  /// \error kNotFound
+  /// \error kNotFound            there is no such file
+  /// \error kFailedPrecondition  a temporary file of more than ObjectWriter::kMemoryBytes cannot be read
+  ///                             before it is renamed
   Result<std::unique_ptr<ReadableFile>> open_for_reading(std::string_view path);
-  /// \error kFailedPrecondition  this process has created a folder there. (A folder that others have made is
-  ///                             not looked for: that would cost one more request for each file.)
-  /// An event file ("tfevents" in its name) is replaced when it is opened, any other file when it is closed.
+  /// Opens a new file. An existing event file ("tfevents" in its name) is replaced when the new one is
+  /// opened, any other file when the new one is closed.
+  /// \error kFailedPrecondition  this process has created a folder there. (Folders made by others are not
+  ///                             detected, because that would cost one more request for each file.)
   Result<std::unique_ptr<WritableFile>> open_for_writing(std::string_view path);
+  /// Opens a file that continues the existing content, if there is any. Cost: the content of any file except
+  /// an event file is read, and written again if more is appended.
   Result<std::unique_ptr<WritableFile>> open_for_appending(std::string_view path);
 
-  /// A file that is not there yet, but that this process is writing, has its size so far.
-  /// \error kNotFound
+  /// Describes a file or folder. A file that this process is writing and that does not exist yet has its size
+  /// so far.
+  /// \error kNotFound  there is neither a file nor a folder
   Result<FileInfo> stat(std::string_view path);
-  /// Names, ascending; those of folders without a slash.
-  /// \error kNotFound, kFailedPrecondition (it is a file)
+  /// The names of the files and folders in a folder, ascending. Names of folders have no slash at the end.
+  /// \error kNotFound            the folder does not exist
+  /// \error kFailedPrecondition  `folder` is a file
   Result<std::vector<std::string>> children(std::string_view folder);
-  /// Paths of files and folders, ascending; patterns as in store/glob.h.
+  /// The paths of files and folders that match, ascending. store/glob.h defines patterns.
   Result<std::vector<std::string>> matches(std::string_view pattern);
 
-  /// Also creates all folders above it.
-  /// \error kAlreadyExists; kFailedPrecondition (it lies below a file)
+  /// Creates a folder, and all folders above it, in the memory of this process only: stores have no empty
+  /// folders.
+  /// \error kAlreadyExists       there is a file or a folder
+  /// \error kFailedPrecondition  the path lies below a file
   Status create_folder(std::string_view folder);
-  /// The same, but an existing folder is not an error.
+  /// As create_folder, but an existing folder is not an error, and an existing file is kFailedPrecondition.
   Status create_folders(std::string_view folder);
-  /// \error kNotFound; kFailedPrecondition (it is a folder)
+  /// \error kNotFound            the file does not exist
+  /// \error kFailedPrecondition  `path` is a folder
   Status remove_file(std::string_view path);
-  /// \error kNotFound; kFailedPrecondition (it is a file, or not empty)
+  /// \error kNotFound            the folder does not exist
+  /// \error kFailedPrecondition  `folder` is a file, is not empty, or is the root of a store
   Status remove_folder(std::string_view folder);
-  /// Removes a folder with everything in it. \error kNotFound
+  /// Removes a file, or a folder with everything in it.
+  /// \error kNotFound  there is neither
   Status remove_all(std::string_view path);
 
-  /// Replaces an existing file.
-  /// \error kNotFound; kFailedPrecondition (a folder is there)
+  /// Renames a file or a folder, by copying and removing its objects. An existing file is replaced. Not
+  /// atomic: after a kill, each object has its old name, its new name, or both.
+  /// \error kNotFound            `from` does not exist
+  /// \error kFailedPrecondition  a file was to replace a folder, or a folder one that is not empty; or `from`
+  ///                             is a large temporary file, and `to` is not its final name
+  /// \error kInvalidArgument     a folder was to be moved into itself
   Status rename(std::string_view from, std::string_view to);
+  /// Copies a file. An existing file is replaced.
+  /// \error kNotFound            `from` does not exist
+  /// \error kFailedPrecondition  this process has created a folder at `to`, or `from` is a large temporary
+  ///                             file
   Status copy(std::string_view from, std::string_view to);
 
-  /// Drops all blocks that were read.
+  /// Drops all cached blocks.
   void forget_reads() { reads_.blocks.clear(); }
 
  private:
@@ -103,7 +125,7 @@ class FileSystem {
 
   const FileSystemOptions options_;
   ReadResources reads_;
-  Background log_writers_{2};  // of their own: reading ahead must not keep logs waiting
+  Background log_writers_{2};  // separate threads, so that reading ahead does not delay logs
   HeldFiles held_;
   OpenFiles<SegmentLog> logs_;
   OpenFiles<ObjectWriter> written_;  // not visible yet

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Files with temporary names that are written but not visible until they are renamed; and files that
+/// \file Files with temporary names, which are written but not visible until they are renamed; and files that
 /// are being written.
 
 #include <map>
@@ -13,21 +13,23 @@
 
 namespace headrace {
 
-/// Keyed by path. Thread-safe.
+/// Files that are held back until they are renamed, by path. Thread-safe.
 class HeldFiles {
  public:
-  /// A save has a handful at a time. Each may take ObjectWriter::kMemoryBytes, or an unfinished upload.
+  /// Limit for the number of held files. A save has a few at a time. Each may take
+  /// ObjectWriter::kMemoryBytes, or has an unfinished upload.
   static constexpr std::size_t kMost = 64;
 
-  /// Holds a file, replacing one with the same path. If too many are held, returns the file.
+  /// Holds a file, and replaces a held file with the same path. Returns null; or returns the file if kMost
+  /// files are already held.
   std::unique_ptr<ObjectWriter> hold(const std::string& path, std::unique_ptr<ObjectWriter> file);
-  /// Holds again a file that was held before, under this or another path.
+  /// Holds a file that was held before, under this or another path, again. kMost does not apply.
   void hold_anyway(const std::string& path, std::unique_ptr<ObjectWriter> file);
   std::optional<std::uint64_t> size_bytes(const std::string& path) const;
-  /// The content of a held file that is in memory; none if it is not held.
-  /// \error kFailedPrecondition  it is being sent already
+  /// The content of a held file that is in memory. None if the file is not held.
+  /// \error kFailedPrecondition  the file is too large: it is already being sent
   Result<std::optional<Bytes>> content(const std::string& path) const;
-  /// Takes a file out; null if it is not held.
+  /// Takes a file out. Null if it is not held.
   std::unique_ptr<ObjectWriter> take(const std::string& path);
 
  private:
@@ -35,8 +37,8 @@ class HeldFiles {
   std::map<std::string, std::unique_ptr<ObjectWriter>> files_;
 };
 
-/// Files that this process writes, by path; those that nobody has open are forgotten. Thread-safe.
-/// \tparam File  its `size_bytes` may be called by any thread
+/// Files that this process is writing, by path. Files that are no longer open are forgotten. Thread-safe.
+/// \tparam File  its `size_bytes` may be called from any thread
 template <typename File>
 class OpenFiles {
  public:

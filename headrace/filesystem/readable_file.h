@@ -14,8 +14,8 @@
 
 namespace headrace {
 
-/// Resources that all files of a file system share. `read_ahead` limits the data fetched ahead, for all
-/// files.
+/// Resources that all files of a file system share. `read_ahead` limits the data that are read ahead, for all
+/// files together.
 struct ReadResources {
   explicit ReadResources(std::uint64_t read_ahead_bytes = std::uint64_t{256} << 20, int threads = 16,
                          std::size_t most_blocks = 1'024)
@@ -30,34 +30,36 @@ struct ReadResources {
 /// One version of one object. Thread-safe. `resources` must outlive it.
 class ReadableFile {
  public:
-  /// Fetches its first block.
-  /// \error kNotFound
+  /// Opens a file, and fetches its first block. Cost: one request.
+  /// \error kNotFound  there is no such object
   static Result<std::unique_ptr<ReadableFile>> open(Location location, ReadResources& resources);
-  /// A file whose data are in memory, and in no store.
+  /// A file whose data are in memory and not in a store.
   static std::unique_ptr<ReadableFile> of_memory(Location location, Bytes data, ReadResources& resources);
   ~ReadableFile();
 
   std::uint64_t size_bytes() const { return object_.size_bytes; }
 
-  /// Reads min(target.size(), bytes from the offset to the end); past the end nothing.
+  /// Reads from the offset until `target` is full or the file ends, and returns the number of bytes: 0 at or
+  /// past the end.
   /// \error kFailedPrecondition  the object was replaced
   Result<std::size_t> read(std::uint64_t offset_bytes, MutableBytesView target);
 
   /// Reads at least one byte, unless the offset is at or past the end, and as many as are quickly available.
-  /// For callers that will continue where this read ends: the rest of the target's size is fetched meanwhile.
+  /// For callers that will continue where this read ends: the bytes for the rest of `target` are then fetched
+  /// in the background.
   /// \error kFailedPrecondition  the object was replaced
   Result<std::size_t> read_some(std::uint64_t offset_bytes, MutableBytesView target);
 
   const std::string& key() const { return location_.key; }
 
  private:
-  // Reads that follow one another, and what is fetched ahead of them.
+  // Reads that follow one another, and the ranges that are read ahead for them.
   struct Sequence {
-    std::uint64_t begin = 0;                             // of its first read
-    std::uint64_t next = 0;                              // where the next read would begin
-    std::uint64_t announced_end = 0;                     // up to where it is known to go on
+    std::uint64_t begin = 0;                             // offset of its first read
+    std::uint64_t next = 0;                              // offset at which the next read would begin
+    std::uint64_t announced_end = 0;                     // the reads are known to continue up to here
     std::deque<std::shared_ptr<FetchedRange>> ranges{};  // ascending, without gaps
-    std::size_t range_bytes = 0;                         // of the next range; 0: nothing was fetched ahead
+    std::size_t range_bytes = 0;                         // wanted for the last range; 0: none was read ahead
     std::uint64_t last_used = 0;
     bool is_busy = false;
   };

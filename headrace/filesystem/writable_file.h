@@ -7,15 +7,15 @@
 
 namespace headrace {
 
-/// Not thread-safe. Destruction closes it, and drops the error.
+/// Not thread-safe. The destructor closes the file, and drops the error.
 class WritableFile {
  public:
   virtual ~WritableFile() = default;
   virtual Status append(BytesView data) = 0;
-  /// For an event file: the appended data are in the store soon. For others: whether everything has succeeded
-  /// so far.
+  /// For an event file: makes sure that the appended data will soon be in the store. For other files: returns
+  /// whether all calls have succeeded so far.
   virtual Status flush() = 0;
-  /// Makes the file visible, whole. Further calls return the same result, and append nothing.
+  /// Makes the whole file visible. Further calls of any function return the same result, and append nothing.
   virtual Status close() = 0;
   virtual std::uint64_t size_bytes() const = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Requests of a log that is being closed, for which there is little time.
+/// \file Requests of a log that must close within a limited time.
 
 #include <algorithm>
 #include <chrono>
@@ -11,8 +11,8 @@ namespace headrace {
 
 inline constexpr std::chrono::milliseconds kLeastClosingCall{1'000};
 
-/// Options of a request for which so much time is left: it waits no longer than that for progress, and no
-/// shorter than kLeastClosingCall, unless `call` has a shorter deadline.
+/// Options for a request when the time `left` is left. The request waits that long for progress, but at least
+/// kLeastClosingCall, and at most the deadline of `call`.
 inline CallOptions closing_call(CallOptions call, std::chrono::steady_clock::duration left) {
   const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(left);
   call.deadline = std::min(call.deadline, std::max(time, kLeastClosingCall));

@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-/// For tests: while it lives, no file of this process grows beyond so many bytes.
+/// For tests: while it lives, this process cannot make a file larger than that many bytes.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t most_bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

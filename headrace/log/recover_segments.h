@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Writes into the store what killed processes have left in the journals of segment logs:
+/// \file Writes to the store the records that killed processes have left in the journals of segment logs:
 /// docs/formats/journal.md, "Segment logs".
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace headrace {
 
-/// Where the journals of segment logs lie, below `state_folder`.
+/// The folder of the journals of segment logs, below `state_folder`.
 inline constexpr std::string_view kSegmentJournals = "/logs";
 
 /// The head of a segment log's journal.
 struct SegmentJournalHead {
-  std::string url;       // of the log
-  std::string ending{};  // as SegmentLogOptions has them
+  std::string url;       // URL of the log
+  std::string ending{};  // `ending` and `header` are those of SegmentLogOptions
   Bytes header{};
-  std::string owner{};  // URL of a folder; empty: none
+  std::string owner{};  // URL of a folder (SegmentJournalOptions); empty: the log has no owner
 };
 Bytes encode_segment_journal_head(const SegmentJournalHead& head);
 
@@ -29,25 +29,29 @@ Bytes encode_segment_journal_head(const SegmentJournalHead& head);
 struct SegmentJournalFile {
   SegmentJournalHead head;
   Bytes records;
-  std::uint64_t size_bytes = 0;  // of the frames
+  std::uint64_t size_bytes = 0;  // size of the frames, including the head
 };
-/// \error as journal_payloads; kDataLoss  it is no journal of a segment log
+/// Parses the bytes of a file. `path` is for messages.
+/// \error kDataLoss  the file is not a journal of a segment log
+/// \error            as for journal_payloads
 Result<SegmentJournalFile> parse_segment_journal(BytesView file, const std::string& path);
-/// The same of the file at `path`. \error and as read_journal_file
+/// Reads and parses the file at `path`.
+/// \error as for read_journal_file and parse_segment_journal
 Result<SegmentJournalFile> read_segment_journal(const std::string& path);
 
 struct RecoveredSegments {
-  std::string url;  // of the log; empty if no file says so
+  std::string url;  // URL of the log; empty if no file could be read
   std::string folder;
-  std::uint64_t segments = 0;  // that were not in the store
-  std::uint64_t size_bytes = 0;
-  Status status{};  // why the rest stays where it is
+  std::uint64_t segments = 0;    // number of segments that were not in the store before
+  std::uint64_t size_bytes = 0;  // size of their records
+  Status status{};               // why the rest stays in the journal
 };
 
-/// Writes into the store what the journals below `state` hold whose writers are gone. Returns one result for
-/// each that holds records. A file whose records are in the store is removed, and so is a folder without
-/// records. Several processes may do this at once: each journal is one process's. `open` opens a URL. A
-/// segment takes one request, and three if it was there already; the owner of a log one more.
+/// For each journal in the folder `state` whose writer was killed, writes its records to the store. `open`
+/// opens a URL. Returns a result for each journal that holds records or fails. A file is removed once its
+/// records are in the store, and so is a folder without records. Several processes may do this at once: each
+/// journal is handled by one of them. Cost: one request for each segment, or three if the segment was already
+/// in the store, and one request for the owner of a log.
 std::vector<RecoveredSegments> recover_segments(
     const std::string& state, const std::function<Result<Location>(const std::string& url)>& open,
     const CallOptions& call);

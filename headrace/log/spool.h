@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Files of this machine that hold what a log cannot write yet.
+/// \file Files on this machine for records that a log cannot write to the store yet.
 
 #include <cstdint>
 #include <memory>
@@ -13,13 +13,14 @@
 namespace headrace {
 
 struct SpoolOptions {
-  /// Folder for temporary folders, as `temporary_folder` names one; empty: nothing is spooled.
+  /// Folder for temporary folders, such as that of `temporary_folder`. Empty: nothing is spooled.
   std::string root{};
+  /// Limit for the size of all files.
   std::uint64_t most_bytes = std::uint64_t{1} << 30;
 };
 
-/// Not thread-safe. Its files go with it; the next spool below the same root removes those of a killed
-/// process.
+/// Not thread-safe. The destructor removes the files. The files of a killed process are removed by the next
+/// spool below the same root.
 class Spool {
  public:
   struct File {
@@ -30,14 +31,17 @@ class Spool {
   explicit Spool(SpoolOptions options) : options_(std::move(options)) {}
 
   /// Writes a file.
-  /// \error kResourceExhausted  there is no spool, or it would hold more than `most_bytes`; of the disk
+  /// \error kResourceExhausted  there is no `root`, the files would exceed `most_bytes`, or the disk is full
+  /// \error                     as for StagedFolder::create and Store::write
   Result<File> add(BytesView data);
+  /// \error kDataLoss  the file was altered
+  /// \error            as for read_object
   Result<Bytes> read(const File& file) const;
   void remove(const File& file);
 
  private:
   const SpoolOptions options_;
-  std::optional<StagedFolder> folder_{};  // once something is spooled
+  std::optional<StagedFolder> folder_{};  // set once anything is spooled
   std::shared_ptr<Store> files_{};
   std::uint64_t next_number_ = 0;
   std::uint64_t held_bytes_ = 0;

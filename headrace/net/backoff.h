@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Waiting between attempts, and a bound on how many attempts a struggling server gets.
+/// \file Waits between attempts, and a limit on the retries that a struggling server gets.
 
 #include <chrono>
 #include <cstdint>
@@ -15,8 +15,8 @@ struct BackoffOptions {
 };
 
 /// Decorrelated jitter (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015): each wait
-/// is drawn from [shortest, 3 × the one before], cut at longest. A pure function of options and seed. Not
-/// thread-safe.
+/// is drawn from [shortest, 3 × the previous wait], and is at most longest. The waits are a function of
+/// options and seed. Not thread-safe.
 class Backoff {
  public:
   Backoff(const BackoffOptions& options, std::uint64_t seed);
@@ -29,15 +29,16 @@ class Backoff {
   std::chrono::milliseconds previous_;
 };
 
-/// Sleeps for that time. Returns false, early, once `stop` is requested.
+/// Sleeps for that time. Returns true; or false, possibly early, if a stop was requested on `stop`.
 bool sleep_unless_stopped(std::chrono::milliseconds duration, const std::stop_token& stop);
 
-/// Shared by all requests to one server: a retry takes a token, a success gives a quarter of one back, so
-/// that in a long outage the load drops to a quarter of a retry per request that works. Thread-safe.
+/// A budget of retries, shared by all requests to one server. A retry takes a token, and a success gives back
+/// a quarter of one. In a long outage the load therefore drops to a quarter of a retry for each request that
+/// succeeds. Thread-safe.
 class RetryBudget {
  public:
   explicit RetryBudget(double tokens) : capacity_(tokens), tokens_(tokens) {}
-  /// False: do not retry; report the error.
+  /// Takes a token. False: there is none, so report the error and do not retry.
   bool take();
   void succeeded();
 

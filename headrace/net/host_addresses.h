@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The addresses of a server's name, remembered for a while.
+/// \file The addresses of a server's name, cached for a while.
 
 #include <chrono>
 #include <cstdint>
@@ -23,16 +23,17 @@ class HostAddresses {
   using Answer = Result<std::vector<SocketAddress>>;
   using Resolve = std::function<Answer(const std::string&, std::uint16_t)>;
 
-  /// `resolver` may take as long as it likes: it runs on a thread of its own, once at a time for each name.
+  /// `resolver` may block for any time. It runs on a thread of its own, with at most one call for each name
+  /// at a time.
   explicit HostAddresses(Resolve resolver = resolve) : resolve_(std::move(resolver)) {}
 
-  /// All addresses, in the order in which this connection should try them: each call puts another one of the
-  /// preferred family first. None: the resolver has not answered yet; ask again. If its last answer is older
-  /// than 30 s, the resolver is asked again, and the last answer stays good until then.
-  /// \error kUnavailable  the resolver knows none
+  /// All addresses, in the order in which this connection should try them. Each call puts another address of
+  /// the preferred family first. None: the resolver has not answered yet; call again. If the last answer is
+  /// older than 30 s, the resolver is asked again, and the last answer is used until it answers.
+  /// \error kUnavailable  the resolver finds no address
   std::optional<Answer> of(const std::string& host, std::uint16_t port);
 
-  /// Call it if a connection to one of them failed: the next connection waits for a new answer.
+  /// To be called if no connection to the addresses succeeded. The next `of` waits for a new answer.
   void distrust(const std::string& host, std::uint16_t port);
 
  private:
@@ -41,7 +42,7 @@ class HostAddresses {
     bool is_trusted = false;
     std::chrono::steady_clock::time_point since{};
     std::size_t next = 0;
-    std::future<Answer> asked{};  // of the resolver, if it is
+    std::future<Answer> asked{};  // valid while the resolver is asked
   };
   std::future<Answer> ask(const std::string& host, std::uint16_t port) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Waiting on many sockets at once (on Linux, on any descriptor that can be polled), until another
-/// thread ends the wait.
+/// \file Waits on many sockets at once (on Linux, on any descriptor that can be polled). Another thread can
+/// end the wait.
 
 #include <chrono>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-/// Not thread-safe, but for `wake`.
+/// Not thread-safe, except for `wake`.
 class Poller {
  public:
   struct Interest {
@@ -30,17 +30,19 @@ class Poller {
   /// \error kResourceExhausted  the system has no descriptor left
   static Result<std::unique_ptr<Poller>> create();
 
-  /// Watches a descriptor, or changes how it is watched. `tag` identifies it in the list of ready ones.
-  /// \error kResourceExhausted
+  /// Watches a descriptor, or changes how it is watched. `tag` identifies the descriptor in the result of
+  /// `wait`.
+  /// \error kResourceExhausted  the system refuses
   Status watch(int fd, Interest interest, std::uint64_t tag);
   /// Stops watching. Call it before the descriptor is closed.
   void forget(int fd);
 
-  /// Blocks until a watched descriptor is ready, `wake` was called, or the time is over; the list may then be
-  /// empty. The list is valid until the next call.
+  /// Blocks until a watched descriptor is ready, `wake` is called, or the time is over. In the latter cases
+  /// the list may be empty. It is valid until the next call.
+  /// \error kResourceExhausted  the system refuses
   Result<std::span<const Ready>> wait(std::chrono::milliseconds at_most);
 
-  /// Ends the current wait, or else the next one. Call it from any thread.
+  /// Ends the current wait or, if there is none, the next one. May be called from any thread.
   void wake() const;
   ~Poller();
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file TCP sockets that never wait, and the addresses of a name.
+/// \file Non-blocking TCP sockets, and the addresses of a name.
 
 #include <array>
 #include <cstdint>
@@ -13,43 +13,51 @@
 
 namespace headrace {
 
-/// An IPv4 or IPv6 address with a port, in the form that the system's calls take.
+/// An IPv4 or IPv6 address with a port, in the form that system calls take.
 struct SocketAddress {
-  /// The bytes of a sockaddr_in6, or of a sockaddr_in and zeros.
+  /// The bytes of a sockaddr_in6, or of a sockaddr_in followed by zeros.
   alignas(std::uint32_t) std::array<std::byte, 28> storage{};
   std::uint32_t size_bytes = 0;
   bool is_ipv6() const { return size_bytes == storage.size(); }
   bool operator==(const SocketAddress&) const = default;
 };
 
-/// Resolves a name to all its addresses, in the order in which the system wants them tried. Waits for the
-/// system's resolver, for as long as that takes.
-/// \error kUnavailable
+/// Resolves a name to all its addresses, in the order in which the system prefers them. Blocks for as long as
+/// the system's resolver does, without a limit.
+/// \error kUnavailable  the resolver finds no address
 Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_t port);
 
-/// Begins to connect. When the attempt is over, the socket becomes writable: it is connected, or
-/// `connect_outcome` tells why not.
-/// \error kUnavailable  refused at once; kResourceExhausted  the system has no descriptor or memory left
+/// Begins to connect. When the attempt is over, the socket becomes writable. Then it is connected, or
+/// `connect_outcome` says why not.
+/// \error kUnavailable        the connection was refused at once
+/// \error kResourceExhausted  the system has no descriptor or memory left
 Result<FileDescriptor> start_connecting(const SocketAddress& address);
+/// Whether the socket is connected now.
 bool is_connected(int fd);
 /// Makes a second descriptor of the same socket.
-/// \error kResourceExhausted
+/// \error kResourceExhausted  the system has no descriptor left
 Result<FileDescriptor> duplicate(const FileDescriptor& socket);
-/// \error kUnavailable  with the system's reason
+/// The outcome of the attempt that start_connecting began. Success also while it is still under way.
+/// \error kUnavailable        the attempt failed; the message is the system's reason
+/// \error kResourceExhausted  the system has no descriptor or memory left
 Status connect_outcome(int fd);
 
-/// The outcome of one attempt to read or write without waiting.
+/// The outcome of one non-blocking attempt to read or write.
 struct IoAttempt {
   enum class State { kDone, kWantRead, kWantWrite, kEnd, kFailed };
   State state = State::kFailed;
-  std::size_t bytes = 0;  // kDone
-  std::string why{};      // kFailed
+  std::size_t bytes = 0;  // kDone: how many were moved
+  std::string why{};      // kFailed: the system's reason
 };
 
+/// Receives the bytes that are available, up to the size of `target`. kEnd: the other side has closed.
+/// REQUIRES: `target` is not empty.
 IoAttempt receive_from_socket(int fd, MutableBytesView target);
+/// Sends as many bytes of `data` as the system takes now. Raises no SIGPIPE.
 IoAttempt send_to_socket(int fd, BytesView data);
-/// Makes the socket readable only when so many bytes are there, or the end, or no more fit into its buffer.
-/// Does nothing where the system cannot do that. Bytes that are there can always be received.
+/// Makes pollers report the socket as readable only when that many bytes have arrived, the end is reached, or
+/// its buffer is full. Does nothing on systems without this feature. Bytes that have arrived can always be
+/// received.
 void wake_reader_for(int fd, std::size_t bytes);
 
 }  // namespace headrace

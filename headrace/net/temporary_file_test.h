@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file For tests: a file that is gone with the test.
+/// \file For tests: a file that is removed when its object is destroyed.
 
 #include <unistd.h>
 

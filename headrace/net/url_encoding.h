@@ -8,12 +8,12 @@
 
 namespace headrace {
 
-/// Every byte except A–Z a–z 0–9 - . _ ~ and those in `keep` becomes %XX, upper case: the form that AWS
-/// signs. For a path pass "/" as `keep`.
+/// Encodes every byte except A–Z a–z 0–9 - . _ ~ and those in `keep` as %XX, in upper case. This is the form
+/// that AWS signs. For a path, pass "/" as `keep`.
 std::string percent_encode(std::string_view text, std::string_view keep = "");
 
-/// None if a '%' is not followed by two hexadecimal digits. With `plus_is_space`, '+' decodes to a space: the
-/// form in which S3 servers encode the keys of a listing.
+/// Decodes %XX. None if a '%' is not followed by two hexadecimal digits. With `plus_is_space`, '+' decodes to
+/// a space: S3 servers encode the keys of a listing so.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space = false);
 
 }  // namespace headrace

@@ -1,22 +1,22 @@
 #pragma once
 
-/// \file Sockets of Windows, for the files of net/ that are built for it alone. Any thread.
+/// \file Sockets on Windows, for the files of net/ that are built only there. Thread-safe.
 
 #include "headrace/base/result.h"
 #include "headrace/os/file_descriptor.h"
 
 namespace headrace {
 
-/// Starts Winsock, once in a process. Every first call comes through here.
-/// \error kResourceExhausted
+/// Starts Winsock, once in a process. Must precede every other Winsock call.
+/// \error kResourceExhausted  Winsock cannot be started
 Status start_winsock();
 
-/// The error of the last call of Winsock in this thread: kResourceExhausted if the system has no descriptor
-/// or memory left, else kUnavailable.
+/// The error of this thread's last Winsock call: kResourceExhausted if the system has no descriptor or memory
+/// left, otherwise kUnavailable.
 Error winsock_error();
 
-/// Starts Winsock and opens a socket that never waits and that no child process inherits.
-/// \error as winsock_error
+/// Starts Winsock, and opens a non-blocking socket that child processes do not inherit.
+/// \error as for start_winsock and winsock_error
 Result<FileDescriptor> open_winsock(int family, int type, int protocol);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file How much memory a process may still take.
+/// \file Finds how much memory a process may still take.
 
 #include <cstdint>
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace headrace {
 
-/// Bytes that this machine has available (/proc/meminfo), or the memory cgroups of this process, version 2,
-/// if one of them leaves less. None: neither says. It may be another number a moment later. `root`: where
-/// /proc and /sys are; tests pass their own.
+/// The memory that this machine has available (/proc/meminfo) or, if that is less, the memory that the
+/// cgroups of this process (version 2) leave. None if neither is known. The number may change at any time.
+/// `root` is the folder that contains /proc and /sys; tests pass their own.
 std::optional<std::uint64_t> available_memory_bytes(const std::string& root = "");
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Threads that compute results ahead of the threads that will need them.
+/// \file Threads that compute results before other threads need them.
 
 #include <chrono>
 #include <condition_variable>
@@ -13,10 +13,11 @@
 
 namespace headrace {
 
-/// Runs tasks on a bounded number of threads, which are started when needed; tasks that are due come before
-/// the others. Thread-safe. Destruction waits for running tasks, and drops the others.
+/// Runs tasks on at most `threads` threads, which are started when needed. Tasks of `add_at` that are due run
+/// before those of `add`. Exceptions of tasks are dropped. Thread-safe. The destructor waits for running
+/// tasks and drops the others.
 ///
-/// If the system refuses a thread, tasks may wait for ever: a thread that needs a result must be able to
+/// If the system refuses a thread, tasks may wait for ever. So a thread that needs a result must be able to
 /// compute it itself, as with FetchedRange.
 class Background {
  public:
@@ -26,7 +27,7 @@ class Background {
   ~Background();
 
   void add(std::function<void()> task);
-  /// Not before that time.
+  /// Adds a task that must not run before `time`.
   void add_at(Clock::time_point time, std::function<void()> task);
 
  private:

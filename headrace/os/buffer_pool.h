@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Large buffers that are used again: their pages stay mapped, so filling one costs no page faults.
+/// \file Large buffers that are reused. Their pages stay mapped, so that filling a buffer causes no page
+/// faults.
 
 #include <cstddef>
 #include <map>
@@ -14,7 +15,7 @@ namespace headrace {
 
 class BufferPool;
 
-/// Memory of a pool; goes back to it at the end. Movable. Alignment: 64 bytes.
+/// Memory of a pool. The destructor returns it to the pool. Movable. Alignment: 64 bytes.
 class PooledBuffer {
  public:
   PooledBuffer() = default;
@@ -23,7 +24,7 @@ class PooledBuffer {
   ~PooledBuffer() { give_back(); }
 
   std::byte* data() const { return memory_; }
-  /// As asked for.
+  /// The size that was asked for.
   std::size_t size() const { return size_; }
   BytesView view() const { return {memory_, size_}; }
   MutableBytesView bytes() const { return {memory_, size_}; }
@@ -36,25 +37,25 @@ class PooledBuffer {
   std::shared_ptr<BufferPool> pool_;
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0;
-  Kept::node_type place_;  // in the pool, once it is back: so giving back takes no memory
+  Kept::node_type place_;  // its node in the pool's map, so that giving back allocates nothing
 };
 
-/// Thread-safe; lives as long as any of its buffers.
+/// Thread-safe. Lives as long as any of its buffers.
 ///
-/// Memory: a buffer takes at most a quarter (or 64 bytes) more than was asked for. All buffers of the pool,
-/// in use and kept for later, take at most as much as the buffers in use at one time ever took: before the
-/// pool allocates a new buffer, it frees kept ones until that holds. Kept buffers are freed with the pool.
-/// Cost: taking and giving back, O(log of the number kept) under one mutex.
+/// Memory: a buffer takes at most a quarter (or 64 bytes) more than was asked for. All buffers together,
+/// those in use and those kept for later, take at most the largest amount that was ever in use at one time.
+/// Before the pool allocates a new buffer, it frees kept buffers until that holds. Kept buffers are freed
+/// with the pool. Cost of taking and giving back: O(log of the number of kept buffers), under one mutex.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   static std::shared_ptr<BufferPool> create() { return std::shared_ptr<BufferPool>(new BufferPool); }
   ~BufferPool();
 
-  /// The content is undefined. Equal buffers serve again in the reverse order of their return, while the
-  /// processor's caches have them. Throws std::bad_alloc.
+  /// Returns a buffer with undefined content. Among buffers of the same size, the one returned last is taken
+  /// first, because the processor's caches may still hold it. Throws std::bad_alloc.
   PooledBuffer take(std::size_t size);
 
-  /// The memory of all its buffers, in use and kept.
+  /// The memory of all buffers, in use and kept.
   std::size_t memory_bytes() const;
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Ownership of a descriptor of a file, a pipe or a socket. Windows: of a socket, no functions.
+/// \file Owns a descriptor of a file, a pipe or a socket. On Windows: only of a socket, and without the
+/// functions below the class.
 
 #include <cstddef>
 #include <stop_token>
@@ -11,7 +12,7 @@
 
 namespace headrace {
 
-/// An open descriptor, or none; closed on destruction. Not thread-safe.
+/// An open descriptor, or none. The destructor closes it. Not thread-safe.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int number = -1) : number_(number) {}
@@ -26,18 +27,22 @@ class FileDescriptor {
   bool is_open() const { return number_ >= 0; }
   /// Releases the descriptor to the caller, who must close it.
   int release() { return std::exchange(number_, -1); }
-  /// False, with errno, if the system reports a write that failed late. None to close is success.
+  /// Returns false, with errno set, if the system reports a write that failed late. Returns true if there is
+  /// no descriptor to close.
   bool close();
 
  private:
   int number_;
 };
 
-/// Writes all of it, blocking, however many calls that takes. False, with errno, if one fails.
+/// Writes all of `data`, in as many system calls as that takes. Blocks. Returns false, with errno set, if a
+/// call fails.
 bool write_all(const FileDescriptor& to, BytesView data);
 
-/// Waits until a pipe, terminal or file has bytes, and reads those that are there; 0 at its end.
-/// \error kCancelled  stopped while waiting; kUnknown  the system's reason
+/// Waits until a pipe, terminal or file has bytes, and reads those that are available. Returns their number,
+/// 0 at the end.
+/// \error kCancelled  a stop was requested on `stop` during the wait
+/// \error kUnknown    the read failed; the message is the system's reason
 Result<std::size_t> read_some(int descriptor, MutableBytesView into, const std::stop_token& stop);
 
 }  // namespace headrace

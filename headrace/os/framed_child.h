@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file A program that is asked and answers in frames for as long as it is needed: u32 size, little endian,
-/// then so many bytes.
+/// \file A program that gets requests and sends answers in frames, for as long as it is needed. A frame is a
+/// size (u32, little-endian) followed by that many bytes.
 
 #include <chrono>
 #include <map>
@@ -14,20 +14,21 @@
 
 namespace headrace {
 
-/// How long to wait for the other side, and what ends waiting.
+/// How long to wait for the other side, and a stop token that ends the wait.
 struct FrameWait {
   /// The longest time without a byte in either direction.
   std::chrono::milliseconds silence_max{60'000};
   std::stop_token stop{};
 };
 
-/// One thread at a time. None of the program's group is left running once this is gone.
+/// Not thread-safe. The destructor kills the program and its process group.
 class FramedChild {
  public:
-  /// The program has frames both ways on its standard output, which is a socket; its standard input is a pipe
-  /// into which nothing is written, and which hangs up when this process ends, however it does; what it
-  /// writes to standard error goes where this process's does.
-  /// \error kNotFound  it cannot be started
+  /// Starts the program. Its standard output is a socket, which carries frames in both directions. Its
+  /// standard input is a pipe into which nothing is written, and which hangs up when this process ends, in
+  /// whatever way. Its standard error is this process's standard error.
+  /// \error kNotFound           the program cannot be started
+  /// \error kResourceExhausted  a pipe or socket cannot be opened
   static Result<std::unique_ptr<FramedChild>> start(
       const std::vector<std::string>& arguments,
       const std::map<std::string, std::string, std::less<>>& environment);
@@ -35,17 +36,20 @@ class FramedChild {
   FramedChild(const FramedChild&) = delete;
   FramedChild& operator=(const FramedChild&) = delete;
 
-  /// REQUIRES: less than 4 GiB
-  /// \error kDeadlineExceeded, kCancelled  of `wait`
-  /// \error kUnavailable  the program has ended, or closed its side
+  /// Sends a frame. REQUIRES: it is smaller than 4 GiB.
+  /// \error kDeadlineExceeded  no byte moved for `wait.silence_max`
+  /// \error kCancelled         a stop was requested on `wait.stop`
+  /// \error kUnavailable       the program has ended, or has closed its side
   Status send(BytesView frame, const FrameWait& wait);
 
-  /// The next frame, valid until the next call.
-  /// \error as `send`; and kDataLoss  it claims more than `limit_bytes`
+  /// Waits for the next frame. The view is valid until the next call.
+  /// \error kDataLoss  the frame claims to be larger than `limit_bytes`
+  /// \error            as for `send`
   Result<BytesView> receive(std::uint64_t limit_bytes, const FrameWait& wait);
 
-  /// Kills the program and its group; a program that is about to end by itself has `grace` to do so. Returns
-  /// how it ended: "exit status 3", "signal 11 (Segmentation fault)". No other function may be called then.
+  /// Waits for at most `grace` until the program ends by itself, then kills it and its process group. Returns
+  /// how the program ended: "exit status 3", "signal 11 (Segmentation fault)". No other function may be
+  /// called afterwards.
   std::string end(std::chrono::milliseconds grace);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Memory for much data: aligned, not set to anything, of huge pages where the system has them.
+/// \file Memory for much data: aligned, not initialised, and on huge pages if the system has them.
 
 #include <cstddef>
 #include <memory>
@@ -16,12 +16,12 @@ struct LargeMemoryDelete {
 };
 using LargeMemory = std::unique_ptr<std::byte[], LargeMemoryDelete>;
 
-/// The content is undefined. Any thread. Throws std::bad_alloc.
+/// Allocates memory with undefined content. Thread-safe. Throws std::bad_alloc.
 LargeMemory make_large_memory(std::size_t size);
 
-/// Asks the system to give huge pages to what of this memory it has not filled yet: fewer page faults when it
-/// is filled, and fewer misses of the address cache when it is read here and there. Nothing is lost where the
-/// system has none. Any thread.
+/// Asks the system to use huge pages for the parts of this memory that are not touched yet. This gives fewer
+/// page faults when the memory is filled, and fewer TLB misses when it is read at random. Does no harm if the
+/// system has no huge pages. Thread-safe.
 void ask_for_huge_pages(MutableBytesView memory);
 
 }  // namespace headrace

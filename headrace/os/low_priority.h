@@ -1,11 +1,11 @@
 #pragma once
 
-/// \file Work that must not slow down others: it gets a processor when nobody else wants one (SCHED_IDLE). On
-/// a machine that is always busy that is a few thousandths of one, so work that has to end takes the usual
-/// priority after some time.
+/// \file Runs work that must not slow down other work. It gets a processor only if nothing else wants one
+/// (SCHED_IDLE). On a machine that is always busy, that is a few thousandths of a processor, so work that
+/// must end takes the usual priority after some time.
 ///
-/// All do nothing where this process may not raise the priority again afterwards: that takes CAP_SYS_NICE, or
-/// a limit RLIMIT_NICE of 20 or more.
+/// Nothing here has an effect if this process may not raise the priority again afterwards. That requires
+/// CAP_SYS_NICE, or an RLIMIT_NICE of 20 or more.
 
 #include <chrono>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-/// Lowers the thread that made it, while it lives.
+/// Lowers the priority of the thread that creates it, until it is destroyed by the same thread.
 class LowPriorityThread {
  public:
   LowPriorityThread();
@@ -25,12 +25,13 @@ class LowPriorityThread {
   const bool is_in_force_;
 };
 
-/// Steps of work that several threads do.
+/// Divides work of several threads into steps with low priority, for a limited time. Thread-safe.
 class LowPrioritySteps {
  public:
   explicit LowPrioritySteps(std::chrono::milliseconds longest)
       : until_(std::chrono::steady_clock::now() + longest) {}
-  /// The thread that calls has a low priority until the result is gone. Null: the longest time is over.
+  /// Gives the calling thread a low priority until the result is destroyed. Null, and no effect, once the
+  /// time `longest` is over.
   std::unique_ptr<LowPriorityThread> begin() const {
     return std::chrono::steady_clock::now() < until_ ? std::make_unique<LowPriorityThread>() : nullptr;
   }
@@ -39,8 +40,8 @@ class LowPrioritySteps {
   const std::chrono::steady_clock::time_point until_;
 };
 
-/// Lowers the thread that made it, and threads of this process that begin meanwhile, while it lives, but at
-/// most for `longest`. Afterwards all threads of this process have the usual priority.
+/// While it lives, but at most for `longest`, lowers the priority of the thread that creates it and of the
+/// threads that this thread starts. Afterwards all threads of this process have the usual priority.
 class LowPriorityProcess {
  public:
   explicit LowPriorityProcess(std::chrono::milliseconds longest);

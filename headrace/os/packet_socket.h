@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Packets between two processes: each arrives whole or not at all, and may carry a descriptor.
+/// \file Packets between two processes. Each packet arrives whole or not at all, and may carry a descriptor.
 
 #include <chrono>
 #include <cstddef>
@@ -16,30 +16,30 @@ inline constexpr std::size_t kPacketBytesMax = 64 << 10;
 
 struct Packet {
   BytesView bytes;            // valid until the next call of `receive`
-  FileDescriptor descriptor;  // none: it carries none
+  FileDescriptor descriptor;  // not open: the packet carries none
 };
 
-/// One end. `send` may be called by any thread, `receive` by one at a time.
+/// One end of a connection. `send` may be called from any thread, `receive` by one thread at a time.
 class PacketSocket {
  public:
   struct Ends;
-  /// Both ends, which no other program inherits.
-  /// \error kResourceExhausted
+  /// Opens a connection, and returns both ends. Programs that this process starts do not inherit them.
+  /// \error kResourceExhausted  the system has no descriptor or memory left
   static Result<Ends> open();
-  /// An end that this process was given.
+  /// Takes an end that this process was given.
   explicit PacketSocket(FileDescriptor end) : end_(std::move(end)), packet_(kPacketBytesMax) {}
 
-  /// Returns at once. `descriptor` may be null, and stays the caller's.
-  /// \error kResourceExhausted  the other side has not received what was sent before
+  /// Sends a packet without blocking. `descriptor` may be null. The caller keeps it; the other side gets a
+  /// copy. REQUIRES: the packet has 1 … kPacketBytesMax bytes.
+  /// \error kResourceExhausted  the other side has not received the previous packets, and there is no room
   /// \error kUnavailable        the other side has gone
-  /// REQUIRES: 1 … kPacketBytesMax bytes
   Status send(BytesView packet, const FileDescriptor* descriptor = nullptr);
 
   /// Waits for the next packet.
   /// \error kUnavailable       the other side has gone
-  /// \error kDeadlineExceeded  none has come before the deadline
-  /// \error kCancelled         stopped
-  /// \error kDataLoss          it is longer than kPacketBytesMax, or carries several descriptors
+  /// \error kDeadlineExceeded  no packet arrived before the deadline
+  /// \error kCancelled         a stop was requested on `stop`
+  /// \error kDataLoss          the packet is longer than kPacketBytesMax, or carries several descriptors
   Result<Packet> receive(std::chrono::steady_clock::time_point deadline, const std::stop_token& stop);
 
   const FileDescriptor& descriptor() const { return end_; }
@@ -49,7 +49,7 @@ class PacketSocket {
 
   FileDescriptor end_;
   Bytes packet_;
-  std::chrono::milliseconds patience_{0};  // of the socket's own receiving; 0: for ever
+  std::chrono::milliseconds patience_{0};  // the socket's own receive timeout; 0: none
 };
 
 struct PacketSocket::Ends {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Bounded parallel work on a fixed number of threads.
+/// \file Parallel work on a fixed number of threads.
 
 #include <cstddef>
 #include <functional>
@@ -9,17 +9,19 @@
 
 namespace headrace {
 
-/// Calls `task(i)` for every i in [0, count), at most `threads` at once, lower indices started first. After
-/// an error no further index is started; returns the error of the lowest index that failed. `threads` < 2
-/// runs all in the calling thread, which also goes on alone or with fewer where the system refuses threads.
-/// \error what `task` returns; kResourceExhausted if it threw std::bad_alloc
+/// Calls `task(i)` for every i in [0, count), at most `threads` calls at once, lower indices first. Blocks
+/// until all calls have ended. The calling thread takes part; if `threads` < 2, it makes all calls. If the
+/// system refuses threads, it continues with fewer. After an error no further calls begin, and the error of
+/// the lowest failed index is returned.
+/// \error kResourceExhausted  `task` threw std::bad_alloc
+/// \error                     as for `task`
 Status parallel_for(int threads, std::size_t count, const std::function<Status(std::size_t)>& task);
 
-/// Cores that this process may run on, at least 1.
+/// The number of cores that the calling thread may run on, at least 1.
 int available_cores();
 
-/// From now on, this thread mostly takes processor time that no other thread wants: a nice value of 10,
-/// unless it has a higher one. There is no way back.
+/// Raises the nice value of the calling thread to 10, unless it is higher, so that the thread mostly takes
+/// processor time that no other thread wants. This cannot be undone.
 void lower_thread_priority();
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A pipe, for tests of what reads a descriptor.
+/// \file For tests of code that reads a descriptor: a pipe.
 
 #include <gtest/gtest.h>
 #include <unistd.h>

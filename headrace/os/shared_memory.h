@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Memory that two processes see. It has no name, and neither can shrink it under the other.
+/// \file Memory that two processes share. It has no name, and neither process can shrink it.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,17 +13,18 @@
 
 namespace headrace {
 
-/// A mapped piece of memory, aligned to pages. Movable. The memory lives as long as one process has it
-/// mapped, or a descriptor of it.
+/// A mapped piece of memory, aligned to pages. Movable. The memory lives as long as any process has it mapped
+/// or has a descriptor of it.
 class SharedMemory {
  public:
-  SharedMemory() = default;  // of no bytes
-  /// New memory, of zeros, whose size never changes.
+  SharedMemory() = default;  // has no bytes
+  /// Makes new memory, filled with zeros. Its size never changes.
   /// \error kResourceExhausted  the system has no memory or no descriptor left
   static Result<SharedMemory> create(std::uint64_t size_bytes);
-  /// Maps memory that another process made, for reading, or for reading and writing.
-  /// \error kInvalidArgument    it is not memory of `create`, or is smaller: to read it could be fatal
-  /// \error kResourceExhausted  as `create`
+  /// Maps memory that another process has made, for reading, or for reading and writing.
+  /// \error kInvalidArgument    the descriptor is not from `create`, or the memory is smaller than
+  ///                            `size_bytes`; reading it could then end this process
+  /// \error kResourceExhausted  as for `create`
   static Result<SharedMemory> map(FileDescriptor descriptor, std::uint64_t size_bytes, bool is_writable);
   ~SharedMemory();
   SharedMemory(SharedMemory&& other) noexcept
@@ -34,9 +35,10 @@ class SharedMemory {
     return *this;
   }
 
-  /// Another process may change it at any time: copy before you check. REQUIRES, to write: it is writable
+  /// The memory. Another process may change it at any time, so copy the bytes before you check them.
+  /// REQUIRES, to write: it was mapped as writable.
   std::span<std::byte> bytes() const { return bytes_; }
-  /// To hand it to another process.
+  /// The descriptor to pass to another process.
   const FileDescriptor& descriptor() const { return descriptor_; }
 
  private:

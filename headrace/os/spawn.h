@@ -13,43 +13,47 @@
 
 namespace headrace {
 
-/// The two ends of a stream between two processes. No other program inherits them.
+/// The two ends of a stream between two processes. Other programs that this process starts do not inherit
+/// them.
 struct StreamEnds {
   FileDescriptor ours;
   FileDescriptor theirs;
 };
 
-/// From the program to us.
-/// \error kResourceExhausted
+/// A stream from the program to this process.
+/// \error kResourceExhausted  the system has no descriptor or memory left
 Result<StreamEnds> open_pipe();
-/// Both ways.
-/// \error kResourceExhausted
+/// A stream in both directions.
+/// \error kResourceExhausted  the system has no descriptor or memory left
 Result<StreamEnds> open_socket();
 
-/// Descriptors that become the program's; -1: input is /dev/null, errors are ours.
+/// The descriptors that become the program's standard streams. -1 for `input`: /dev/null. -1 for `errors`:
+/// this process's standard error. `output` is required.
 struct ChildStreams {
   int input = -1;
   int output = -1;
   int errors = -1;
 };
 
-/// Starts `arguments[0]` (a path) with this environment, in this process's working folder and in a process
-/// group of its own, with every signal reset. The caller must wait for the child.
-/// \error kNotFound  it cannot be started
+/// Starts the program `arguments[0]` (a path) with this environment, in this process's working folder and in
+/// a process group of its own. Signals have their default actions, and none is blocked. The caller must wait
+/// for the child (`reap` or `kill_and_reap`).
+/// \error kNotFound  the program cannot be started
 Result<pid_t> spawn(std::vector<std::string> arguments,
                     const std::map<std::string, std::string, std::less<>>& environment,
                     const ChildStreams& streams);
 
-/// Whether a child has ended; its number stays taken until it is waited for.
+/// Whether a child has ended. Does not reap it, so that its process id stays taken.
 bool is_to_be_reaped(pid_t child);
 
-/// Waits for a child to end: its status, as waitpid gives it. No signal handler cuts the wait short.
+/// Waits until a child ends, and reaps it. Returns its status in the form of waitpid(2). A signal handler
+/// does not end the wait.
 int reap(pid_t child);
-/// Kills a child and its process group, and waits for it. It dies even if it has joined another group; what
-/// it started then lives on there.
+/// Kills a child and its process group, and reaps the child. The child dies even if it has joined another
+/// group; processes that it has started there stay alive. Returns the status in the form of waitpid(2).
 int kill_and_reap(pid_t child);
 
-/// A status as waitpid gives it, for people: "exit status 3", "signal 11 (Segmentation fault)".
+/// Describes a status in the form of waitpid(2): "exit status 3", "signal 11 (Segmentation fault)".
 std::string describe_end(int status);
 
 }  // namespace headrace

@@ -1,7 +1,6 @@
 #pragma once
 
-/// \file For tests: a process in which no further thread can be started, as at a limit of processes or of
-/// memory.
+/// \file For tests: a process that can start no further thread, as at a limit for processes or memory.
 
 #include <pthread.h>
 
@@ -9,8 +8,8 @@
 
 namespace headrace {
 
-/// While it lives, starting a thread fails in the whole process: its stack would have to be larger than the
-/// address space.
+/// While it lives, starting a thread fails in the whole process, because the thread's stack would have to be
+/// larger than the address space.
 class ThreadRefusal {
  public:
   ThreadRefusal() {

@@ -5,11 +5,11 @@
 ///   INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance, testing::Values(DriverUnderTest{
 ///       "memory", [] { return make_memory_store("test"); }}), driver_name);
 ///
-/// Built as an object library: from an archive the linker would drop its tests.
+/// The suite is an object library, because the linker would drop its tests from an archive.
 ///
-/// Two variables make it larger, for soaks: HEADRACE_CONFORMANCE_KEYS, the number of keys that are listed
-/// while others are written and removed (default 900), and HEADRACE_CONFORMANCE_OBJECT_BYTES, the size of the
-/// largest object (default 20 MB).
+/// Two environment variables make the suite larger, for soak tests. HEADRACE_CONFORMANCE_KEYS is the number
+/// of keys that are listed while others are written and removed (default 900).
+/// HEADRACE_CONFORMANCE_OBJECT_BYTES is the size of the largest object (default 20 MB).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,9 +27,9 @@ namespace headrace {
 
 struct DriverUnderTest {
   std::string name;
-  /// An empty store; called once a test. Null fails the test.
+  /// Makes an empty store; called once for each test. Returning null fails the test.
   std::function<std::unique_ptr<Store>()> open_empty;
-  /// False: the driver's server cannot list keys with control characters. They are still written and read.
+  /// False: the driver's server cannot list keys with control characters. They can still be written and read.
   bool lists_control_characters = true;
   /// Length of the longest key that the driver accepts.
   std::size_t max_key_bytes = 1024;

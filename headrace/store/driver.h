@@ -1,7 +1,8 @@
 #pragma once
 
-/// \file A driver describes itself in one value, which its folder defines and registry.cc lists. All others
-/// (commands, Python, TensorFlow, the reference) ask the registry. docs/how-to/write-a-store-driver.md.
+/// \file Each driver describes itself in one value, which its folder defines and registry.cc lists. All other
+/// code (commands, Python, TensorFlow, the reference) asks the registry. See
+/// docs/how-to/write-a-store-driver.md.
 ///
 ///   extern const StoreDriver kMemoryDriver;   // in memory_driver.h
 ///   const StoreDriver kMemoryDriver = {.scheme = "memory", …, .open = open_memory};
@@ -24,13 +25,13 @@ namespace headrace {
 
 struct OpenedStore {
   std::unique_ptr<Store> store;
-  std::string warning{};  // why the store is unsafe, in a sentence for people; empty: it is safe
-  /// The server that answers, if the URL does not tell it: stores of one URL and different servers hold
-  /// different objects. No secret.
+  std::string warning{};  // one sentence that tells users why the store is unsafe; empty: it is safe
+  /// The server that answers, if the URL does not name it. Two stores with the same URL but different servers
+  /// hold different objects. Contains no secret.
   std::string server{};
 };
 
-/// Environment variables that a driver reads, in addition to those of its options.
+/// Environment variables that a driver reads in addition to those of its options.
 struct DriverVariable {
   std::string_view names;     // "S3_ENDPOINT with S3_USE_HTTPS"
   std::string_view sentence;  // what they do
@@ -47,49 +48,51 @@ struct PresignOptions {
 struct PresignedUrl {
   /// A secret until `usable_until`.
   std::string url;
-  /// When its lifetime ends, or the keys that signed it expire, whichever is earlier.
+  /// When the lifetime of the URL ends or the keys that signed it expire, whichever is earlier.
   std::chrono::system_clock::time_point usable_until;
 };
 
-/// Data and functions. A null function means that the driver cannot do that. Threads may call all of them.
+/// Data and functions. A null function means that the driver does not offer it. The functions are
+/// thread-safe.
 struct StoreDriver {
   std::string_view scheme;   // "s3"; lower case letters, digits, '+' and '-'
   std::string_view example;  // "s3://bucket/key"
-  std::string_view summary;  // one sentence, as `headrace --help` shows it, without full stop
-  std::string_view details;  // paragraphs: what users should know before they use it
+  std::string_view summary;  // one sentence without full stop, which `headrace --help` shows
+  std::string_view details;  // paragraphs: what users should know before they use the driver
   UrlForm url_form{};
   /// Options for Python's keyword arguments and storage_options. Each sets its `variable`.
   std::span<const Option> options{};
   std::span<const DriverVariable> variables{};
 
-  /// Sends no request. The registry opens a store once for each authority and query.
+  /// Makes a store, without sending a request. The registry calls it once for each authority and query.
   /// \error kInvalidArgument  a variable, or the URL's query, cannot be understood
   Result<OpenedStore> (*open)(const Url& url, const Environment& environment) = nullptr;
 
-  /// Checks combinations of options, before their variables are set; may set other variables.
+  /// Checks combinations of options before `with_options` sets their variables. May set other variables.
   /// \error kInvalidArgument  the options contradict each other; the message never holds a secret
   Status (*check_options)(const OptionValues& given, Environment& environment) = nullptr;
 
-  /// Tests step by step, without writing, whether this machine can reach `url`, and reports each finding.
-  /// Returns false if the URL cannot be used. For `headrace doctor`.
+  /// For `headrace doctor`: tests step by step whether this machine can reach `url`, and reports each
+  /// finding. Writes nothing. Returns false if the URL cannot be used.
   bool (*examine)(const Url& url, const Environment& environment, const CallOptions& call,
                   const Report& report) = nullptr;
 
-  /// Tests writes beyond those of `examine_writes` (examine.h): writes objects with unique names into
-  /// `folder`, and removes them.
+  /// Tests kinds of writes that `examine_writes` (examine.h) does not test. Writes objects with unique names
+  /// into `folder`, and removes them.
   void (*examine_own_writes)(const Url& url, std::string_view folder, const Environment& environment,
                              const CallOptions& call, const Report& report) = nullptr;
 
-  /// Makes a URL that lets anyone who has it read or write one object for a while, without keys. May fetch
-  /// keys first.
-  /// \error kInvalidArgument     the lifetime is below a second or above kLongestPresigned, or there is no
-  ///                             key
-  /// \error kFailedPrecondition  no URL can do that with these settings
+  /// Makes a presigned URL: anyone who has it can use `options.method` on one object for
+  /// `options.lifetime`, without credentials. May first fetch the credentials that sign it.
+  /// \error kInvalidArgument     the lifetime is below a second or above kLongestPresigned, or `url` has no
+  ///                             valid key
+  /// \error kFailedPrecondition  these settings rule out presigned URLs
   Result<PresignedUrl> (*presign)(const Url& url, const Environment& environment,
                                   const PresignOptions& options, const std::stop_token& stop) = nullptr;
 };
 
-/// Returns `environment` with the variables of the given options: pairs of name ("endpoint-url") and text.
+/// Returns `environment` plus the variables of the given options. `given` holds pairs of an option's name
+/// ("endpoint-url") and its value as text.
 /// \error kInvalidArgument  the driver has no such option, or refuses its value
 Result<Environment> with_options(const StoreDriver& driver,
                                  std::span<const std::pair<std::string, std::string>> given,

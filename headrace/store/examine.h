@@ -21,14 +21,14 @@ struct Finding {
 using Report = std::function<void(Finding)>;
 
 struct ExamineOptions {
-  /// Size of the object for measuring speed; 0: do not measure.
+  /// Size of the object that measures the speed. 0: do not measure.
   std::uint64_t speed_bytes = 64 << 20;
   CallOptions call{};
 };
 
-/// Writes objects with names that nobody else uses into `folder`, reads, replaces and lists them, and removes
-/// them. Reports each promise of store.h that Headrace's formats rely on: whole writes, conditional create
-/// and replace, reads of one version, listing, removal; and the speed of reading and writing.
+/// Writes objects with unique names into `folder`; reads, replaces, lists and finally removes them. Reports
+/// each promise of store.h that Headrace's formats rely on (whole writes, conditional create and replace,
+/// reads of one version, listing, removal), and the speed of reading and writing.
 void examine_writes(Store& store, std::string_view folder, const ExamineOptions& options,
                     const Report& report);
 

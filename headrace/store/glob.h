@@ -1,8 +1,10 @@
 #pragma once
 
-/// \file Patterns for keys, as in shells: `*` and `?` match any characters except '/', `**` any characters at
-/// all, a segment `**` any number of segments or none, `[a-c]` and `[!a-c]` one character of a set; a
-/// backslash makes the next character literal.
+/// \file Patterns for keys, as in shells:
+/// - `*` matches any number of characters except '/', and `?` one such character.
+/// - `**` matches any number of any characters. The segment `**` matches any number of segments, or none.
+/// - `[a-c]` matches one character of a set; `[!a-c]` and `[^a-c]` one that is not in it. Never a '/'.
+/// - A backslash makes the next character literal.
 
 #include <string>
 #include <string_view>
@@ -18,12 +20,12 @@ bool is_pattern(std::string_view text);
 /// True if the text holds a `*` or `?` without a backslash before it. A `[` alone may be part of a name.
 bool has_wildcards(std::string_view text);
 
-/// The name that a text without wildcards writes: "a\*[1]" is "a*[1]". A backslash is left out before `*`,
-/// `?`, `[`, `]` and a backslash, if the text holds one of `*?[` at all.
+/// The name that a text without wildcards stands for: "a\*[1]" stands for "a*[1]". If the text holds `*`, `?`
+/// or `[`, a backslash before `*`, `?`, `[`, `]` or a backslash is left out. Otherwise the text is the name.
 std::string literal_name(std::string_view text);
 
-/// Whether the pattern matches the whole key. Cost: O(pattern · key) at worst. A `[` without its `]` is a
-/// plain character.
+/// Whether the pattern matches the whole key. A `[` without its `]` is an ordinary character.
+/// Cost: at most O(pattern · key).
 bool matches_pattern(std::string_view pattern, std::string_view key);
 
 /// The pattern's text before its first special character: all keys that match begin with it.
@@ -33,13 +35,14 @@ std::string_view literal_prefix(std::string_view pattern);
 std::string_view literal_folder(std::string_view pattern);
 
 struct MatchOptions {
-  /// Also match folders, whose keys end in '/'; not if the pattern holds `**`.
+  /// Also match folders, whose keys end in '/'. Has no effect if the pattern holds `**`.
   bool with_folders = false;
   CallOptions call{};
 };
 
-/// Calls `visit` with every object whose key matches, ascending, until it returns false. Lists only folders
-/// whose names match so far, and from a segment with `**` on everything below.
+/// Calls `visit` with every object whose key matches, in ascending order of keys, until `visit` returns
+/// false. Cost: a listing of each folder whose name matches the pattern so far. From a segment with `**` on,
+/// one listing covers everything below.
 Status visit_matches(Store& store, std::string_view pattern, const MatchOptions& options,
                      const std::function<bool(const ObjectInfo&)>& visit);
 

@@ -11,8 +11,8 @@
 
 namespace headrace {
 
-/// An object, a folder or the root of a store; `StoreRegistry::open` makes one from a URL. A value: copies
-/// share the store.
+/// An object, a folder or the root of a store. `StoreRegistry::open` makes one from a URL. Copies share the
+/// store.
 struct Location {
   std::shared_ptr<Store> store;
   std::string key;  // object or folder; empty: the store's root

@@ -14,11 +14,11 @@
 
 namespace headrace {
 
-/// A time that no default has: who passes the caller's options on, passes this on.
+/// A deadline that no default has. Code that passes on its caller's options passes on this deadline.
 inline CallOptions noted_call() { return {.deadline = std::chrono::milliseconds(54'321)}; }
 
-/// For tests: a store that notes each call as "operation key", and of reads the offset and the size, as in
-/// "read a 0+100". Each call has to have the deadline of `noted_call`, and each read a version.
+/// For tests: a store that notes each call as "operation key". Reads are noted with offset and size, as in
+/// "read a 0+100". Each call must have the deadline of `noted_call`, and each read a version.
 class NotingStore final : public InterceptingStore {
  public:
   using InterceptingStore::InterceptingStore;
@@ -55,7 +55,7 @@ class NotingStore final : public InterceptingStore {
   std::vector<std::string> calls_;
 };
 
-/// The same place, through a NotingStore, which is the second.
+/// Returns the same place seen through a new NotingStore, and that store.
 inline std::pair<Location, std::shared_ptr<NotingStore>> noting(Location place) {
   auto store = std::make_shared<NotingStore>(std::move(place.store));
   place.store = store;

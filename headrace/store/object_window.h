@@ -8,15 +8,16 @@
 
 namespace headrace {
 
-/// For small parts that mostly ascend: reads ahead, so that not every part costs a request, but skips large
-/// gaps between parts. One thread at a time. Memory: 4 MiB, or the largest part.
+/// For small parts that are mostly read in ascending order. It reads ahead, so that not every part costs a
+/// request, and skips large gaps between parts. Not thread-safe. Memory: 4 MiB, or the largest part.
 class ObjectWindow {
  public:
   /// Borrows the store. Reads only the version that `object` describes.
   ObjectWindow(Store& store, ObjectInfo object, CallOptions call);
 
-  /// Valid until the next call. REQUIRES: the object has these bytes.
-  /// \error  as `read_exactly`
+  /// Returns `size` bytes from `offset` on. The view is valid until the next call.
+  /// REQUIRES: the object has these bytes.
+  /// \error  as for `read_exactly`
   Result<BytesView> read(std::uint64_t offset, std::size_t size);
 
   const ObjectInfo& object() const { return object_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Drivers from outside this tree: those of the folders in the build's HEADRACE_DRIVERS.
+/// \file Drivers from outside this tree: the folders that HEADRACE_DRIVERS names in the build.
 
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// None, unless the program links a list that the build made (headrace_outside_drivers in
+/// Empty, unless the program links a list that the build generated (headrace_outside_drivers in
 /// cmake/Headrace.cmake).
 std::span<const StoreDriver* const> outside_drivers();
 

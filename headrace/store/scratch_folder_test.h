@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-/// For tests: a folder that all of a program share and that goes when it ends.
+/// For tests: a folder that all tests of a program share. It is removed when the program ends.
 class ScratchFolder final : public testing::Environment {
  public:
   void SetUp() override {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Between a store and libraries that know only local files, such as TensorFlow: a temporary folder
-/// that does not outlive its process for long, and copying a folder in and out.
+/// \file Connects a store with libraries that know only local files, such as TensorFlow: a temporary folder
+/// that does not outlive its process for long, and functions that copy a folder in and out.
 
 #include <cstdint>
 #include <functional>
@@ -17,27 +17,29 @@
 
 namespace headrace {
 
-/// The root for temporary folders: below TMPDIR or /tmp, and this user's own.
+/// The root for this user's temporary folders, below TMPDIR or /tmp.
 std::string temporary_folder(const Environment& environment);
 
-/// A temporary folder of one process, removed with everything in it on destruction. Movable.
+/// A temporary folder of one process. The destructor removes it with everything in it. Movable.
 ///
-/// The folder of a killed process is removed by the next `create` under the same root, on the same machine:
-/// each folder has a lock file beside it, held for as long as its process lives. Locks are only tried, never
-/// waited for.
+/// If a process is killed, the next `create` under the same root on the same machine removes its folder. For
+/// this, each folder has a lock file beside it, which its process holds locked for as long as it lives.
+/// `create` never waits for a lock.
 class StagedFolder {
  public:
-  /// Makes `root` too, if it is not there, for this user alone. Many processes of one user may share a root.
-  /// \error kPermissionDenied   the folder cannot be made; or `root`, whose name others can guess, is a link,
-  ///                            another user's, or can be written by others
-  /// \error kResourceExhausted  the folder cannot be made
+  /// Makes a folder, and `root` if it is missing, both for this user alone. Many processes of one user may
+  /// share a root.
+  /// \error kPermissionDenied   the folder cannot be made. Or `root`, whose name others can guess, is a link,
+  ///                            belongs to another user, or is writable by others.
+  /// \error kResourceExhausted  the disk is full, or this process has too many open files
+  /// \error kUnavailable        16 random names were all taken
   static Result<StagedFolder> create(const std::string& root);
 
   StagedFolder(StagedFolder&&) noexcept;
   StagedFolder& operator=(StagedFolder&&) noexcept;
   ~StagedFolder();
 
-  /// Absolute, or relative as `root` was; without a trailing slash. Only this user can read it.
+  /// Absolute or relative, as `root` was, and without a trailing slash. Only this user can read the folder.
   const std::string& path() const { return path_; }
 
  private:
@@ -46,7 +48,7 @@ class StagedFolder {
   int lock_ = -1;  // descriptor of <path>.lock
 };
 
-/// One object of a folder that was copied.
+/// One object that download_folder or upload_folder copied.
 struct StagedFile {
   std::string key;  // in the store
   std::uint64_t size_bytes = 0;
@@ -54,33 +56,36 @@ struct StagedFile {
   bool operator==(const StagedFile&) const = default;
 };
 
-/// Names of the files below `folder`, relative to it, sorted.
-/// \error kInvalidArgument  one is neither a regular file nor a folder
+/// Names of the files at any depth below `folder`, relative to `folder`, sorted.
+/// \error kInvalidArgument  an entry is neither a regular file nor a folder
 Result<std::vector<std::string>> files_below(const std::string& folder);
 
 struct DownloadOptions {
-  /// Limit for all objects together; checked before anything is copied.
+  /// Limit for the sum of all wanted objects, checked before anything is copied.
   std::uint64_t limit_bytes = std::uint64_t{64} << 30;
   /// Objects copied at once. Each takes a buffer of 4 MiB.
   int threads = 4;
-  /// Whether to copy the object of this name, relative to the folder; none: all are.
+  /// Whether to copy the object of this name, which is relative to the folder. Not set: copy all objects.
   std::function<bool(std::string_view name)> wanted{};
   CallOptions call{};
 };
 
-/// Copies every wanted object below `folder_key` ("" for all) into `folder`, which must exist, each from one
-/// version. Returns them in the order of their keys.
-/// \error kNotFound           there are none
-/// \error kResourceExhausted  they are larger than the limit, or the disk is full
+/// Copies every wanted object below `folder_key` ("" for the whole store) into `folder`. Each object is
+/// copied from one version. Returns the objects in the order of their keys.
+/// \error kNotFound            there is no wanted object
+/// \error kInvalidArgument     a key breaks the grammar of base/key.h
+/// \error kResourceExhausted   the objects are larger than the limit, or the disk is full
+/// \error kFailedPrecondition  an object was replaced while it was being copied
 Result<std::vector<StagedFile>> download_folder(Store& store, std::string_view folder_key,
                                                 const std::string& folder,
                                                 const DownloadOptions& options = {});
 
-/// Writes every file below `folder` to `folder_key`, in the order of their names. The one named `last`
-/// (relative to `folder`, "" for none) comes after all others, so that a reader that waits for it finds a
-/// whole folder. Returns them in the order written. Symbolic links and special files are refused.
+/// Writes every file below `folder` to `folder_key`, in the order of their names. The file named `last`
+/// (relative to `folder`; "" for none) is written after all others, so that a reader that waits for it finds
+/// a complete folder. Returns the objects in the order in which they were written.
 /// \error kNotFound         `folder` or `last` does not exist
-/// \error kInvalidArgument  a file's name is not a valid key
+/// \error kInvalidArgument  a file's name is not a valid key, or `folder` holds a symbolic link or a special
+///                          file
 Result<std::vector<StagedFile>> upload_folder(const std::string& folder, Store& store,
                                               std::string_view folder_key, std::string_view last = {},
                                               const WriteOptions& options = {});

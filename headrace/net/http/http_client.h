@@ -1,16 +1,16 @@
 #pragma once
 
 /// \file An HTTP/1.1 client: connections kept between requests, many requests in flight on one thread, TLS,
-/// and a bound on every wait. docs/store-client.md describes how it works.
+/// and a limit on every wait. docs/store-client.md describes how it works.
 ///
 ///   HttpClient client({});
 ///   HEADRACE_TRY(const HttpEndpoint endpoint, parse_http_endpoint("http://127.0.0.1:9000"));
 ///   HEADRACE_TRY(const HttpResponse response, client.perform({.endpoint = endpoint, .target =
 ///   "/minio/health/live"}));
 ///
-/// Its callers handle redirects (they are answers like any other, since only the owner of credentials can
-/// decide where they may go), retries of answered requests, authentication, cookies, caching and
-/// decompression.
+/// It leaves to its callers: retries of answered requests, authentication, cookies, caching, decompression,
+/// and redirects. A redirect is an answer like any other, because only the owner of credentials can decide
+/// where they may be sent.
 
 #include <chrono>
 #include <cstddef>
@@ -28,11 +28,12 @@
 namespace headrace {
 
 struct HttpClientOptions {
-  /// The most open connections to all servers together, idle ones included. Requests beyond them wait.
+  /// Limit for open connections to all servers together, including idle ones. Further requests wait.
   std::size_t max_connections = 64;
-  /// Covers connecting and the TLS handshake, over all addresses of the host together.
+  /// Limit for connecting and the TLS handshake, for all addresses of the host together.
   std::chrono::milliseconds connect_timeout{10'000};
-  /// An idle connection older than this is closed rather than used: servers drop theirs, often unannounced.
+  /// A connection that has been idle for longer is closed and not used again, because servers drop idle
+  /// connections, often unannounced.
   std::chrono::milliseconds idle_timeout{15'000};
   TlsOptions tls = TlsOptions();
   HttpProxies proxies{};
@@ -41,27 +42,27 @@ struct HttpClientOptions {
 
 class HttpConnections;
 
-/// Thread-safe: any number of threads may use it at once. Destroy it only when none does.
+/// Thread-safe. Destroy it only when no thread uses it.
 class HttpClient {
  public:
   explicit HttpClient(const HttpClientOptions& options);
   ~HttpClient();
 
-  /// Sends one request and reads the whole answer. Any status is a success. A repeatable request is sent a
-  /// second time, on a new connection, if a kept connection was closed before any byte of the answer; after
-  /// any error, whether the server acted on the request is unknown. Error messages name method and endpoint,
-  /// never header fields, target or body.
-  /// \error kUnavailable         no connection, or it was lost before the end of the answer
-  /// \error kDeadlineExceeded    no progress for `stall_timeout`
-  /// \error kCancelled           `stop` was requested
-  /// \error kUnauthenticated     the server's certificate is not accepted; a proxy wants a password
+  /// Sends one request and reads the whole answer. An answer with any status is a success. A repeatable
+  /// request is sent a second time, on a new connection, if a kept connection was closed before any byte of
+  /// the answer arrived. After an error, it is unknown whether the server acted on the request. Error
+  /// messages name the method and the endpoint, never header fields, target or body.
+  /// \error kUnavailable         no connection could be made, or it was lost before the end of the answer
+  /// \error kDeadlineExceeded    there was no progress for `stall_timeout`
+  /// \error kCancelled           a stop was requested on `stop`
+  /// \error kUnauthenticated     the server's certificate is not accepted, or a proxy requires a password
   /// \error kFailedPrecondition  the certificate authorities cannot be read
-  /// \error kDataLoss            the answer is malformed or longer than there is room for
-  /// \error kInvalidArgument     the request itself: a control character in method, target or a header field
+  /// \error kDataLoss            the answer is malformed or larger than the request allows
+  /// \error kInvalidArgument     the method, the target or a header field contains a control character
   /// \error kResourceExhausted   the system has no file descriptor left
   Result<HttpResponse> perform(const HttpRequest& request, const std::stop_token& stop = {});
 
-  /// The counters of the client's requests to that endpoint so far.
+  /// Counts this client's requests to that endpoint so far.
   HttpCounters counters(const HttpEndpoint& endpoint) const;
 
  private:
@@ -69,7 +70,7 @@ class HttpClient {
   const std::unique_ptr<HttpConnections> connections_;
 };
 
-/// Many requests in flight, all driven by the thread that waits for them. Not thread-safe.
+/// Drives many requests at once, all on the thread that calls `run`. Not thread-safe.
 ///
 ///   HttpTransfers transfers(client, stop);
 ///   for (…) transfers.start(request, [&](Result<HttpResponse> response) { … });
@@ -79,22 +80,22 @@ class HttpTransfers {
   using Done = std::function<void(Result<HttpResponse>)>;
 
   HttpTransfers(HttpClient& client, std::stop_token stop);
-  /// Gives up requests that are not over, without calling their `done`.
+  /// Abandons requests that are not over, without calling their `done`.
   ~HttpTransfers();
 
-  /// Starts a request. `request` and the memory that it borrows must stay until `run` has called `done`,
-  /// once. The response or the error is that of `HttpClient::perform`. Requests that find no connection wait,
-  /// in their order.
+  /// Starts a request. `run` calls `done` once, with the result that `HttpClient::perform` would have.
+  /// `request` and the memory that it borrows must stay valid until then. If all connections are taken,
+  /// requests wait in the order in which they were started.
   void start(const HttpRequest& request, Done done);
-  /// Lets `run` call `then` after a pause.
+  /// Makes `run` call `then` after a pause.
   void after(std::chrono::milliseconds pause, std::function<void()> then);
 
-  /// Call it from a `done` or `then` that is about to take long, so that other threads which need connections
-  /// do not wait for this one's turn.
+  /// To be called from a `done` or `then` that is about to take long. This thread then gives up its turn for
+  /// a connection, so that other threads need not wait for it.
   void give_way();
 
-  /// Runs until nothing is left to wait for, including requests that `done` and `then` have started. After a
-  /// stop, all requests end at once with kCancelled, and pauses end.
+  /// Blocks until all requests and pauses are over, including those that `done` and `then` have started.
+  /// After a stop request, all requests end at once with kCancelled, and all pauses end.
   void run();
 
  private:

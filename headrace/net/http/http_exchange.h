@@ -1,7 +1,6 @@
 #pragma once
 
-/// \file One request and its answer on one connection, as far as it goes without waiting. Internal to the
-/// HTTP client.
+/// \file One request and its answer on one connection, without blocking. Internal to the HTTP client.
 
 #include <chrono>
 #include <optional>
@@ -18,13 +17,15 @@ namespace headrace {
 /// A connection that carries one exchange after another. Not thread-safe.
 struct HttpConnection {
   std::unique_ptr<ByteStream> stream;
-  Bytes buffer = Bytes(64 << 10);  // for exchanges; holds nothing between them
+  Bytes buffer = Bytes(64 << 10);  // used by exchanges; has no content between them
 
-  /// Nothing has arrived since the last answer, not even the end: worth another request.
+  /// Whether nothing has arrived since the last answer, not even the end, so that the connection can take
+  /// another request.
   bool is_quiet();
 };
 
-/// The longest time without progress. Progress is the end of a phase, or 32 KiB: a trickle is none.
+/// Limits the time without progress. Progress is the end of a phase, or another 32 KiB, so that a trickle of
+/// bytes is no progress.
 class ProgressLimit {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -41,44 +42,45 @@ class ProgressLimit {
   std::size_t moved_bytes_ = 0;
 };
 
-/// Not thread-safe. Borrows connection and request, which stay where they are.
+/// Not thread-safe. Borrows the connection and the request, which must stay in place.
 class HttpExchange {
  public:
   using Time = ProgressLimit::Time;
 
-  /// `proxy`: the proxy that hands the request on; null if the connection leads to the server itself.
+  /// `proxy` is the proxy that forwards the request. Null if the connection leads to the server itself.
   HttpExchange(HttpConnection& connection, const HttpRequest& request, const HttpProxy* proxy,
                const HttpLimits& limits, Time now);
 
-  /// Goes on until it is over or would have to wait: for `interest`, and until `wake_at` at most.
-  /// `readable`: the connection may be, so that an answer before the end of sending is noticed.
+  /// Continues until the exchange is over, or until the caller must wait for `interest`, at most until
+  /// `wake_at`. `readable`: the connection may be readable, so that an answer before the end of sending is
+  /// noticed.
   void advance(bool readable, Time now);
 
   bool is_over() const { return outcome_.has_value(); }
   Poller::Interest interest() const { return interest_; }
   Time wake_at() const;
 
-  /// Some byte of the answer came. If not, the server may have closed the connection before it saw the
-  /// request.
+  /// Whether any byte of the answer has arrived. If not, the server may have closed the connection before it
+  /// saw the request.
   bool answered() const { return answered_; }
-  /// When the head of the final answer was there, since the exchange began; none before that.
+  /// The time from the beginning of the exchange until the head of the final answer. None before that.
   std::optional<Time::duration> head_after() const { return head_after_; }
   int status() const { return parser_.status(); }
   Time begun_at() const { return begin_time_; }
 
-  // Once it is over.
+  // The following two may be called once the exchange is over.
 
-  /// Whatever the status; an answer that came before the request was sent in full, too.
+  /// The answer, whatever its status, even if it came before the whole request was sent. Call it once.
   /// \error kUnavailable       the connection was lost
-  /// \error kDataLoss          the answer is malformed, or longer than there is room for
-  /// \error kDeadlineExceeded  no progress
+  /// \error kDataLoss          the answer is malformed, or larger than the request allows
+  /// \error kDeadlineExceeded  there was no progress for HttpRequest::stall_timeout
   Result<HttpResponse> take_response() { return *std::move(outcome_); }
-  /// The connection is at the start of the next answer.
+  /// Whether the connection can take another request.
   bool is_connection_reusable() const { return reusable_; }
 
  private:
   enum class Stage { kSending, kAwaitingContinue, kHead, kBody };
-  // Whether there is more to do without waiting.
+  // Whether more can be done without waiting.
   using GoOn = bool;
 
   GoOn send(bool readable);
@@ -91,14 +93,14 @@ class HttpExchange {
   GoOn end_too_long();
   void took(std::size_t bytes);
   GoOn take_body_event(const HttpResponseParser::Step& step);
-  // Interim answers in the buffer, until the head of the final one.
+  // Parses interim answers in the buffer, up to the head of the final answer.
   enum class Early { kNothing, kContinue, kFinal, kBroken };
   Early parse_early();
-  // Input into the buffer, all of which must have been used.
+  // Receives into the buffer, whose content must have been used up.
   GoOn fill();
   GoOn wait_for(IoAttempt::State state);
   GoOn next_stage(Stage stage);
-  // These two end it: there is nothing more to do.
+  // These two end the exchange, and return false.
   GoOn finish(Result<HttpResponse> outcome);
   GoOn lose(std::string_view doing);
 
@@ -115,12 +117,12 @@ class HttpExchange {
   std::optional<Time::duration> head_after_;
   Stage stage_ = Stage::kSending;
   Poller::Interest interest_{};
-  std::string head_;     // of the request, with a short body
-  BytesView to_send_;    // of the head, then of the body
-  BytesView body_left_;  // of the request, after `to_send_`
+  std::string head_;     // the request's head, followed by its body if that is short
+  BytesView to_send_;    // the unsent part of the head, later of the body
+  BytesView body_left_;  // the part of the request's body that comes after `to_send_`
   bool sent_all_ = false;
   std::optional<Time> continue_until_;
-  std::size_t begin_ = 0;  // of what is not parsed, in the connection's buffer
+  std::size_t begin_ = 0;  // bounds of the unparsed bytes in the connection's buffer
   std::size_t end_ = 0;
   std::string why_lost_;
   bool answered_ = false;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file How many requests one server gets at once, and when one is sent a second time. Internal to the HTTP
-/// client; docs/store-client.md has the reasons.
+/// \file Decides how many requests one server gets at once, and when a request is sent a second time
+/// (hedged). Internal to the HTTP client. docs/store-client.md explains why.
 
 #include <array>
 #include <chrono>
@@ -11,31 +11,33 @@
 
 namespace headrace {
 
-/// The counters of one client at one endpoint so far.
+/// The counters of one client for one endpoint so far.
 struct HttpCounters {
-  std::uint64_t requests = 0;   // sent, second ones included
-  std::uint64_t answers = 0;    // whole ones, of any status
-  std::uint64_t overloads = 0;  // of these, 429 and 503
-  std::uint64_t resent = 0;     // since a kept connection turned out to be closed
-  std::uint64_t hedges = 0;
-  std::uint64_t hedges_won = 0;
-  std::uint64_t moved_bytes = 0;  // of bodies, both ways
-  std::size_t limit = 0;          // of requests in flight, now
+  std::uint64_t requests = 0;     // sent, including those sent a second time
+  std::uint64_t answers = 0;      // complete, with any status
+  std::uint64_t overloads = 0;    // answers with status 429 or 503
+  std::uint64_t resent = 0;       // sent again because a kept connection turned out to be closed
+  std::uint64_t hedges = 0;       // sent a second time because the answer was late
+  std::uint64_t hedges_won = 0;   // hedges that were answered first
+  std::uint64_t moved_bytes = 0;  // of bodies, in both directions
+  std::size_t limit = 0;          // current limit for requests in flight
 };
 
-/// When the first byte of answers came, by the size of what was asked for. Forgets slowly. Not thread-safe.
+/// The times until the first byte of an answer, by the size of the requested range. Old times slowly lose
+/// weight. Not thread-safe.
 class FirstByteTimes {
  public:
   using Duration = std::chrono::steady_clock::duration;
-  /// `size_bytes`: of the range, or 0.
+  /// `size_bytes` is the size of the requested range, or 0.
   void add(std::uint64_t size_bytes, Duration time);
-  /// The waiting time that is so unusual that a second request pays; none before 50 answers of such a size.
+  /// The waiting time after which a second request is worthwhile: the larger of 1.25 times the 95th
+  /// percentile and twice the median. None before 50 answers of about that size.
   std::optional<Duration> unusual(std::uint64_t size_bytes) const;
 
  private:
   static constexpr std::size_t kBuckets = 128;
   struct Class {
-    std::array<std::uint32_t, kBuckets> counts{};  // bucket b: from 2^(b/4) to 2^((b+1)/4) µs
+    std::array<std::uint32_t, kBuckets> counts{};  // bucket b holds times from 2^(b/4) to 2^((b+1)/4) µs
     std::uint32_t total = 0;
     Duration quantile(double part) const;
   };
@@ -43,19 +45,19 @@ class FirstByteTimes {
   std::array<Class, 24> classes_{};
 };
 
-/// Finds the number of requests in flight beyond which there is no more throughput, by trying. Not
-/// thread-safe; a pure function of what it is told.
+/// Finds, by trial, the number of requests in flight beyond which throughput no longer grows. Its value is a
+/// function of the calls that it gets. Not thread-safe.
 class InFlightLimit {
  public:
   using Time = std::chrono::steady_clock::time_point;
   InFlightLimit(std::size_t first, std::size_t most) : limit_(std::min(first, most)), most_(most) {}
 
   std::size_t value() const { return limit_; }
-  /// A request is over that had so many bytes; it had taken the last place when it began, or not.
+  /// To be called when a request is over. It moved `bytes`; `was_full`: it took the last place when it began.
   void over(std::uint64_t bytes, bool was_full, Time now);
-  /// Nothing is in flight any more.
+  /// To be called when no request is in flight any more.
   void idle() { window_begin_ = Time{}; }
-  /// The server said that it has too much to do.
+  /// To be called when the server says that it is overloaded. Cuts the limit, at most every 100 ms.
   void overloaded(Time now);
 
  private:
@@ -70,11 +72,11 @@ class InFlightLimit {
   Trial trial_ = Trial::kNone;
   Trial next_trial_ = Trial::kMore;
   std::size_t before_ = 0;  // the limit before the trial
-  double rate_before_ = 0;  // in bytes a second
+  double rate_before_ = 0;  // in bytes per second
   int windows_to_hold_ = 1;
   int hold_ = 1;
-  bool is_settling_ = false;  // what is answered in this window began under another limit
-  Time window_begin_{};       // none: with the next answer
+  bool is_settling_ = false;  // requests answered in this window began under another limit
+  Time window_begin_{};       // Time{}: the window begins with the next answer
   Time no_cut_before_{};
   std::uint64_t window_bytes_ = 0;
   std::size_t window_answers_ = 0;
@@ -88,30 +90,32 @@ class HttpGovernor {
   explicit HttpGovernor(std::size_t most_in_flight);
 
   enum class Begun { kNo, kYes, kInTheLastPlace };
-  /// Each success is followed by one `end`.
+  /// Takes a place for a request, if there is one. Call `end` once for each success.
   Begun try_begin();
   void end();
   struct Answer {
     bool is_read = true;  // GET, HEAD
     bool had_last_place = false;
-    std::uint64_t size_bytes = 0;   // of the range that was asked for
-    std::uint64_t moved_bytes = 0;  // of both bodies
+    std::uint64_t size_bytes = 0;   // size of the requested range
+    std::uint64_t moved_bytes = 0;  // size of both bodies
     FirstByteTimes::Duration first_byte{};
   };
-  /// A whole answer came, which was none of the following.
+  /// A complete answer arrived with a status other than 429 and 503.
   void answered(const Answer& answer, Time now);
-  /// 429 or 503 came.
+  /// An answer with status 429 or 503 arrived.
   void overloaded(Time now);
-  /// A request was sent again, since a kept connection turned out to be closed.
+  /// A request was sent again because a kept connection turned out to be closed.
   void resent();
-  /// When a request that is not answered yet should be sent a second time.
+  /// How long after its start a request without an answer should be sent a second time. None: never.
   std::optional<FirstByteTimes::Duration> hedge_after(std::uint64_t size_bytes) const;
-  /// Whether it may be: at most a twentieth of all requests are.
+  /// Whether a request may be sent a second time now. At most a twentieth of all requests are, and none
+  /// within a second after an overload.
   bool may_hedge(Time now) const;
-  /// It was.
+  /// A request was sent a second time.
   void hedged();
+  /// A request that was sent a second time was answered first.
   void hedge_won();
-  /// No answer had come after that time, and another attempt's was taken.
+  /// An attempt had no answer after the time `waited`, and the answer to the other attempt was used.
   void gave_up(std::uint64_t size_bytes, FirstByteTimes::Duration waited);
 
   HttpCounters counters() const;

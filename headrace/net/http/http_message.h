@@ -20,61 +20,65 @@ struct HttpHeader {
 };
 using HttpHeaders = std::vector<HttpHeader>;
 
-/// Value of the first field of that name, in any case; none if there is no such field.
+/// Value of the first field of that name, which is compared without regard to case. None if there is no such
+/// field.
 std::optional<std::string_view> find_header(const HttpHeaders& headers, std::string_view name);
 
-/// "Fri, 21 Nov 2026 03:26:00 GMT" (IMF-fixdate, RFC 9110, section 5.6.7); none for any other form, and
-/// for years before 1970 or after 2200.
+/// Parses "Fri, 21 Nov 2026 03:26:00 GMT" (IMF-fixdate, RFC 9110, section 5.6.7). None for any other form,
+/// and for years before 1970 or after 2200.
 std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string_view text);
 
-/// Where a server listens.
+/// The address at which a server listens.
 struct HttpEndpoint {
   bool tls = true;
   std::string host;  // name or address, without brackets
   std::uint16_t port = 443;
-  std::string base_path;  // empty, or begins with '/' and does not end with it; percent-encoded as given
+  std::string base_path;  // empty, or begins but does not end with '/'; percent-encoded as given
 
   /// "https://host:port/base", for messages.
   std::string text() const;
-  /// Value of the Host field: the port only where it is not the scheme's own.
+  /// Value of the Host field. It contains the port only if that is not the default of the scheme.
   std::string host_field() const;
-  /// The host is an address of this machine or "localhost".
+  /// Whether the host is a loopback address or "localhost".
   bool is_loopback() const;
   bool operator==(const HttpEndpoint&) const = default;
 };
 
-/// "http://host", "https://host:port/base", "http://[::1]:9000". Text without "://" gets
-/// `tls_without_scheme`.
-/// \error kInvalidArgument  another scheme, user-info, query or fragment, no host, no port number
+/// Parses "http://host", "https://host:port/base", "http://[::1]:9000". `tls_without_scheme` says whether
+/// text without "://" means TLS.
+/// \error kInvalidArgument  there is another scheme, user-info, a query or a fragment; or the host is
+///                          missing, or the port is not a number
 Result<HttpEndpoint> parse_http_endpoint(std::string_view text, bool tls_without_scheme = true);
 
 struct HttpRequest {
   HttpEndpoint endpoint;
   std::string method = "GET";
   std::string target = "/";  // path and query, percent-encoded; `endpoint.base_path` is not added
-  /// Without Host, Content-Length, Connection and Expect, which the client writes, unless `headers` has a
-  /// Host.
+  /// Must not contain Content-Length, Connection and Expect, which the client writes. The client also writes
+  /// Host, unless `headers` contains it.
   HttpHeaders headers{};
   /// Borrowed until `perform` returns.
   BytesView body{};
-  /// The body of a 2xx answer is read straight into this memory, if it is not empty. Borrowed. On an error it
-  /// may have been written to.
+  /// Unless this is empty, the body of a 2xx answer is read straight into this memory. Borrowed. It may also
+  /// have been written to if the request fails.
   MutableBytesView target_memory{};
-  /// Compute the checksum of the bytes that go there: HttpResponse::body_crc32c.
+  /// Compute the CRC32C of the bytes in `target_memory`: HttpResponse::body_crc32c.
   bool with_crc32c = false;
-  /// If the body is too large for that memory, leave it and close the connection, without an error.
+  /// If the body is too large for `target_memory`, do not read it. This is no error, but closes the
+  /// connection.
   bool leaves_longer_body = false;
-  /// Longest body that is accepted outside of `target_memory`.
+  /// Largest body that is accepted outside of `target_memory`.
   std::uint64_t max_body_bytes = 16 << 20;
-  /// Ask the server first (Expect: 100-continue) before the body is sent.
+  /// Ask the server (Expect: 100-continue) before the body is sent.
   bool expect_continue = false;
-  /// Whether sending the request twice does no harm: it may be repeated once if a kept connection turns out
-  /// to be closed.
+  /// Sending the request twice does no harm. It may be sent once more if a kept connection turns out to be
+  /// closed.
   bool repeatable = true;
-  /// Longest time without progress: 32 KiB, or the end of a phase (connected, request sent, head received).
+  /// Longest time without progress. Progress is another 32 KiB, or the end of a phase (connected, request
+  /// sent, head received).
   std::chrono::milliseconds stall_timeout{30'000};
-  /// For so long after the request, any byte of the answer's body counts as progress: some servers send a
-  /// byte now and then to show that they still work.
+  /// For this time after the start of the request, any byte of the answer's body counts as progress, because
+  /// some servers send a byte now and then to show that they are still at work.
   std::chrono::milliseconds trickle_time{0};
 };
 
@@ -83,13 +87,13 @@ struct HttpResponse {
   HttpHeaders headers{};
   /// Empty if the body went into `target_memory`.
   Bytes body{};
-  /// Length of the body, wherever it went.
+  /// Size of the body, wherever it went.
   std::uint64_t body_bytes = 0;
-  /// The body did not fit, as HttpRequest::leaves_longer_body allows; `body_bytes` is 0.
+  /// The body did not fit, and HttpRequest::leaves_longer_body allows that. `body_bytes` is then 0.
   bool left_body = false;
-  /// The checksum of a body that went into `target_memory`, if the request asks for it; else 0.
+  /// The CRC32C of a body that went into `target_memory`, if the request asks for it. Otherwise 0.
   std::uint32_t body_crc32c = 0;
-  /// The TLS version of the connection: "TLSv1.3"; empty in the clear.
+  /// The TLS version of the connection: "TLSv1.3". Empty for a plain connection.
   std::string_view tls_version{};
 
   bool is_success() const { return status / 100 == 2; }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file A small HTTP server for tests, in the test's own process, that says exactly what the test tells it
-/// to: valid, broken or cut answers, over plain TCP or TLS. Not for production: it trusts its client.
+/// \file A small HTTP server for tests, in the test's own process. It sends exactly the answers that the test
+/// gives it, valid, broken or cut, over plain TCP or TLS. Not for production: it trusts its client.
 
 #include <functional>
 #include <memory>
@@ -24,16 +24,16 @@ struct TestHttpRequest {
   }
 };
 
-/// An answer of the server. It sends `bytes` as they are, at once or in pieces a millisecond apart, and then
-/// keeps the connection open, closes it, or resets it.
+/// An answer of the server. The server sends `bytes` unchanged, at once or in pieces a millisecond apart.
+/// Then it keeps the connection open, closes it, or resets it.
 struct TestHttpReply {
   enum class Then { kKeep, kClose, kReset };
   std::string bytes;
   Then then = Then::kKeep;
-  std::size_t piece_bytes = 0;  // 0: at once
+  std::size_t piece_bytes = 0;  // 0: send all bytes at once
 };
 
-/// "HTTP/1.1 200 OK", the header lines given (each ended by "\r\n"), Content-Length and the body.
+/// "HTTP/1.1 200 OK", the given header lines (each of which ends in "\r\n"), Content-Length and the body.
 TestHttpReply test_reply(int status, std::string_view body = "", std::string_view header_lines = "");
 
 /// A self-signed certificate and its key, both PEM.
@@ -41,22 +41,23 @@ struct TestCertificate {
   std::string certificate;
   std::string key;
 };
-/// `subject_alternative` as in "DNS:localhost,IP:127.0.0.1". With a password, the key is encrypted.
+/// `subject_alternative` has the form "DNS:localhost,IP:127.0.0.1". With a password, the key is encrypted.
 TestCertificate make_test_certificate(const std::string& subject_alternative, bool expired = false,
                                       const std::string& key_password = "");
 
 struct TestHttpServerOptions {
   std::optional<TestCertificate> tls{};
   bool only_tls_1_1 = false;
-  /// The certificate that a client must show, PEM; empty: it is not asked for one.
+  /// The certificate that a client must show, in PEM. Empty: the client is not asked for one.
   std::string client_certificate{};
   bool ipv6 = false;
-  /// Asked before the body of a request with "Expect: 100-continue" is read; an answer replaces the 100.
+  /// Called before the body of a request with "Expect: 100-continue" is read. A reply is sent instead of the
+  /// 100.
   std::function<std::optional<TestHttpReply>(const TestHttpRequest&)> before_body{};
 };
 
-/// Listens on 127.0.0.1, or ::1, at a port of the system's choice; one thread per connection. `handler` runs
-/// on them.
+/// Listens on 127.0.0.1 or ::1, at a port that the system chooses. Each connection has a thread, on which
+/// `handler` runs.
 class HttpTestServer {
  public:
   using Handler = std::function<TestHttpReply(const TestHttpRequest&)>;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The way through a proxy to a server that speaks TLS: CONNECT (RFC 9110, section 9.3.6). Internal to
+/// \file A tunnel through a proxy to a server that speaks TLS: CONNECT (RFC 9110, section 9.3.6). Internal to
 /// the HTTP client.
 
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace headrace {
 
-/// Takes a socket that is connected with the proxy, and asks it for one with the server of `request`. Borrows
-/// `proxy`. An answer that refuses is final; an exchange that breaks off is lost.
+/// Takes over a socket that is connected to the proxy, and asks the proxy to connect it to the server of
+/// `request`. Borrows `proxy`. An answer that refuses gives kRefused; a failed exchange gives kLost.
 std::unique_ptr<Tunnel> open_http_tunnel(FileDescriptor socket, const HttpProxy& proxy,
                                          const HttpRequest& request, const HttpLimits& limits,
                                          Tunnel::Time now);
 
-/// The error for a proxy's own answer.
+/// The error for an answer of the proxy itself.
 Error refused_by_proxy(const HttpProxy& proxy, int status);
 
 }  // namespace headrace

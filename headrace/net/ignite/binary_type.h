@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Types of complex objects: what the cluster knows about them, and the ids that stand for names.
+/// \file Types of complex objects, as the cluster knows them, and the ids that stand for names.
 
 #include <functional>
 #include <map>
@@ -20,7 +20,7 @@ namespace headrace::ignite {
 
 /// The id of a type or field: java_hash of the name in lower case (ASCII only).
 std::int32_t name_id(std::string_view name);
-/// The id of a schema: FNV-1a over the ids of its fields, in order, each little-endian.
+/// The id of a schema: FNV-1a over the ids of its fields, in order, each in little-endian.
 std::int32_t schema_id(const std::vector<std::int32_t>& field_ids);
 
 struct TypeField {
@@ -29,7 +29,7 @@ struct TypeField {
   std::int32_t id = 0;
 };
 
-/// The order of the fields in some objects of a type; a type has as many schemas as its fields had orders.
+/// The order of the fields in some objects of a type. A type has a schema for each order that occurred.
 struct TypeSchema {
   std::int32_t id = 0;
   std::vector<std::size_t> fields;  // indices into BinaryType::fields
@@ -38,7 +38,7 @@ struct TypeSchema {
 struct BinaryType {
   std::int32_t id = 0;
   std::string name;
-  std::string affinity_field;  // empty: none
+  std::string affinity_field;  // empty: there is none
   std::vector<TypeField> fields;
   std::vector<TypeSchema> schemas;
   bool is_enum = false;
@@ -48,26 +48,26 @@ struct BinaryType {
   const TypeField* find_field(std::int32_t field) const;
 };
 
-/// Reads the answer to GET_BINARY_TYPE (3002); none if the cluster has no such type. Memory: at most some 10
-/// times the answer.
+/// Reads the answer to GET_BINARY_TYPE (3002). None if the cluster has no such type. Memory: at most about 10
+/// times the size of the answer.
 /// \error kDataLoss  the answer is malformed
 Result<std::optional<BinaryType>> read_binary_type(BytesView answer);
 
-/// Appends the content of a request PUT_BINARY_TYPE (3003).
+/// Appends the content of a PUT_BINARY_TYPE (3003) request.
 void append_binary_type(const BinaryType& type, Bytes& out);
 
-/// Types that were asked for before. All functions may be called together; a type that two threads want is
-/// asked for twice. Memory: what the cluster has of types.
+/// A cache of types. Thread-safe. If two threads want the same new type at once, it is fetched twice. Memory:
+/// all types that were found.
 class BinaryTypes {
  public:
-  /// Asks the cluster (GET_BINARY_TYPE); called together.
+  /// Asks the cluster for a type (GET_BINARY_TYPE). Must be thread-safe.
   using Fetch = std::function<Result<std::optional<BinaryType>>(std::int32_t type_id)>;
   explicit BinaryTypes(Fetch fetch) : fetch_(std::move(fetch)) {}
 
-  /// The type with this schema; asks the cluster if either is unknown here. `schema` none: any schema; a type
-  /// that the cluster did not know is then not asked for again.
-  /// \error kNotFound  the cluster has no such type, or its type no such schema
-  /// \error *          of `fetch`
+  /// The type with this schema. Fetches the type if the type or the schema is unknown here. If `schema` is
+  /// none, any schema will do; a type that the cluster did not know is then not fetched again.
+  /// \error kNotFound  the cluster has no such type, or its type has no such schema
+  /// \error            as for `fetch`
   Result<std::shared_ptr<const BinaryType>> find(std::int32_t type_id, std::optional<std::int32_t> schema);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace headrace::ignite {
 
-/// How many partitions each node owns; they are numbered through the nodes.
+/// How many partitions each node owns. They are numbered consecutively, node after node.
 using Owners = std::vector<std::pair<NodeId, std::int32_t>>;
 
 /// The answer to a request for the owners of a cache's partitions.
@@ -35,11 +35,11 @@ inline Bytes map_of(std::int32_t cache, const Owners& owners, std::int64_t versi
   return body;
 }
 
-/// Answers scans of one cache; each partition is one page. Change the rows between connections only.
+/// Answers scans of one cache. Each partition is one page. Change the rows only between connections.
 struct NodeWithCache {
   std::int32_t cache = 0;
   std::vector<std::vector<std::pair<Bytes, Bytes>>> partitions{};  // keys and values
-  std::vector<std::int32_t> scanned{};                             // in the order of asking
+  std::vector<std::int32_t> scanned{};                             // in the order of the requests
 
   Bytes answer_to(const ScriptedRequest& request) {
     if (request.operation == Operation::kCacheGetConfiguration) return Bytes(12);

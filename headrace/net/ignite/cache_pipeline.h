@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Many requests to one cache at once, each to the node that owns its keys.
+/// \file Sends many requests to one cache at once, each to the node that owns its keys.
 ///
 ///   CachePipeline chunks(cache);
 ///   for (const Bytes& key : keys) {
@@ -20,9 +20,9 @@
 
 namespace headrace::ignite {
 
-/// Not thread-safe; the cache's timeout holds for each response. The caller bounds how many requests are in
-/// flight: each holds its bytes until its response is received, and each response those that it brought.
-/// Destruction drops the responses that were not received.
+/// Not thread-safe. The cache's timeout applies to each response. The caller must limit the number of
+/// requests in flight: each request keeps its bytes until its response is received, and each response keeps
+/// its own. Destruction drops the responses that were not received.
 class CachePipeline {
  public:
   explicit CachePipeline(Cache cache) : cache_(std::move(cache)) {}
@@ -30,24 +30,27 @@ class CachePipeline {
   CachePipeline(const CachePipeline&) = delete;
   CachePipeline& operator=(const CachePipeline&) = delete;
 
-  /// Asks for a value. \error kCancelled
+  /// Requests a value. Blocks only to connect, or while 64 MiB of requests are unsent.
+  /// \error kCancelled        a stop was requested on `stop`
+  /// \error kInvalidArgument  the request is larger than 2 GiB
   Status get(BytesView key, const std::stop_token& stop);
-  /// Puts the value that the pieces make, one after the other. \error kCancelled
+  /// Puts a value, which is the concatenation of the pieces. Blocks and fails as `get` does.
   Status put(BytesView key, std::initializer_list<BytesView> value, const std::stop_token& stop);
-  /// Any request that is safe to repeat: `body` follows the cache and the flags. \error kCancelled
+  /// Sends any request that is safe to repeat. In the request, `body` follows the cache's id and the flags.
+  /// None as `node`: any node. Blocks and fails as `get` does.
   Status send(Operation operation, BytesView body, const std::optional<NodeId>& node,
               const std::stop_token& stop);
 
-  /// From now on, for each response.
+  /// Sets the timeout for each response from now on.
   void wait_at_most(std::chrono::milliseconds timeout) { cache_ = cache_.within(timeout); }
 
   std::size_t in_flight() const { return sent_.size(); }
-  /// The response to the oldest request. After a lost connection, that request is sent again; a node that
-  /// sends nothing for a third of the time has stalled, and its connection is lost.
-  /// REQUIRES: in_flight() > 0
-  /// \error as Cluster::call, with the cache's name
+  /// Waits for the response to the oldest request. If its connection was lost, the request is sent again. A
+  /// node that sends nothing for a third of the timeout counts as stalled, and its connection as lost.
+  /// REQUIRES: in_flight() > 0.
+  /// \error as for Cluster::call; the message names the cache
   Result<Response> receive(const std::stop_token& stop);
-  /// The same, to a `get`; none: the key is not there.
+  /// As `receive`, for the response to a `get`. None: the key does not exist.
   Result<std::optional<StoredObject>> receive_object(const std::stop_token& stop);
 
  private:
@@ -55,7 +58,7 @@ class CachePipeline {
     Operation operation{};
     Bytes body{};
     std::optional<NodeId> node{};
-    std::shared_ptr<Connection> connection{};  // null: it could not be sent yet
+    std::shared_ptr<Connection> connection{};  // null: the request could not be sent yet
     std::int64_t request = 0;
     Connection::Time begun{};
   };

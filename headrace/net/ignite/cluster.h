@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file A cluster of Ignite nodes: sends each request to the node that owns its data, and to another when
-/// that one is away.
+/// \file A cluster of Ignite nodes. Sends each request to the node that owns its data, or to another node if
+/// that node cannot be reached.
 ///
 ///   HEADRACE_TRY(const std::shared_ptr<Cluster> cluster, Cluster::connect({.addresses = {{"db-1"}}}, stop));
 ///   Cache reviews(cluster, "reviews");
@@ -27,76 +27,81 @@
 namespace headrace::ignite {
 
 struct ClusterOptions {
-  /// Some of the nodes; the cluster tells of the others if `discover` is true.
+  /// Some of the nodes. If `discover` is true, the cluster reports the others.
   std::vector<Address> addresses{};
-  /// False: only the given addresses are used, for nodes that lie behind a proxy or translated addresses.
+  /// False: use only the given addresses, because the nodes are behind a proxy or an address translation.
   bool discover = true;
   ConnectionOptions connection{};
   TlsOptions tls{};
-  /// Covers a request with all its repetitions.
+  /// Limit for a request with all its retries.
   std::chrono::milliseconds call_timeout{30'000};
   BackoffOptions backoff{};
-  /// For the jitter of waits.
+  /// Seed for the jitter of waits.
   std::uint64_t seed = 1;
 };
 
-/// Whether a request may be sent again after its connection was lost, when nobody knows if it was carried
-/// out.
+/// Whether a request may be sent again after its connection was lost, when it is unknown whether the request
+/// was carried out.
 enum class Repeat { kSafe, kUnsafe };
 
-/// A response, and the connection that it came from: cursors live there.
+/// A response, and the connection that it came from. Cursors belong to a connection.
 struct Answer {
   Response response;
   std::shared_ptr<Connection> connection;
 };
 
-/// Thread-safe. Connects to a node when it first needs it, with at most one connection to each.
+/// Thread-safe. Connects to a node when that is first needed, and keeps at most one connection to each node.
 class Cluster {
  public:
   using Time = Connection::Time;
 
-  /// Connects to the first address that answers, and learns the others' from it.
-  /// \error kInvalidArgument  no address; otherwise as Connection::open; kUnauthenticated if one address
-  /// refuses the user and none works
+  /// Connects to the first address that answers, and learns the addresses of the other nodes from it.
+  /// \error kInvalidArgument  `options` has no address
+  /// \error kUnauthenticated  no address works, and one of them refuses the user or the certificate
+  /// \error                   as for Connection::open
   static Result<std::shared_ptr<Cluster>> connect(ClusterOptions options, const std::stop_token& stop = {});
 
-  /// Sends a request and waits for the response: to `node` if it is given and can be reached, otherwise to
-  /// any. Repeats a safe one elsewhere after the loss of a connection, until `timeout`, else `call_timeout`.
-  /// \error kUnknown  an unsafe request's connection was lost: the message says that the outcome is unknown
-  /// \error others    as Connection::receive
+  /// Sends a request and waits for the response. The request goes to `node` if that is given and can be
+  /// reached, otherwise to any node. If its connection is lost, a safe request is sent again, to any node.
+  /// `timeout`, by default `call_timeout`, covers all attempts.
+  /// \error kUnknown  the connection of an unsafe request was lost; the message says that the outcome is
+  ///                  unknown
+  /// \error           as for Connection::receive
   Result<Response> call(Operation operation, BytesView body, Repeat repeat,
                         const std::optional<NodeId>& node = {}, const std::stop_token& stop = {},
                         std::optional<std::chrono::milliseconds> timeout = {});
-  /// The same, for a request that opens something at the node that answers.
+  /// As `call`, for a request that opens a cursor at the node that answers.
   Result<Answer> ask(Operation operation, BytesView body, Repeat repeat,
                      const std::optional<NodeId>& node = {}, const std::stop_token& stop = {},
                      std::optional<std::chrono::milliseconds> timeout = {});
-  /// The same as `call`, to the owner that `find` finds in a cache's map of partitions; without a map, to any
-  /// node. The time covers reading the map, too. For requests that nodes answer at once: a node that sends
-  /// nothing for a third of the time has stalled, and a safe request goes elsewhere.
+  /// As `call`, but sends the request to the owner that `find` chooses in the cache's partition map. If there
+  /// is no map, sends it to any node. The timeout also covers reading the map. Use it only for requests that
+  /// nodes answer at once: a node that sends nothing for a third of the timeout counts as stalled, and a safe
+  /// request is then sent elsewhere.
   Result<Response> call_owner(Operation operation, BytesView body, Repeat repeat, std::int32_t cache_id,
                               const std::function<std::optional<NodeId>(const PartitionMap&)>& find,
                               const std::stop_token& stop = {},
                               std::optional<std::chrono::milliseconds> timeout = {});
 
-  /// The owners of a cache's partitions; asks again only once the nodes have changed.
+  /// The owners of a cache's partitions. The map is cached until the nodes change.
   Result<std::shared_ptr<const PartitionMap>> partitions(std::int32_t cache_id,
                                                          const std::stop_token& stop = {});
 
-  /// A connection to `node`, or to another that can be reached. One attempt, without repetition.
+  /// A connection to `node`, or to another node if that one cannot be reached. Connects if necessary, in one
+  /// attempt without retries.
   Result<std::shared_ptr<Connection>> connection(const std::optional<NodeId>& node,
                                                  const std::stop_token& stop = {});
 
   const ClusterOptions& options() const { return options_; }
-  /// The nodes that the cluster told of.
+  /// The nodes that are known so far.
   std::vector<NodeId> nodes() const;
-  /// The node that answered at this address last; none: none has.
+  /// The node that last answered at this address. None: no node has.
   std::optional<NodeId> node_at(const Address& address) const;
 
  private:
   struct Node {
-    std::vector<Address> addresses{};  // in the order of trying
-    std::optional<Address> worked{};   // the one that led to it last
+    std::vector<Address> addresses{};  // in the order in which they are tried
+    std::optional<Address> worked{};   // the address that last worked
     std::shared_ptr<Connection> connection{};
     Time retry_at{};
     Backoff backoff;
@@ -116,7 +121,7 @@ class Cluster {
   void keep(const std::shared_ptr<Connection>& connection);
   struct Patience {
     Time until{};
-    std::optional<std::chrono::milliseconds> silence{};  // of a node, before it counts as lost; none: any
+    std::optional<std::chrono::milliseconds> silence{};  // after which a node counts as lost; none: never
   };
   Result<Answer> ask_patiently(Operation operation, BytesView body, Repeat repeat,
                                const std::optional<NodeId>& node, const Patience& patience,
@@ -137,7 +142,7 @@ class Cluster {
   bool is_opening_ = false;  // one new connection at a time
   std::condition_variable opened_{};
   std::map<NodeId, Node> nodes_{};
-  std::uint64_t losses_ = 0;  // of connections; after one, maps are read again
+  std::uint64_t losses_ = 0;  // number of lost connections; after each loss, maps are read again
   std::map<std::int32_t, KnownMap> maps_{};
 };
 

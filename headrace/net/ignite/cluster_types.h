@@ -11,13 +11,14 @@
 
 namespace headrace::ignite {
 
-/// Asks the cluster (GET_BINARY_TYPE) for each type once. A stop request ends a wait.
-/// \error of Cluster::call
+/// Returns a function that asks the cluster for a type (GET_BINARY_TYPE). A stop request ends its wait.
+/// \error as for Cluster::call
 BinaryTypes::Fetch fetch_from(std::shared_ptr<Cluster> cluster, std::stop_token stop = {});
 
-/// Tells the cluster of a type (PUT_BINARY_TYPE), which merges it with what it knows: new fields and schemas
-/// are added. To be called before an object of the type is put.
-/// \error kUnknown  a field has another type in the cluster; otherwise as Cluster::call
+/// Registers a type with the cluster (PUT_BINARY_TYPE). The cluster adds new fields and schemas to those that
+/// it knows. To be called before an object of the type is put.
+/// \error kUnknown  a field has another type in the cluster
+/// \error           as for Cluster::call
 Status register_type(Cluster& cluster, const BinaryType& type, const std::stop_token& stop = {});
 
 }  // namespace headrace::ignite

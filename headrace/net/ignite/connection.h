@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A connection to one node: carries many requests at once; responses come in any order.
+/// \file A connection to one node. It carries many requests at once; responses arrive in any order.
 
 #include <chrono>
 #include <condition_variable>
@@ -24,70 +24,84 @@ namespace headrace::ignite {
 struct ConnectionOptions {
   Credentials credentials{};
   bool tls = false;
-  /// The host name that the certificate must hold; empty: the address's own.
+  /// The host name that the certificate must contain. Empty: the host of the address.
   std::string tls_name{};
-  /// Covers the resolver, TLS and the handshake together, also those of a second attempt with another
-  /// version, and those of the inquiry whether the node is of Ignite 3.
+  /// Limit for the resolver, TLS and the handshake together. It includes a second attempt with another
+  /// version, and the check whether the node runs Ignite 3.
   std::chrono::milliseconds connect_timeout{10'000};
-  /// The largest response; one that claims more ends the connection.
+  /// Size of the largest response. A response that claims more ends the connection.
   std::size_t message_limit_bytes = std::size_t{512} << 20;
-  /// Proposed first; the node may propose an older one instead.
+  /// The version that is proposed first. The node may propose an older one instead.
   ProtocolVersion version = kNewestVersion;
 };
 
-/// Thread-safe. No thread of its own: of all that wait for responses, one reads for all of them.
+/// Thread-safe. It has no thread of its own: among the threads that wait for responses, one reads for all.
 class Connection {
  public:
   using Time = MessageStream::Time;
 
-  /// Connects and shakes hands. `pool` gives the memory of responses.
-  /// \error kUnavailable      no connection, another protocol on the port; the message says which
-  /// \error kUnauthenticated  user or certificate are refused
-  /// \error kUnimplemented    no common version
-  /// \error kDeadlineExceeded, kCancelled
+  /// Connects and makes the handshake. `pool` provides the memory for responses.
+  /// \error kUnavailable       there is no connection, or the port speaks another protocol, which the message
+  ///                           names if it is known
+  /// \error kUnauthenticated   the user or the certificate is refused
+  /// \error kUnimplemented     there is no common version, or the node runs Ignite 3
+  /// \error kDeadlineExceeded  there was no connection within `connect_timeout`
+  /// \error kCancelled         a stop was requested on `stop`
   static Result<std::shared_ptr<Connection>> open(Connector& connector, const Address& address,
                                                   const ConnectionOptions& options,
                                                   std::shared_ptr<BufferPool> pool,
                                                   const std::stop_token& stop = {});
 
-  /// Queues a request and sends what the connection takes. Waits only while more than 64 MiB are queued.
-  /// Returns its number, for `receive` or `abandon`, exactly one of which must follow.
-  /// \error kInvalidArgument  the payload is larger than 2 GiB; nothing was queued
-  /// \error kUnavailable, kDeadlineExceeded, kCancelled  nothing was queued
+  /// Queues a request, and sends as much as the connection takes. Blocks only while more than 64 MiB are
+  /// queued. Returns the request's number. Exactly one call of `receive` or `abandon` must follow. After an
+  /// error, nothing was queued.
+  /// \error kInvalidArgument   the payload is larger than 2 GiB
+  /// \error kUnavailable       the connection is lost
+  /// \error kDeadlineExceeded  `until` has passed
+  /// \error kCancelled         a stop was requested on `stop`
   Result<std::int64_t> send(Operation operation, BytesView payload, Time until,
                             const std::stop_token& stop = {});
-  /// Waits until the response is there, for `receive` to take; after an error, too, `receive` or `abandon`
-  /// must follow.
-  /// \error kDeadlineExceeded, kCancelled, kUnavailable
+  /// Waits until the response has arrived. Afterwards, even after an error, `receive` or `abandon` must
+  /// follow.
+  /// \error kUnavailable       the connection is lost
+  /// \error kDeadlineExceeded  `until` has passed
+  /// \error kCancelled         a stop was requested on `stop`
   Status await(std::int64_t request, Time until, const std::stop_token& stop = {});
-  /// Reads what has come, then waits until one of the responses is there. Returns its request: of several the
-  /// one that comes first in `requests`. Errors as of `await`.
+  /// Reads the messages that have arrived, then waits until there is a response to one of `requests`. Returns
+  /// the first such request in the order of `requests`.
+  /// \error as for `await`
   Result<std::int64_t> await_any(const std::vector<std::int64_t>& requests, Time until,
                                  const std::stop_token& stop = {});
-  /// As `await`. A node that sends nothing at all for `silence` has stalled: the connection ends, so that
-  /// there is time to ask another.
+  /// As `await`. But a node that sends nothing at all for `silence` counts as stalled. Then the connection
+  /// ends, so that there is time to ask another node.
   Status await_or_lose(std::int64_t request, Time until, std::chrono::milliseconds silence,
                        const std::stop_token& stop = {});
-  /// Waits for the response.
-  /// \error kUnavailable       the connection is lost, or the node is stopping: whether the request was
-  ///                           carried out is unknown
-  /// \error kDeadlineExceeded, kCancelled  the same; the response will be dropped
-  /// \error others             the node refuses the request: a cache or cursor does not exist (kNotFound),
-  ///                           the cluster is not active (kFailedPrecondition), rights are missing
-  ///                           (kPermissionDenied), too many cursors (kResourceExhausted), another reason
-  ///                           (kUnknown); the message has the node's words
+  /// Waits for the response. After one of the first three errors, it is unknown whether the request was
+  /// carried out, and the response will be dropped. After the others, the node has refused the request, and
+  /// the message contains the node's words.
+  /// \error kUnavailable         the connection is lost, or the node is starting or stopping
+  /// \error kDeadlineExceeded    `until` has passed
+  /// \error kCancelled           a stop was requested on `stop`
+  /// \error kNotFound            the cache or the cursor does not exist
+  /// \error kAlreadyExists       the cache exists
+  /// \error kFailedPrecondition  the cluster is not active
+  /// \error kPermissionDenied    permissions are missing
+  /// \error kUnauthenticated     the user is refused
+  /// \error kResourceExhausted   there are too many cursors
+  /// \error kUnimplemented       the node does not know the operation
+  /// \error kUnknown             another reason
   Result<Response> receive(std::int64_t request, Time until, const std::stop_token& stop = {});
-  /// Drops the response when it comes.
+  /// Drops the response when it arrives.
   void abandon(std::int64_t request);
 
   const Agreement& agreement() const { return agreement_; }
   const Address& address() const { return address_; }
-  /// The newest set of nodes that a response told of.
+  /// The newest topology version that a response has reported.
   TopologyVersion topology() const;
   bool is_lost() const;
-  /// When the last bytes came; at first, when the connection was made.
+  /// When the last bytes arrived. Before that: when the connection was made.
   Time last_received() const;
-  /// Ends the connection; all that wait get the reason, as kUnavailable.
+  /// Ends the connection. All waiting threads get kUnavailable with the reason.
   void lose(std::string_view why);
 
  private:
@@ -111,7 +125,7 @@ class Connection {
 
   const Address address_;
   const Agreement agreement_;
-  const std::unique_ptr<MessageStream> stream_;  // used by whoever set is_driven_
+  const std::unique_ptr<MessageStream> stream_;  // used only by the thread that has set is_driven_
   mutable std::mutex mutex_;
   std::condition_variable changed_{};
   bool is_driven_ = false;

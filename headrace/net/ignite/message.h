@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The messages of Ignite's thin protocol: operations, and the parts that requests and responses share.
-/// docs/formats/ignite-protocol.md has their layout.
+/// \file The messages of Ignite's thin protocol: operations, and the parts that requests and responses have
+/// in common. docs/formats/ignite-protocol.md has their layout.
 
 #include <cstdint>
 #include <optional>
@@ -46,7 +46,7 @@ enum class Operation : std::int16_t {
   kClusterGetEndpoints = 5102,
 };
 
-/// A version of the cluster's set of nodes; larger is newer.
+/// A version of the cluster's set of nodes. A larger version is newer.
 struct TopologyVersion {
   std::int64_t major = 0;
   std::int32_t minor = 0;
@@ -60,46 +60,50 @@ struct NodeId {
   auto operator<=>(const NodeId&) const = default;
 };
 
-/// Appends the encoded string, which is an object, too.
+/// Appends an encoded string. Strings are objects, too.
 void append_string(Bytes& target, std::string_view text);
-/// Appends the code that stands for no object.
+/// Appends the encoded null.
 void append_null(Bytes& target);
 
-/// Encoded keys and values of the types that files and counters need.
+/// Encode a string, a byte array and a long as an object, for keys and values.
 Bytes encode_string(std::string_view text);
 Bytes encode_bytes(BytesView content);
 Bytes encode_long(std::int64_t value);
-/// The content of an encoded byte array. \error kInvalidArgument  it is another object
+/// The content of an encoded byte array, which views `object`.
+/// \error kInvalidArgument  `object` is another object
 Result<BytesView> byte_array_content(BytesView object);
 
-/// Reads an encoded string, or nothing where there is none. False: neither is there.
+/// Reads an encoded string or null, which gives none. Returns false if neither is at the cursor.
 bool read_text(ObjectCursor& cursor, std::optional<std::string>& text);
 /// Reads an encoded UUID.
 bool read_node_id(ObjectCursor& cursor, NodeId& id);
-/// Takes the object at the cursor. \error kDataLoss  as object_size
+/// Takes the object at the cursor.
+/// \error as for object_size
 Result<BytesView> take_object(ObjectCursor& cursor);
 
-/// Java's String.hashCode of a text; Ignite identifies a cache by the one of its name.
+/// Java's String.hashCode of a text. Ignite identifies a cache by the hash of its name.
 std::int32_t java_hash(std::string_view text);
 
-/// A response without its header. Movable; the buffer goes back to its pool with it.
+/// A response. `body` is its content without the header. Movable. The destructor returns the buffer to its
+/// pool.
 struct Response {
   PooledBuffer buffer;
   std::size_t body_offset = 0;
   BytesView body() const { return buffer.view().subspan(body_offset); }
 };
 
-/// "127.0.0.1:10800"; an IPv6 address stands in brackets.
+/// The address of a node. `text` is "127.0.0.1:10800", with an IPv6 address in brackets.
 struct Address {
   std::string host;
   std::uint16_t port = 10800;
   std::string text() const;
   bool operator==(const Address&) const = default;
 };
-/// Parses "host", "host:port", "[v6]:port". \error kInvalidArgument
+/// Parses "host", "host:port" or "[v6]:port".
+/// \error kInvalidArgument  `text` has another form
 Result<Address> parse_address(std::string_view text);
 
-/// The error of a message whose bytes are not what the protocol says.
+/// The error for a message that breaks the protocol. `what` names the part that is malformed.
 Error malformed(std::string_view what);
 
 }  // namespace headrace::ignite

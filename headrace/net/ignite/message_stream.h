@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Whole messages over a byte stream, without waiting: an int32 length, then as many bytes.
+/// \file Whole messages over a byte stream: an int32 length, followed by as many bytes. Non-blocking, except
+/// for `wait`.
 
 #include <array>
 #include <chrono>
@@ -15,42 +16,47 @@
 
 namespace headrace::ignite {
 
-/// Not thread-safe, but for `wake`. After an error it is of no more use.
+/// Not thread-safe, except for `wake`. After an error, the stream must not be used any more.
 class MessageStream {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// `pool` gives the memory that messages are received into, directly from the connection.
+  /// `pool` provides the memory that messages are received into, directly from the connection. Messages
+  /// larger than `limit_bytes` are refused.
+  /// \error as for Poller::create
   static Result<std::unique_ptr<MessageStream>> create(std::unique_ptr<ByteStream> stream,
                                                        std::shared_ptr<BufferPool> pool,
                                                        std::size_t limit_bytes);
   ~MessageStream();
 
-  /// The largest message that is accepted.
+  /// Sets the size of the largest message that is accepted.
   void set_limit(std::size_t limit_bytes) { limit_bytes_ = limit_bytes; }
 
   bool is_sending() const { return sent_ < sending_.size(); }
-  /// Begins with a message, its length included. REQUIRES: !is_sending()
+  /// Begins to send a message, which includes its length. REQUIRES: !is_sending().
   void start(Bytes message);
-  /// Sends as much as the connection takes now. \error kUnavailable
+  /// Sends as much as the connection takes now.
+  /// \error kUnavailable  the connection ended or failed
   Status try_send();
 
-  /// The next message without its length, if it is there as a whole; the part that is there is kept.
-  /// \error kUnavailable  the connection ended or broke, or what came is no message
-  /// \error kResourceExhausted  no memory
+  /// The next message without its length. None until the whole message has arrived; the part that has arrived
+  /// is kept.
+  /// \error kUnavailable        the connection ended or failed; or the length is not that of a message, or is
+  ///                            larger than the limit
+  /// \error kResourceExhausted  there is no memory for the message
   Result<std::optional<PooledBuffer>> try_receive();
   std::uint64_t received_bytes() const { return received_bytes_; }
 
-  /// Waits until more can be sent or received, `wake` is called, or the time is over.
-  /// \error kResourceExhausted
+  /// Blocks until more can be sent or received, `wake` is called, or the time is over.
+  /// \error as for Poller::wait
   Status wait(Time until);
-  /// Ends the current wait, or else the next one. Call it from any thread.
+  /// Ends the current wait or, if there is none, the next one. May be called from any thread.
   void wake() const { poller_->wake(); }
 
  private:
   MessageStream(std::unique_ptr<ByteStream> stream, std::unique_ptr<Poller> poller,
                 std::shared_ptr<BufferPool> pool, std::size_t limit_bytes);
-  /// True: all of `target` is there.
+  /// Returns true once `target` is full.
   Result<bool> fill(MutableBytesView target, std::size_t& filled);
   Status begin_message();
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Bytes and types for tests of objects.
+/// \file For tests of objects: bytes and types.
 
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace headrace::ignite {
 
-/// Digits in hexadecimal; spaces are left out.
+/// The bytes that hexadecimal digits stand for. Spaces are ignored.
 inline Bytes bytes_of_hex(std::string digits) {
   std::erase(digits, ' ');
   Bytes out;
@@ -21,7 +21,7 @@ inline Bytes bytes_of_hex(std::string digits) {
   return out;
 }
 
-/// The types of a cluster that has these.
+/// Fetches types from `known`, like a cluster that has only these.
 inline BinaryTypes::Fetch types_of(std::map<std::int32_t, BinaryType> known) {
   return [known = std::move(known)](std::int32_t id) -> Result<std::optional<BinaryType>> {
     const auto found = known.find(id);

@@ -9,8 +9,9 @@
 
 namespace headrace::ignite {
 
-/// Reads little-endian numbers one after another. Never reads past the end: each function returns false, and
-/// leaves the position, if too few bytes remain. Views the bytes, which must outlive it.
+/// Reads little-endian numbers one after another. Never reads past the end: if too few bytes remain, a
+/// function returns false and, except for take_name, does not move. Views the bytes, which must outlive the
+/// cursor.
 class ObjectCursor {
  public:
   explicit ObjectCursor(BytesView bytes, std::size_t position = 0) : bytes_(bytes), position_(position) {}
@@ -32,7 +33,8 @@ class ObjectCursor {
     BytesView skipped;
     return take(count, skipped);
   }
-  /// Reads the count of elements, each of at least `element_bytes`; false if they cannot lie here.
+  /// Reads an int32 count of elements, each of which has at least `element_bytes`. Returns false if the count
+  /// is negative or so many elements do not fit into the remaining bytes.
   bool read_count(std::size_t element_bytes, std::size_t& count) {
     std::int32_t value = 0;
     const std::size_t before = position_;
@@ -42,12 +44,13 @@ class ObjectCursor {
     position_ = before;
     return false;
   }
-  /// Reads an int32 length and as many bytes.
+  /// Reads an int32 length and that many bytes.
   bool take_counted(BytesView& taken) {
     std::size_t count = 0;
     return read_count(1, count) && take(count, taken);
   }
-  /// Reads an encoded string, code included, as the names of classes are written.
+  /// Reads an encoded string, including its type code, as class names are written. Returns false if there is
+  /// no string; the position is then unspecified.
   bool take_name(std::string_view& name) {
     TypeCode code{};
     BytesView text;

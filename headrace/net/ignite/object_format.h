@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The numbers of Ignite's binary objects: type codes, header, flags. docs/formats/ignite-objects.md
-/// says what they mean. Source: Ignite 2.17, GridBinaryMarshaller and BinaryUtils.
+/// \file The constants of Ignite's binary objects: type codes, header, flags. docs/formats/ignite-objects.md
+/// explains them. Source: Ignite 2.17, GridBinaryMarshaller and BinaryUtils.
 
 #include <cstddef>
 #include <cstdint>
@@ -53,15 +53,15 @@ enum class TypeCode : std::uint8_t {
   kJavaSerialized = 254,
 };
 
-/// How deep objects may nest; also the depth of our JSON.
+/// How deep objects may nest. JSON forms have the same limit.
 inline constexpr int kObjectDepthLimit = 64;
 
-/// A type id that says "the name of the class follows".
+/// A type id that means "the name of the class follows".
 inline constexpr std::int32_t kUnregisteredType = 0;
 /// The type id of an array of java.lang.Object.
 inline constexpr std::int32_t kAnyType = -1;
 
-/// The header of a complex object, and where its parts lie; all offsets count from the code's byte.
+/// The header of a complex object, and the offsets of its parts, counted from the byte with the type code.
 inline constexpr std::size_t kHeaderBytes = 24;
 inline constexpr std::size_t kFlagsOffset = 2;
 inline constexpr std::size_t kTypeIdOffset = 4;
@@ -80,7 +80,7 @@ enum ObjectFlag : std::uint16_t {
   kCompactFooter = 32,
 };
 
-/// Bytes of an element of a primitive's array, and of the primitive; 0 for other codes.
+/// Size of a primitive, and of an element of an array of primitives. 0 for other codes.
 constexpr std::size_t primitive_bytes(TypeCode code) {
   switch (code) {
     case TypeCode::kByte:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Random values, for tests.
+/// \file For tests: random values.
 
 #include <deque>
 #include <iterator>
@@ -15,8 +15,8 @@
 
 namespace headrace::ignite {
 
-/// Makes values, which view what it keeps. The types of the objects it makes are in `types`, each with all of
-/// its schemas.
+/// Makes values. They view memory that this object owns. `types` holds the types of the objects that it has
+/// made, each with all of its schemas.
 class RandomValues {
  public:
   explicit RandomValues(std::uint64_t seed) : random_(seed) {}
@@ -82,7 +82,7 @@ class RandomValues {
     return Timestamp{milliseconds, static_cast<std::int32_t>(below(1'000'000))};
   }
 
-  /// As BigInteger.toByteArray writes it: no byte more than is needed.
+  /// As BigInteger.toByteArray writes it, with no more bytes than necessary.
   Value decimal() {
     Bytes& out = bytes_.emplace_back(1 + below(12));
     for (std::byte& byte : out) byte = static_cast<std::byte>(1 + below(127));
@@ -125,7 +125,8 @@ class RandomValues {
     for (const char* const name : {"first", "Second", "third_3", "fourth"}) {
       if (below(3) > 0) fields.emplace_back(name, make(depth + 1));
     }
-    // A field has one type for the cluster: each selection and kind of fields is a type of its own.
+    // In the cluster, a field has one type. So each combination of fields and their kinds is a type of its
+    // own.
     std::string name = "random.Type";
     for (const auto& [field, value] : fields) name += concat("_", field, static_cast<int>(type_code(value)));
     const std::shared_ptr<const ComplexObject> made = *make_object(name, std::move(fields));

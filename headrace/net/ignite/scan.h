@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file All entries of a cache, read partition by partition from the nodes that own them.
+/// \file Reads all entries of a cache, partition by partition, from the nodes that own them.
 ///
 ///   HEADRACE_TRY(const std::unique_ptr<Scan> scan, Scan::open(reviews, {}, stop));
 ///   while (true) {
@@ -24,55 +24,57 @@
 namespace headrace::ignite {
 
 struct ScanOptions {
-  /// The partitions to read, each once, however often it is named; empty: all. Numbers beyond the last
-  /// partition are refused.
+  /// The partitions to read. Each is read once, even if it is named several times. Empty: all partitions.
   std::vector<std::int32_t> partitions{};
-  /// Pages that were asked for and not given yet take about so much memory, judged by the pages before them.
+  /// Memory, approximately, for pages that were requested and not yet returned. The size of a page is
+  /// estimated from the previous pages.
   std::size_t budget_bytes = 20'000'000;
-  /// Rows of a page; 0: as many as make about 1 MiB.
+  /// Rows of a page. 0: as many as make about 1 MiB.
   std::int32_t page_rows = 0;
-  /// Cursors that are open at once; a node allows 128 on a connection.
+  /// Largest number of open cursors. A node allows 128 on a connection.
   std::size_t open_cursors = 32;
-  /// Memory for hashes of keys already given, 8 bytes each, of those partitions that are open. A partition
-  /// that outgrows it cannot be read on at another node.
+  /// Memory for the hashes of keys that were already returned, 8 bytes each, in partitions that are open. A
+  /// partition that exceeds it cannot be continued at another node.
   std::size_t remembered_bytes = std::size_t{64} << 20;
 };
 
-/// Rows inside the response that brought them; the value of each lies behind its key.
+/// Rows inside the response that contains them. In the response, each value follows its key.
 struct Page {
   Response response;
   std::int32_t partition = 0;   // -1: the cache as a whole
-  bool ends_partition = false;  // all its rows were given
+  bool ends_partition = false;  // this is the last page of the partition
   std::vector<Entry> rows;
 };
 
-/// Not thread-safe. Gives every entry that is in the cache during the whole scan exactly once; of those that
-/// are put or removed meanwhile, any. Rows of a partition come in the order of its node; partitions mix: the
-/// page that is there first is given first. With one open cursor, partitions come one after another,
-/// ascending.
+/// Not thread-safe. Returns every entry that is in the cache during the whole scan exactly once. Entries that
+/// are put or removed during the scan may be returned or not. Rows of a partition come in the order of its
+/// node. Pages of different partitions are mixed: the page that arrives first is returned first. With one
+/// open cursor, partitions come one after another, in ascending order.
 ///
-/// If a node is lost, or sends nothing for a third of the cluster's call_timeout after it was asked for a
-/// page, its partitions are read again from their new owners, and rows whose key was given before are
-/// dropped. Two keys of a partition with the same 64-bit hash would then count as one: with a million rows in
-/// the partition, the odds are 1 to 3 × 10^7.
+/// If a node is lost, or sends nothing for a third of the cluster's call_timeout after a page was requested,
+/// its partitions are read again from their new owners. Rows whose key was returned before are then dropped.
+/// Two keys of a partition with the same 64-bit hash would count as one. With a million rows in the
+/// partition, the probability of this is 1 in 3 × 10^7.
 class Scan {
  public:
-  /// \error kNotFound  there is no such cache; otherwise as Cluster::call
-  /// \error kInvalidArgument  a partition that the cache has not, or partitions of a cache that is not
+  /// \error kNotFound         there is no such cache
+  /// \error kInvalidArgument  `options.partitions` names a partition that does not exist, or the cache is not
   ///                          partitioned
+  /// \error                   as for Cluster::call
   static Result<std::unique_ptr<Scan>> open(const Cache& cache, ScanOptions options,
                                             const std::stop_token& stop = {});
-  /// Closes its cursors; waits up to two seconds for those that a node is just opening.
+  /// Closes the cursors. Waits up to two seconds for cursors that a node is just opening.
   ~Scan();
 
-  /// The next page, which may be empty only if it ends its partition; none: all rows were given. After an
-  /// error the scan gives that error again.
-  /// \error kUnavailable       a node was lost, and no other could go on within the cluster's call_timeout;
-  ///                           or no node owns a partition
+  /// The next page. Only the last page of a partition may be empty. None: all rows were returned. After an
+  /// error, further calls return the same error.
+  /// \error kUnavailable       a node was lost, and no other node could continue within the cluster's
+  ///                           call_timeout, or remembered_bytes was exceeded; or no node owns a partition
   /// \error kDeadlineExceeded  a page did not arrive within the cluster's call_timeout
-  /// \error kDataLoss          more owners left than the cache has backups, so rows may be missing; or a page
-  ///                           that cannot be read
-  /// \error kCancelled, or as the node refuses
+  /// \error kDataLoss          more owners left than the cache has backups, so that rows may be missing; or a
+  ///                           page is malformed
+  /// \error kCancelled         a stop was requested on `stop`
+  /// \error                    as for Connection::receive, if the node refuses
   Result<std::optional<Page>> next_page(const std::stop_token& stop = {});
 
  private:
@@ -112,11 +114,11 @@ class Scan {
   std::vector<NodeId> owners_at_start_{};
   std::shared_ptr<const PartitionMap> map_{};  // checked
   std::deque<std::unique_ptr<Part>> to_open_{};
-  std::deque<std::unique_ptr<Part>> waiting_{};  // for a page that was asked for; in the order of asking
-  std::deque<std::unique_ptr<Part>> idle_{};     // with an open cursor, and nothing asked for
-  std::size_t row_bytes_ = 0;                    // 0: not known yet
-  std::size_t reserved_bytes_ = 0;               // for waiting_
-  std::size_t remembered_ = 0;                   // hashes
+  std::deque<std::unique_ptr<Part>> waiting_{};  // with a requested page, in the order of the requests
+  std::deque<std::unique_ptr<Part>> idle_{};     // with an open cursor, but without a request
+  std::size_t row_bytes_ = 0;                    // estimate; 0: not known yet
+  std::size_t reserved_bytes_ = 0;               // for the pages of waiting_
+  std::size_t remembered_ = 0;                   // number of hashes
   Time last_progress_{};
   std::optional<Error> failed_{};
 };

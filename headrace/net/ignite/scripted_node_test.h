@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A node that does what a test's script says, for faults that a real one does not make on request.
+/// \file For tests: a node that follows a script, for faults that a real node does not produce on request.
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@
 
 namespace headrace::ignite {
 
-/// A node's set of features, with which it can be asked for all nodes.
+/// The features of a node that can be asked for all nodes.
 inline const Bytes kTellsEndpoints{std::byte{0x08}};
 
 struct ScriptedRequest {
@@ -35,21 +35,21 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  // That many bytes; fewer if the client closed.
+  // Reads that many bytes, or fewer if the client has closed.
   Bytes read_bytes(std::size_t count) {
     Bytes bytes(count);
     const ssize_t got = ::recv(socket_, bytes.data(), count, MSG_WAITALL);
     bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return bytes;
   }
-  // Empty: the client closed.
+  // Empty: the client has closed.
   Bytes read_message() {
     std::int32_t length = 0;
     if (::recv(socket_, &length, sizeof length, MSG_WAITALL) != sizeof length) return {};
     Bytes message(static_cast<std::size_t>(length));
     return ::recv(socket_, message.data(), message.size(), MSG_WAITALL) == length ? message : Bytes();
   }
-  // The client may be gone before it has read all answers.
+  // The client may close before it has read all answers.
   void send(BytesView bytes) {
     const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) return;
@@ -93,7 +93,7 @@ class Peer {
     append(response, body);
     send_message(response);
   }
-  // The same, and tells that the nodes have changed.
+  // As `answer`, but also reports that the nodes have changed.
   void answer_of_version(std::int64_t version, std::int64_t request, BytesView body) {
     Bytes response;
     append_little_endian(response, request);
@@ -103,7 +103,7 @@ class Peer {
     append(response, body);
     send_message(response);
   }
-  // Number 0: the client closed.
+  // Number 0: the client has closed.
   ScriptedRequest next_request() {
     const Bytes message = read_message();
     if (message.empty()) return {};
@@ -111,7 +111,7 @@ class Peer {
             .number = load_little_endian<std::int64_t>(message.data() + 2),
             .body = Bytes(message.begin() + 10, message.end())};
   }
-  // The number of the next request, which is then to be answered; 0: the client closed.
+  // The number of the next request, which the caller must answer. 0: the client has closed.
   std::int64_t read_request() { return next_request().number; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file SQL statements: rows of a SELECT, page by page; DDL and DML, whose one row says how many rows
-/// changed.
+/// \file SQL statements: SELECT, whose rows come page by page, and DDL and DML, whose single row says how
+/// many rows changed.
 
 #include <memory>
 #include <optional>
@@ -18,42 +18,42 @@ struct SqlQuery {
   std::string text{};
   /// An encoded object for each "?".
   std::vector<Bytes> arguments{};
-  /// Where names without a schema are looked for; empty: PUBLIC.
+  /// The schema of names that are given without one. Empty: PUBLIC.
   std::string schema{};
-  /// A page of so many rows must fit into one message (ConnectionOptions::message_limit_bytes).
+  /// Rows of a page. A page must fit into one message (ConnectionOptions::message_limit_bytes).
   std::int32_t page_rows = 64;
-  /// Says that the statement is a SELECT; any other is then refused, and a lost connection lets it be sent
-  /// again, as long as no row was given.
+  /// The statement is a SELECT. The node then refuses any other statement. If the connection is lost, the
+  /// statement is sent again, unless a page was already returned.
   bool is_select = false;
-  /// Says that carrying the statement out twice is as good as once, as with MERGE: a lost connection lets it
-  /// be sent again.
+  /// The statement is idempotent, as MERGE is. If the connection is lost, the statement is sent again.
   bool is_repeatable = false;
-  /// The node's own limit; 0: none.
+  /// The node's time limit for the statement. 0: no limit.
   std::chrono::milliseconds timeout{0};
 };
 
-/// The most columns of a result: far more than statements have. A name may take 32 bytes here for one in a
-/// message.
+/// The largest number of columns of a result, which is far more than statements have. It limits memory: a
+/// name takes 1 byte or more in a message, but 32 bytes here.
 inline constexpr std::size_t kSqlColumnLimit = 16'384;
 
-/// Rows inside the response that brought them, taken one after another: a page takes no memory besides its
-/// bytes, whatever they are.
+/// Rows inside the response that contains them. They are taken one after another, so that a page takes no
+/// memory in addition to its bytes. Not thread-safe.
 class SqlPage {
  public:
-  /// Checks all rows of a page that begins at the cursor, and moves the cursor behind them.
-  /// \error kDataLoss  the bytes are no such page
+  /// Checks all rows of the page that begins at the cursor, and moves the cursor past them. `cursor` reads
+  /// the body of `response`.
+  /// \error kDataLoss  the bytes are not such a page
   static Result<SqlPage> read(Response response, ObjectCursor& cursor, std::size_t columns);
 
   std::size_t row_count() const { return row_count_; }
-  /// Puts the objects of the next row, one for each column, into `row`; they lie in the page, which must
-  /// outlive them. False: all rows were taken, and `row` is as it was.
+  /// Puts the encoded objects of the next row into `row`, one for each column. They view the page, which must
+  /// outlive them. Returns false, and does not change `row`, if all rows were taken.
   bool next(std::vector<BytesView>& row);
-  /// The bytes that the rows lie in; no row can be taken after it.
+  /// The response that contains the rows. Afterwards no more rows can be taken.
   Response take_response();
 
  private:
   Response response_{};
-  std::size_t position_ = 0;  // of the next row in the body
+  std::size_t position_ = 0;  // position of the next row in the body
   std::size_t row_count_ = 0;
   std::size_t taken_ = 0;
   std::size_t columns_ = 0;
@@ -62,18 +62,22 @@ class SqlPage {
 /// Not thread-safe.
 class SqlResult {
  public:
-  /// Runs the statement and waits for its first page.
-  /// \error kInvalidArgument  `page_rows` is less than 1
-  /// \error kUnknown  the node refuses the statement, in its words; or the connection was lost, so that
-  ///                  nobody knows if it was carried out. Otherwise as Cluster::call.
+  /// Runs the statement, and waits for its first page.
+  /// \error kInvalidArgument    `page_rows` is less than 1
+  /// \error kUnknown            the node refuses the statement, and the message contains its words; or the
+  ///                            connection was lost, so that it is unknown whether the statement was carried
+  ///                            out
+  /// \error kResourceExhausted  the result has more than kSqlColumnLimit columns
+  /// \error                     as for Cluster::call
   static Result<std::unique_ptr<SqlResult>> run(std::shared_ptr<Cluster> cluster, const SqlQuery& query,
                                                 const std::stop_token& stop = {});
   /// Closes the cursor.
   ~SqlResult();
 
   const std::vector<std::string>& columns() const { return columns_; }
-  /// The next page, never empty; none: all rows were given.
-  /// \error kUnavailable  the node was lost: run the query again; otherwise as Connection::receive
+  /// The next page, which is never empty. None: all rows were returned.
+  /// \error kUnavailable  the node was lost: run the query again
+  /// \error               as for Connection::receive
   Result<std::optional<SqlPage>> next_page(const std::stop_token& stop = {});
 
  private:
@@ -83,7 +87,7 @@ class SqlResult {
 
   const std::shared_ptr<Cluster> cluster_;
   std::shared_ptr<Connection> connection_{};
-  std::optional<std::int64_t> cursor_{};  // none: all pages came
+  std::optional<std::int64_t> cursor_{};  // none: all pages have arrived
   std::vector<std::string> columns_{};
   std::optional<SqlPage> first_{};
 };

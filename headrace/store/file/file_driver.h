@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file file:///folder/key and paths of this machine: what the registry knows of them.
+/// \file The registry's entry for file:///folder/key and plain paths on this machine.
 
 #include "headrace/store/driver.h"
 

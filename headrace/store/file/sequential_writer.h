@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Writes a file from its beginning to its end, large ones past the page cache.
+/// \file Writes a file from its beginning to its end. Large files can bypass the page cache.
 
 #include <cstdint>
 #include <cstdlib>
@@ -11,19 +11,19 @@
 
 namespace headrace {
 
-/// Past the page cache, everything after the first MiB goes to the disk directly (O_DIRECT), from an aligned
-/// buffer of 4 MiB. No page of the cache is filled, which would cost more than the write itself, or taken
-/// from other files, and fsync has nothing left to wait for. But a program that reads the file at once waits
-/// for the disk. If the file system does not support this, everything goes through the cache. Not
+/// With `past_cache`, everything after the first MiB goes directly to the disk (O_DIRECT), from an aligned
+/// buffer of 4 MiB. This fills no pages of the cache, which would cost more than the write itself. It evicts
+/// no pages of other files, and fsync has nothing left to wait for. But a program that then reads the file
+/// waits for the disk. If the file system does not support O_DIRECT, everything goes through the cache. Not
 /// thread-safe.
 class SequentialWriter {
  public:
-  /// `file` is empty and must outlive it.
+  /// `file` must be empty, and must outlive the writer.
   SequentialWriter(const FileDescriptor& file, bool past_cache) : file_(file), may_be_direct_(past_cache) {}
 
-  /// False, with errno, on failure; all later calls then fail, too.
+  /// Returns false, with errno set, on failure. All later calls then fail, too.
   bool append(BytesView data);
-  /// Writes the rest of the buffer. False, with errno, on failure.
+  /// Writes the rest of the buffer. Returns false, with errno set, on failure.
   bool finish();
 
  private:

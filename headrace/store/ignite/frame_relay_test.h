@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Stands between a client and a node, and does something before a request is passed on, or instead.
+/// \file Stands between a client and a node. A test decides what happens to each request.
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ namespace headrace {
 class FrameRelay {
  public:
   enum class Fate { kPass, kLoseResponse, kLoseRequest };
-  /// Asked before each request, with its number from 0; runs in a thread of the relay.
+  /// Called before each request with its number, from 0, in a thread of the relay.
   using Decide = std::function<Fate(int number)>;
 
   FrameRelay(const ignite::Address& node, Decide decide) : node_(node), decide_(std::move(decide)) {
@@ -41,7 +41,7 @@ class FrameRelay {
   ignite::Address address() const { return {.host = "127.0.0.1", .port = port_}; }
   int requests() const { return requests_; }
 
-  /// Ends all connections, and takes no more.
+  /// Ends all connections, and accepts no more.
   void close() {
     is_closed_ = true;
     shutdown(listener_, SHUT_RDWR);
@@ -82,7 +82,7 @@ class FrameRelay {
       data = data.subspan(static_cast<std::size_t>(count));
     }
   }
-  // A message, its length included; empty: the connection has ended.
+  // Reads a message, including its length. Empty: the connection has ended.
   static Bytes read_frame(int from) {
     Bytes frame(4);
     if (!read_all(from, frame)) return {};
@@ -117,7 +117,7 @@ class FrameRelay {
     if (!loses) shutdown(node, SHUT_RDWR);
     shutdown(client, SHUT_RDWR);
   }
-  // A response that is lost has been given: its request was carried out.
+  // Waits for a response before it loses it, so that the request was carried out.
   static void pump_responses(int node, int client, std::atomic<bool>& loses) {
     for (Bytes frame = read_frame(node); !frame.empty() && !loses; frame = read_frame(node))
       send_all(client, frame);

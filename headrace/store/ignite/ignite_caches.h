@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The two caches of one store, and the connection to their cluster, which is made when it is first
-/// needed. Internal to the driver.
+/// \file The two caches of one store, and the connection to their cluster. The connection is made when it is
+/// first needed. Internal to the driver.
 
 #include <memory>
 #include <mutex>
@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-/// The caches, for the requests of one call.
+/// The two caches, for the requests of one call.
 struct IgniteCaches {
   ignite::Cache heads;
   ignite::Cache chunks;
@@ -21,19 +21,21 @@ struct IgniteCaches {
   std::chrono::milliseconds deadline;
 };
 
-/// Thread-safe.
+/// Thread-safe. While one thread connects, others wait.
 class IgniteClient {
  public:
   /// `root` names the store in messages, as in "ignite://host:10800/cache".
   IgniteClient(std::string root, std::string name, IgniteOptions options);
 
-  /// For reading: the caches may be missing, so that requests fail with kNotFound.
-  /// \error as Cluster::connect
+  /// Returns the caches for reading. If they do not exist, requests fail with kNotFound.
+  /// \error as for Cluster::connect
   Result<IgniteCaches> for_reading(const CallOptions& call);
-  /// For writing: creates the caches if they are missing.
+  /// Returns the caches for writing. Creates them if they do not exist.
+  /// \error as for for_reading and Cache::get_or_create
   Result<IgniteCaches> for_writing(const CallOptions& call);
 
-  /// The caches are gone, as after a restart of a cluster without persistence: the next write creates them.
+  /// To be called when the caches are gone, as after a restart of a cluster without persistence. The next
+  /// for_writing creates them again.
   void forget_caches();
 
   std::string describe(std::string_view key) const;
@@ -52,7 +54,7 @@ class IgniteClient {
   bool is_created_ = false;
 };
 
-/// True: the error says that the cache is not there, so that no object is.
+/// Whether the error says that the cache does not exist, so that the store holds no object.
 bool is_missing(const Error& error);
 
 }  // namespace headrace

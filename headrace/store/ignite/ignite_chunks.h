@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The chunks of objects: many are put, read or removed at once. Internal to the driver.
+/// \file The chunks of objects. Many are put, read or removed at once. Internal to the driver.
 
 #include <optional>
 #include <span>
@@ -12,10 +12,10 @@
 
 namespace headrace {
 
-/// Chunks of one call that are on their way; each takes up to a chunk's size of memory.
+/// How many chunks of one call are in flight. Each takes up to the size of a chunk in memory.
 inline constexpr std::size_t kIgniteChunksAtOnce = 16;
 
-/// A part of one chunk, and where it goes.
+/// A part of one chunk, and the memory that it is copied to.
 struct ChunkPiece {
   UploadId upload{};
   std::uint32_t index = 0;
@@ -24,17 +24,18 @@ struct ChunkPiece {
   MutableBytesView target{};
 };
 
-/// Appends the pieces of the object's bytes from `offset` on that fill `target`.
-/// REQUIRES: the head has chunks, and the range lies within the object
+/// Appends to `pieces` the parts of chunks that fill `target` with the object's bytes from `offset` on.
+/// REQUIRES: the head has chunks, and the range lies within the object.
 void append_pieces(const IgniteHead& head, std::uint64_t offset, MutableBytesView target,
                    std::vector<ChunkPiece>& pieces);
 
-/// Fills the targets. Returns the number of the first piece whose chunk is not there; none: all are filled.
+/// Fills the targets. Returns the index of the first piece whose chunk does not exist. None: all targets are
+/// filled.
 /// \error kDataLoss  a chunk is damaged
 Result<std::optional<std::size_t>> fetch_pieces(const IgniteCaches& caches,
                                                 std::span<const ChunkPiece> pieces);
 
-/// Chunks from 0 to `count`; missing ones are not errors.
+/// Removes the chunks 0 … `count` - 1. Missing chunks are not errors.
 Status remove_chunks(const IgniteCaches& caches, const UploadId& upload, std::uint32_t count);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file ignite://host:port/name/key and igfs:///key: what the registry knows of them.
+/// \file The registry's entries for ignite://host:port/name/key and igfs:///key.
 
 #include "headrace/store/driver.h"
 

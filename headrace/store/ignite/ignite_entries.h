@@ -1,7 +1,8 @@
 #pragma once
 
 /// \file The entries that the store keeps in its two caches: heads, claims, notes, and the keys of chunks.
-/// Pure: bytes in, values out. docs/formats/ignite-store.md has the layout. Internal to the driver.
+/// Pure functions between bytes and values. docs/formats/ignite-store.md has the layout. Internal to the
+/// driver.
 
 #include <cstdint>
 #include <optional>
@@ -14,12 +15,12 @@
 namespace headrace {
 
 inline constexpr std::size_t kIgniteChunkBytes = std::size_t{1} << 20;
-/// Larger objects lie in chunks.
+/// Larger objects are stored in chunks.
 inline constexpr std::size_t kIgniteInlineBytes = 4'096;
-/// Bytes of a chunk's entry besides its content: type, length, CRC32C.
+/// Bytes of a chunk's entry in addition to its content: type, length, CRC32C.
 inline constexpr std::size_t kIgniteChunkOverhead = 9;
 
-/// Identifies one write, for ever.
+/// Identifies one write. Never reused.
 struct UploadId {
   std::uint64_t high = 0;
   std::uint32_t low = 0;
@@ -29,17 +30,17 @@ struct UploadId {
   bool is_none() const { return high == 0 && low == 0; }
   /// 24 hexadecimal digits.
   std::string text() const;
-  /// None: it is not such a text.
+  /// The inverse of `text`. None if the text has another form.
   static std::optional<UploadId> parse(std::string_view text);
-  /// The encoded key of a chunk; that of chunk 0 is the key of the upload's note, too.
+  /// The encoded key of a chunk. The key of chunk 0 is also the key of the upload's note.
   Bytes chunk_key(std::uint32_t index) const;
 };
 
-/// An object; or a claim, which says that an upload is about to create one.
+/// An object, or a claim, which says that an upload is about to create an object.
 struct IgniteHead {
   bool is_claim = false;
   std::uint32_t fence = 0;
-  std::uint32_t chunk_bytes = 0;  // 0: `content` is all of it
+  std::uint32_t chunk_bytes = 0;  // 0: `content` is the whole object
   UploadId upload{};
   std::uint32_t crc32c = 0;
   std::uint64_t size_bytes = 0;
@@ -50,7 +51,7 @@ struct IgniteHead {
   ObjectInfo info(std::string_view key) const;
 };
 
-/// An upload that goes on, or was left.
+/// An upload that is under way or was abandoned.
 struct IgniteNote {
   bool is_condemned = false;
   std::uint32_t attempts = 0;
@@ -63,22 +64,23 @@ struct IgniteNote {
   std::string key{};
 };
 
-/// Entries as the caches hold them: encoded objects.
+/// Encode entries as the caches hold them: as binary objects.
 Bytes encode_head(const IgniteHead& head);
 Bytes encode_note(const IgniteNote& note);
 
-/// `content` of the head views `entry`.
-/// \error kDataLoss         it is not such an entry, or damaged
-/// \error kUnimplemented    a newer version of the format
+/// Decode and check entries. `content` of the head views `entry`.
+/// \error kDataLoss       `entry` is another kind of entry, or damaged
+/// \error kUnimplemented  `entry` has a newer version of the format
 Result<IgniteHead> decode_head(BytesView entry);
 Result<IgniteNote> decode_note(BytesView entry);
 
-/// The bytes before a chunk's content of that size in its entry.
+/// The bytes that stand before the content in the entry of a chunk with that many bytes of content.
 Bytes chunk_prefix(std::size_t content_bytes);
-/// The content of a chunk, checked. \error kDataLoss  it has another size or checksum
+/// Checks the entry of a chunk, and returns its content, which views `entry`.
+/// \error kDataLoss  the size or the checksum is wrong
 Result<BytesView> chunk_content(BytesView entry, std::size_t content_bytes);
 
-/// The key of an object, of an encoded key in the cache of heads; none: the key of a note.
+/// The object's key in an encoded key from the cache of heads. None if it is the key of a note.
 std::optional<std::string_view> object_key(BytesView encoded);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Listings: the cache of heads has no order, so the driver sorts. Internal to the driver.
+/// \file Listings. The cache of heads has no order, so the driver sorts. Internal to the driver.
 
 #include <functional>
 
@@ -9,11 +9,12 @@
 
 namespace headrace {
 
-/// As Store::list. Keeps up to about `memory_bytes` of names, and scans again for those after them.
+/// As Store::list. Cost: a scan of the cache of heads for each `memory_bytes` of names. About that much is
+/// kept in memory at once.
 Status list_heads(const IgniteCaches& caches, std::string_view prefix, const ListOptions& options,
                   std::size_t memory_bytes, const std::function<bool(const ObjectInfo&)>& visit);
 
-/// As Store::list_unfinished.
+/// As Store::list_unfinished. Cost: a scan of the cache of heads.
 Status list_notes(const IgniteCaches& caches, std::string_view prefix,
                   const std::function<bool(const UnfinishedWrite&)>& visit);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A store on the cluster that HEADRACE_IGNITE_ADDRESSES names, for tests.
+/// \file For tests: a store on the cluster that HEADRACE_IGNITE_ADDRESSES names.
 
 #include <memory>
 
@@ -10,9 +10,9 @@
 namespace headrace {
 
 IgniteOptions test_cluster_options();
-/// The caches of the store for tests; they are created if need be.
+/// The caches of the store for tests. Creates them if they do not exist.
 IgniteCaches test_caches(const IgniteOptions& options = test_cluster_options());
-/// That store, empty. REQUIRES: no other test uses it
+/// Empties that store and returns it. REQUIRES: no other test uses it.
 std::unique_ptr<Store> open_empty_ignite_store(IgniteOptions options = test_cluster_options());
 
 }  // namespace headrace

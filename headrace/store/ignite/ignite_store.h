@@ -10,11 +10,11 @@
 
 namespace headrace {
 
-/// Connects when it is first used. `root` names the store in messages, as in "ignite://host:10800/cache"; the
-/// store's two caches are named after `name`.
+/// Opens a store, which connects when it is first used. `root` names the store in messages, as in
+/// "ignite://host:10800/cache". The store's two caches are "<name>.heads" and "<name>.chunks".
 ///
-/// `list_unfinished` shows every unfinished write. Chunks that a node stores only after their upload was
-/// removed stay, unlisted: those that a stalled writer had sent, or whose connection was lost.
+/// `list_unfinished` shows every unfinished write. But a chunk stays unlisted for ever if a node stores it
+/// only after its upload was removed: its writer was stalled, or its connection was lost.
 std::unique_ptr<Store> open_ignite_store(std::string root, std::string name, IgniteOptions options);
 
 }  // namespace headrace

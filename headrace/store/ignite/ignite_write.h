@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file One write: its chunks, its note, and the commit. docs/formats/ignite-store.md has the steps and says
-/// what happens if a writer is stalled or killed in any of them. Internal to the driver.
+/// \file One write: its chunks, its note, and the commit. docs/formats/ignite-store.md describes the steps,
+/// and the effect of a writer that is stalled or killed in any of them. Internal to the driver.
 
 #include <chrono>
 #include <optional>
@@ -11,8 +11,9 @@
 
 namespace headrace {
 
-/// Not thread-safe. Errors do not name the object. Destruction without a successful `commit` removes what was
-/// sent, as far as the cluster can be reached; `headrace gc` removes the rest.
+/// Not thread-safe. Errors do not name the object. Destruction without a successful `commit` removes the
+/// chunks that were sent, as far as the cluster can be reached within IgniteOptions::cleaning_time.
+/// `headrace gc` removes the rest. Borrows `client`.
 class IgniteWrite {
  public:
   IgniteWrite(const IgniteClient& client, IgniteCaches caches, std::string key, const WriteOptions& options);
@@ -20,12 +21,16 @@ class IgniteWrite {
   IgniteWrite(const IgniteWrite&) = delete;
   IgniteWrite& operator=(const IgniteWrite&) = delete;
 
-  /// Sends the next chunk: kIgniteChunkBytes, the last one less, but not 0. Borrows it until it returns.
-  /// \error kAborted  the unfinished write was removed, by `headrace gc`
+  /// Sends the next chunk. Every chunk has kIgniteChunkBytes, except the last, which may be smaller but not
+  /// empty. Borrows `content` until the call returns.
+  /// \error kAborted  the unfinished write was removed, for example by `headrace gc`
   Status put_chunk(BytesView content);
-  /// Makes the object visible: the chunks or, if there are none, `content`.
-  /// \error kAlreadyExists, kFailedPrecondition  as Store::write; kAborted as put_chunk
-  /// \error kUnknown  a connection was lost, and nobody knows if the object was written
+  /// Makes the object visible. It consists of the chunks or, if there are none, of `content`.
+  /// \error kAlreadyExists, kFailedPrecondition  as for Store::write
+  /// \error kAborted                             as for put_chunk
+  /// \error kDeadlineExceeded                    other writers of the same object were faster each time
+  /// \error kUnknown                             a connection was lost, and it is unknown whether the object
+  ///                                             was written
   Result<ObjectInfo> commit(BytesView content);
 
  private:
@@ -47,12 +52,12 @@ class IgniteWrite {
   const WriteOptions options_;
   ignite::CachePipeline pipeline_;
   IgniteNote note_;
-  Bytes note_entry_{};  // as the cluster has it; empty: there is none
+  Bytes note_entry_{};  // the bytes that the cluster has; empty: there is no note
   Bytes claim_entry_{};
   Time note_saved_{};
   IgniteHead head_;
   bool is_done_ = false;
-  bool was_removed_ = false;  // by others: no commit can succeed
+  bool was_removed_ = false;  // others removed the upload: no commit can succeed
 };
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Base class for a layer that does the same around every call of a store.
+/// \file Base class for a layer that wraps every call of a store in the same way.
 
 #include <cstdint>
 #include <functional>
@@ -30,20 +30,20 @@ inline constexpr std::size_t kStoreOperations = 12;
 /// "read_many"
 std::string_view operation_name(StoreOperation operation);
 
-/// One call on its way to the store below. Borrows everything that it holds.
+/// One call on its way to the store below. Borrows everything that it refers to.
 struct StoreCall {
   StoreOperation operation;
-  std::string_view key;  // of several, the first; of a listing, the prefix
+  std::string_view key;  // the first one, if there are several; the prefix, for a listing
   const CallOptions& options;
   /// The ranges of a read.
   std::span<const ReadRequest> reads{};
-  /// The most that the call can move: for a read, the size of its targets.
+  /// The largest number of bytes that the call can move. For a read: the size of its targets.
   std::uint64_t asked_bytes = 0;
-  /// The bytes that it moved, once it has ended.
+  /// The bytes that the call has moved, once it has ended.
   std::uint64_t moved_bytes = 0;
 };
 
-/// Forwards every call through `around`. As thread-safe as that and the store below. An upload must not
+/// Forwards every call through `around`. As thread-safe as `around` and the store below. An upload must not
 /// outlive the store that started it.
 class InterceptingStore : public ForwardingStore {
  public:
@@ -64,13 +64,13 @@ class InterceptingStore : public ForwardingStore {
   Status remove_unfinished(const UnfinishedWrite& write, const CallOptions& options) override;
 
  protected:
-  /// Does the work of the layer and calls `go_on`, which makes the call below: once, or not at all; in
-  /// that case it must return an error. Its error is the error of the call.
+  /// Does the work of the layer. `go_on` makes the call to the store below. Call `go_on` once, or not at all
+  /// and then return an error. An error of `around` is the error of the call.
   virtual Status around(StoreCall& call, const std::function<Status()>& go_on) = 0;
 
  private:
   class InterceptedUpload;
-  // The value of `perform`, which `around` has called.
+  // Runs `perform` through `around`, and returns its value.
   template <typename T>
   Result<T> through(StoreCall call, const std::function<Result<T>(StoreCall&)>& perform);
 };

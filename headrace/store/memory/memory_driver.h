@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file memory://name/key: what the registry knows of it.
+/// \file The registry's entry for memory://name/key.
 
 #include "headrace/store/driver.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A store in this process's memory: for tests, and as the model for new drivers.
+/// \file A store in this process's memory, for tests and as the model for new drivers.
 
 #include <memory>
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace headrace {
 
-/// An empty store of its own; `name` is the authority in "memory://name/key". Promises everything.
+/// Makes a new, empty store. `name` is the authority in "memory://name/key". The store has the capabilities
+/// atomic_if_absent, atomic_if_version, strong_list and latest_only.
 std::unique_ptr<Store> make_memory_store(std::string name);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Checksums in the form of S3's header fields: base64 (RFC 4648). Internal to the driver.
+/// \file Checksums in the forms of S3's header fields (base64, RFC 4648) and ETags. Internal to the driver.
 
 #include <cstdint>
 #include <optional>
@@ -11,13 +11,14 @@
 
 namespace headrace {
 
-/// x-amz-checksum-crc32c: the four bytes of the CRC, most significant first.
+/// Value of x-amz-checksum-crc32c: the four bytes of the CRC, most significant byte first, in base64.
 std::string crc32c_field(std::uint32_t crc);
-/// None if it is not a CRC32C, for example if the field holds a checksum of the parts' checksums ("…-7").
+/// The inverse of `crc32c_field`. None if the field is not a CRC32C, for example if it holds a checksum of
+/// the parts' checksums ("…-7").
 std::optional<std::uint32_t> parse_crc32c_field(std::string_view field);
-/// Content-MD5, which DeleteObjects requires; every server supports it.
+/// Value of Content-MD5, which DeleteObjects requires and every server supports.
 std::string md5_field(BytesView body);
-/// 32 lower-case digits, as ETags have them.
+/// The MD5 as 32 lower-case hexadecimal digits, the form that ETags have.
 std::string md5_hex(BytesView data);
 
 }  // namespace headrace

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file s3://bucket/key: what the registry knows of it.
+/// \file The registry's entry for s3://bucket/key.
 
 #include "headrace/store/driver.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file The meaning of S3's error codes for the caller, and what to do about them. Internal to the driver.
+/// \file Translates S3's error codes into errors that say what to do. Internal to the driver.
 /// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
 
 #include <string>
@@ -18,10 +18,11 @@ struct S3ErrorContext {
   bool signed_by_us = true;
 };
 
-/// `message` is the server's own, already cleaned.
+/// Makes an error from an answer. `message` is the server's own, already cleaned for printing.
 Error s3_error(int status, std::string_view code, std::string_view message, const S3ErrorContext& context);
 
-/// For answers without a body, such as those to HEAD: "NotFound", "PreconditionFailed", "HttpStatus418".
+/// A code for answers without a body, such as those to HEAD: "NotFound", "PreconditionFailed",
+/// "HttpStatus418".
 std::string s3_code_of_status(int status);
 
 /// True if the server asks for a retry, whatever the status says.

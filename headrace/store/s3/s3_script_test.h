@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A server that answers as a script says, and the store that asks it. For tests of this folder.
+/// \file For tests of this folder: a server that answers as a script says, and a store that uses it.
 
 #include <algorithm>
 #include <mutex>
@@ -28,13 +28,13 @@ inline TestHttpReply range_of(std::string_view object, std::size_t begin, std::s
                            object.size(), "\r\n"));
 }
 
-// Requests that a store may send on its own, between the requests that a test counts.
+// Requests that a store may send on its own, in addition to those that a test counts.
 struct Initiative {
   bool probe_conditions = false;
   bool outlasts_outages = false;
 };
 
-// Answers the requests in their order with the replies given, the last one again and again.
+// Answers the requests in order with the given replies. The last reply answers all further requests.
 class Script {
  public:
   explicit Script(std::vector<TestHttpReply> replies, S3Options options = {}, Initiative initiative = {})
@@ -55,7 +55,7 @@ class Script {
     const std::scoped_lock lock(mutex_);
     return requests_;
   }
-  // "PUT /bucket/key?query" of each.
+  // One line for each request: "PUT /bucket/key?query".
   std::vector<std::string> seen() {
     std::vector<std::string> lines;
     for (const TestHttpRequest& request : requests())

@@ -1,7 +1,7 @@
 #pragma once
 
 /// \file Reads and writes the XML bodies of the S3 protocol. Internal to the driver. Bodies come from a
-/// server that is not trusted: the HTTP client bounds them, and nothing outside of them is looked up.
+/// server that is not trusted: the HTTP client limits their size, and external entities are not loaded.
 
 #include <chrono>
 #include <cstdint>
@@ -31,10 +31,10 @@ struct S3ListPage {
   bool truncated = false;
   std::string continuation;
 };
-/// \error kDataLoss  not what ListObjectsV2 answers
+/// \error kDataLoss  `body` is not an answer to ListObjectsV2
 Result<S3ListPage> parse_list_page(BytesView body);
 
-/// \error kDataLoss  not what CreateMultipartUpload answers
+/// \error kDataLoss  `body` is not an answer to CreateMultipartUpload
 Result<std::string> parse_upload_id(BytesView body);
 
 struct S3PendingUpload {
@@ -47,13 +47,13 @@ struct S3UploadsPage {
   bool truncated = false;
   std::string next_key, next_id;  // where the next page begins
 };
-/// \error kDataLoss  not what ListMultipartUploads answers
+/// \error kDataLoss  `body` is not an answer to ListMultipartUploads
 Result<S3UploadsPage> parse_uploads_page(BytesView body);
 
-/// Limit for one upload.
+/// The largest number of parts of one upload.
 inline constexpr std::size_t kMaxParts = 10'000;
 
-/// A part that the server has of an upload.
+/// A part of an upload that the server has.
 struct S3SentPart {
   std::uint64_t number = 0;  // from 1
   std::string etag;          // without quotes
@@ -67,34 +67,34 @@ struct S3PartsPage {
   bool truncated = false;
 
   std::uint64_t size_bytes() const;
-  std::uint64_t last_part() const;  // the highest number; 0: there are none
+  std::uint64_t last_part() const;  // the highest number; 0: there are no parts
 };
-/// \error kDataLoss  not what ListParts answers
+/// \error kDataLoss  `body` is not an answer to ListParts
 Result<S3PartsPage> parse_parts_page(BytesView body);
 
-/// ETag, without quotes, of CopyObjectResult, CopyPartResult or CompleteMultipartUploadResult.
-/// \error kDataLoss  another body
+/// The ETag, without quotes, in a CopyObjectResult, CopyPartResult or CompleteMultipartUploadResult.
+/// \error kDataLoss  `body` is none of them
 Result<std::string> parse_result_etag(BytesView body);
 
 struct S3DeleteFailure {
-  std::string key;  // as the server has it: compare it with those that were sent
+  std::string key;  // as the server returns it: compare it with the keys that were sent
   std::string code;
   std::string message;
 };
-/// \error kDataLoss  not what DeleteObjects answers
+/// \error kDataLoss  `body` is not an answer to DeleteObjects
 Result<std::vector<S3DeleteFailure>> parse_delete_result(BytesView body);
 
-/// XML 1.0 cannot carry control characters: such a key goes into no body.
+/// Whether a body can hold `key`. XML 1.0 cannot represent control characters.
 bool fits_into_xml(std::string_view key);
-/// The body of a quiet DeleteObjects. REQUIRES: every key fits.
+/// The body of a quiet DeleteObjects. REQUIRES: `fits_into_xml` holds for every key.
 std::string delete_body(const std::vector<std::string>& keys);
 
 struct S3Part {
   std::string etag;
   std::uint64_t size_bytes = 0;
-  std::optional<std::uint32_t> crc32c{};  // none where none was sent
+  std::optional<std::uint32_t> crc32c{};  // none if the part was sent without one
 };
-/// The body of CompleteMultipartUpload; the first part has number 1.
+/// The body of CompleteMultipartUpload. The first part gets the number 1.
 std::string complete_body(const std::vector<S3Part>& parts);
 
 /// The ETag without its quotes.

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file This machine's note of a multipart upload that was begun, so that another run can continue it;
-/// docs/formats/upload-note.md. Internal to the driver.
+/// \file This machine's note of a multipart upload that has begun, so that another run can continue the
+/// upload. docs/formats/upload-note.md. Internal to the driver.
 
 #include <memory>
 #include <optional>
@@ -19,20 +19,20 @@ struct BegunUpload {
   bool operator==(const BegunUpload&) const = default;
 };
 
-/// The only note of an object, held so that no other process or thread continues the same upload. Not
+/// The note for one object. It is locked, so that no other process or thread continues the same upload. Not
 /// thread-safe.
 class UploadNote {
  public:
-  /// `names_object` identifies the object, its store, and how it is written. None: another process has the
-  /// note, or there can be none, for example because `folder` cannot be made. Removes notes that nobody has
-  /// used for a month.
+  /// Locks the note. `names_object` identifies the object, its store, and how it is written. Null: another
+  /// process or thread holds the note, `folder` is empty, or the note cannot be made. Removes notes that were
+  /// not used for 30 days.
   static std::unique_ptr<UploadNote> take(const std::string& folder, std::string_view names_object);
 
-  /// The note's content; none if it is new, or damaged.
+  /// The note's content. None if the note is new or damaged.
   std::optional<BegunUpload> read() const;
-  /// False if the note cannot be written.
+  /// Returns false if the note cannot be written.
   bool write(const BegunUpload& begun);
-  /// To be called when that upload has ended.
+  /// Removes the note. To be called when the upload has ended.
   void remove();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Copies a folder of objects from any store to any store, or makes one like another.
+/// \file Copies a folder of objects from any store to any store, or makes one folder equal to another.
 
 #include <cstdint>
 #include <functional>
@@ -14,22 +14,23 @@
 
 namespace headrace {
 
-/// How to recognise objects that are already the same on both sides, which are not copied. Except with kNone,
-/// the parts of an object that an earlier run has already sent are not sent again (WriteOptions::resumes).
+/// How to recognise objects that are already the same on both sides and need not be copied. Except with
+/// kNone, parts of an object that an earlier run has already sent are not sent again
+/// (WriteOptions::resumes).
 enum class SameObjects {
-  kNone,      // all are copied
-  kKnown,     // of one size, and the same by the journal; what it knows nothing of is read on both sides
-  kByReading  // of one size, and the same bytes when both are read
+  kNone,      // recognise none: all are copied
+  kKnown,     // same size, and the journal knows that they are the same; if it does not, as kByReading
+  kByReading  // same size, and the same bytes when both are read
 };
 
 enum class TransferStep { kCopied, kSame, kRemoved };
 
-/// The result for one object; in a dry run, what the result would be.
+/// The result for one object. In a dry run: the result that a real run would have.
 struct TransferredObject {
   TransferStep step = TransferStep::kCopied;
   std::string name{};
   std::uint64_t size_bytes = 0;
-  std::optional<std::uint32_t> crc32c{};  // of what was read to be copied
+  std::optional<std::uint32_t> crc32c{};  // of the bytes that were read and copied
 };
 
 struct TransferCount {
@@ -39,7 +40,7 @@ struct TransferCount {
 
 struct TransferProgress {
   TransferCount done;   // copied, or found to be the same by reading
-  TransferCount total;  // nothing while not all is listed
+  TransferCount total;  // 0 until all objects are listed
 };
 
 struct TransferTotals {
@@ -48,75 +49,78 @@ struct TransferTotals {
   TransferCount removed;
 };
 
-/// Objects that publish folders. They are not copied and removed as others are, but by rules of their own,
-/// which are known above this layer. Called from one thread, unless it says otherwise.
+/// Objects that publish folders. They are copied and removed by rules of their own, which a higher layer
+/// implements here. All functions are called from one thread, unless they say otherwise.
 class Publications {
  public:
   virtual ~Publications() = default;
-  /// Takes the pair if its objects publish a folder: then it is theirs alone, and false is returned
-  /// otherwise.
+  /// Takes the pair if its objects publish a folder. If it returns true, the transfer leaves the pair to this
+  /// class; if false, the transfer handles the pair itself.
   virtual bool take(ObjectPair& pair) = 0;
-  /// Called once all is listed, before the last objects are copied: its error ends the transfer.
+  /// Called after all objects are listed and before the last ones are copied. An error ends the transfer.
   virtual Status check() = 0;
-  /// Whether any pair that was taken has something in `from` to be copied.
+  /// Whether any pair that was taken has an object in `from` to be copied.
   virtual Result<bool> has_any() = 0;
-  /// Whether something that is published, in `from` or at `to`, names the object `name`: then it is created
-  /// only if absent, and stays as it is. `is_at_to`: it was listed there. From any thread.
-  /// \error kFailedPrecondition  the folder at `to` is somebody else's
+  /// Whether a publication in `from` or at `to` names the object `name`. Such an object is created only if it
+  /// is absent, and is never replaced. `is_at_to`: the object was listed at `to`. Called from any thread.
+  /// \error kFailedPrecondition  the folder at `to` belongs to another publication
   virtual Result<bool> is_part(std::string_view name, bool is_at_to) = 0;
-  /// `name` was copied; `crc32c` is that of its bytes, if they were read. From any thread.
+  /// Called when `name` was copied. `crc32c` is set if its bytes were read. Called from any thread.
   virtual void copied(std::string_view name, std::optional<std::uint32_t> crc32c) = 0;
-  /// Publishes at `to`, once all else is copied; in a dry run, only reports.
+  /// Publishes at `to`, after all other objects are copied. In a dry run, it only reports.
   virtual Status publish(const std::function<void(const TransferredObject&)>& report) = 0;
-  /// The objects of `to` that were taken and are to be removed before all others.
+  /// The objects of `to` that were taken and must be removed before all others.
   virtual Result<std::vector<TransferredObject>> superfluous() = 0;
-  /// Called after `superfluous`. Whether something that stays published at `to` names the object `name`.
+  /// Whether a publication that stays at `to` names the object `name`. Called after `superfluous`.
   virtual Result<bool> must_stay(std::string_view name) = 0;
-  /// Called after confirm_removal, before anything is removed.
+  /// Called after confirm_removal, before any object is removed. Not called in a dry run.
   virtual Status before_removal() = 0;
 };
 
 struct FolderTransferOptions {
   SameObjects same = SameObjects::kNone;
-  /// Fail if an object would be replaced.
+  /// Fail with kAlreadyExists if an object would be replaced.
   bool only_if_absent = false;
-  /// Read each copy again and compare.
+  /// Read each copy again, and compare it with the source.
   bool verify = false;
-  /// Remove objects that lie in `to` and not in `from`, once everything is copied.
+  /// After everything is copied, remove the objects in `to` that are not in `from`.
   bool removes_others = false;
-  /// Read and report only; `to` stays as it is.
+  /// Only read and report; change nothing in `to`.
   bool is_dry_run = false;
   /// How many objects of up to kPieceBytes are copied at once. At most four larger ones are copied at once;
   /// each takes 64 MiB and the stores' buffers.
   int jobs = 16;
-  /// Only names on either side that begin with this prefix and that the selection accepts. Empty: all.
+  /// Consider only names, on either side, that begin with this prefix and that `selects` accepts. Empty: all
+  /// names.
   std::string name_prefix{};
   std::function<bool(std::string_view name)> selects{};
-  /// Order of appearance: objects of a higher rank (1, 2) are copied after all of lower rank, and removed
-  /// before them. Empty: all have rank 0.
+  /// Rank of an object: 0, 1 or 2. Objects of a higher rank are copied after all objects of lower rank, and
+  /// removed before them. Empty: all objects have rank 0.
   std::function<int(std::string_view name)> rank{};
-  /// Borrowed; may be null: then all objects are alike.
+  /// Borrowed. May be null: then no object is treated as a publication.
   Publications* publications = nullptr;
   /// Borrowed; may be null.
   TransferJournal* journal = nullptr;
   CallOptions call{};
-  /// From any thread; may be empty.
+  /// Called from any thread, but one call at a time. May be empty.
   std::function<void(const TransferredObject&)> report{};
   std::function<void(const TransferProgress&)> progress{};
-  /// Asked before anything is removed; its error ends the transfer. May be empty.
+  /// Called with the number and size of the objects to be removed, before any of them is removed. An error
+  /// ends the transfer. Not called in a dry run. May be empty.
   std::function<Status(const TransferCount&)> confirm_removal{};
 };
 
-/// Copies the objects below `from` to the same names below `to`; each object appears at its target as one
-/// version, whole, or not at all. Reports as it goes. If it is started again with the same journal and
-/// `same`, an interrupted run continues where it was, even within an object if the store supports that.
-/// \error kNotFound            nothing below `from` has that prefix and is selected
+/// Copies the objects below `from` to the same names below `to`. Each object appears at its target whole, as
+/// one version, or not at all. Reports each object as soon as it is done. To continue an interrupted run,
+/// start it again with the same journal and `same`. It continues even within an object, if the store
+/// supports that. The first error ends the transfer, after the copies that are under way.
+/// \error kNotFound            no object below `from` has that prefix and is selected
 /// \error kInvalidArgument     one folder lies in the other, so that one would change while it is read
 /// \error kFailedPrecondition  an object that would be removed may lie behind a symbolic link in `from`; or
-///                             a part of what is published (Publications) would be replaced by other bytes,
-///                             or removed
+///                             an object that a publication names (Publications) would be replaced by other
+///                             bytes, or removed
 /// \error kResourceExhausted   more than a million objects would be removed
-/// \error those of transfer_object; the first error ends the transfer, after the copies under way
+/// \error                      as for transfer_object
 Result<TransferTotals> transfer_folder(const Location& from, const Location& to,
                                        const FolderTransferOptions& options);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file The known facts about two folders: which versions of objects hold the same bytes, so that they need
-/// not be copied or compared again. Format: docs/formats/transfer-journal.md.
+/// \file Records which versions of objects in two folders hold the same bytes, so that they need not be
+/// copied or compared again. Format: docs/formats/transfer-journal.md.
 
 #include <array>
 #include <chrono>
@@ -17,30 +17,35 @@
 
 namespace headrace {
 
-/// Thread-safe. Memory: 16 bytes for each line of the file and each pair of versions seen.
+/// Thread-safe. Memory: 32 bytes for each line of the file and for each pair of versions seen.
 class TransferJournal {
  public:
   using Time = std::chrono::system_clock::time_point;
 
-  /// Reads the journal of these two folders in `cache`, a folder of this machine, which is made if missing.
-  /// Removes journals there that were not opened for 90 days before `now`.
-  /// \error kInvalidArgument  `cache` is in another store
-  /// \error the system's error, if the journal cannot be written
+  /// Reads the journal of these two folders in `cache`, a folder on this machine, which is made if missing.
+  /// An unreadable journal is replaced by an empty one. Removes journals in `cache` that were not opened for
+  /// 90 days before `now`.
+  /// \error kInvalidArgument  `cache` is not a folder on this machine
+  /// \error kUnavailable      the journal cannot be opened for writing
+  /// \error                   as for Store::write, if the journal cannot be created
   static Result<std::unique_ptr<TransferJournal>> open(const Location& cache, const Location& from,
                                                        const Location& to, Time now);
 
   /// Whether these versions of `name` were known to hold the same bytes when the journal was opened.
   bool knows(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to);
 
-  /// Records that they do; the next reader of the journal knows it. Not recorded: a line that cannot be
-  /// written, and files that were written less than three seconds before the journal was opened, or later,
-  /// because another write within the same tick of the clock would give the same version.
+  /// Records that these versions of `name` hold the same bytes, for the next reader of the journal. Does not
+  /// record files on this machine that were written less than three seconds before the journal was opened, or
+  /// later: another write within the same tick of the clock would give the same version. Ignores a failure
+  /// to write the line.
   void add(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to);
-  /// The same for `at_to` that the caller has just written as a copy of `at_from`, whatever its time.
+  /// As `add`, but records `at_to` whatever its time, because the caller has just written it as a copy of
+  /// `at_from`.
   void add_copy(std::string_view name, const ObjectInfo& at_from, const ObjectInfo& at_to);
 
-  /// Forgets all entries that neither `knows` nor `add` was called for, if they are the majority.
-  /// \error those of writing a file
+  /// Drops the entries that, since the journal was opened, were neither confirmed by `knows` nor recorded by
+  /// `add` or `add_copy`. Does nothing if that would leave half of the entries or more.
+  /// \error as for Store::write
   Status forget_unseen();
 
  private:

@@ -15,20 +15,20 @@
 namespace headrace {
 
 enum class Fault : std::uint8_t {
-  kRefuse,       // an error instead of the call
-  kLoseAnswer,   // the call is made, then an error
-  kCutRead,      // a read's memory is filled in part, then an error
+  kRefuse,       // the call is not made, and fails
+  kLoseAnswer,   // the call is made, and fails
+  kCutRead,      // the end of a read's memory is wrong, and the read fails
   kCorruptRead,  // a read succeeds with one bit changed
-  kStall,        // the call is made after a pause; if that outlasts the call's deadline, kDeadlineExceeded
+  kStall,        // the call is made after a pause; if the pause reaches its deadline: kDeadlineExceeded
 };
 
 struct FaultOptions {
-  /// Share of the calls that meet a fault, chosen from `faults`.
+  /// Share of the calls that meet a fault chosen from `faults`, from 0 to 1.
   double rate = 0;
-  /// The only call that meets a fault, counted from 1; `rate` is then ignored.
+  /// Number of the only call that meets a fault, counted from 1. If set, `rate` is ignored.
   std::optional<std::uint64_t> only_call{};
   std::vector<Fault> faults = {Fault::kRefuse};
-  Code code = Code::kUnavailable;  // of the errors
+  Code code = Code::kUnavailable;  // of injected errors
   std::chrono::milliseconds stall{10'000};
   /// The choice of calls, faults and bits is a function of this seed and the number of the call.
   std::uint64_t seed = 0;
@@ -54,8 +54,8 @@ class FaultAccount {
   std::vector<InjectedFault> faults_;
 };
 
-/// A view of `store` whose calls meet faults. Calls are numbered in the order in which they begin, including
-/// those that are left alone. A fault of reading meets only reads; for other calls it becomes kRefuse.
+/// A view of `store` whose calls meet faults. All calls are numbered in the order in which they begin, also
+/// those that meet no fault. kCutRead and kCorruptRead apply only to reads; other calls get kRefuse instead.
 std::unique_ptr<Store> make_faulty(std::shared_ptr<Store> store, const FaultOptions& options,
                                    std::shared_ptr<FaultAccount> account);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file A store whose calls stop where a test says, as those of a process that is stalled or killed.
+/// \file A store whose calls stop where a test says, as if the process were stalled or killed.
 
 #include <condition_variable>
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace headrace {
 
-/// Calls of one command, counted from 1 in the order in which they begin; 0: never.
+/// Numbers of a command's calls, counted from 1 in the order in which they begin. 0: never.
 struct StallOptions {
-  /// This call and every later one wait until they are released; then they are made.
+  /// This call and every later one wait until they are released. Then they are made.
   std::uint64_t stall_at = 0;
-  /// The process ends in this call: the store below makes it, but its answer is lost. Every later call fails
-  /// and does not reach the store.
+  /// The process dies during this call: the store below makes the call, but its answer is lost. Every later
+  /// call fails and does not reach the store.
   std::uint64_t kill_at = 0;
 };
 
-/// Controls the calls of one command, in however many stores. Thread-safe.
+/// Controls the calls of one command, in any number of stores. Thread-safe.
 class StallControl {
  public:
   explicit StallControl(const StallOptions& options) : options_(options) {}
 
-  /// Returns once a call waits, or the command has ended. True: a call waits.
+  /// Blocks until a call is stalled or the command has ended. Returns whether a call was stalled.
   bool wait_for_stall();
-  /// Lets the calls that wait, and all later ones, go on.
+  /// Lets the stalled calls and all later ones go on.
   void release();
-  /// The command has ended.
+  /// To be called when the command has ended.
   void end();
 
   std::uint64_t calls() const;

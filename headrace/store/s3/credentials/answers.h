@@ -1,7 +1,7 @@
 #pragma once
 
-/// \file Parses the answers of programs, containers, instances and STS to a request for keys. None of them is
-/// trusted, and no error quotes the answer.
+/// \file Parses the answers of programs, containers, instances and STS to a request for keys. The answers are
+/// not trusted, and no error quotes them.
 
 #include <string>
 #include <string_view>
@@ -15,19 +15,19 @@ inline constexpr std::size_t kMaxAnswerBytes = 256 << 10;
 
 enum class CredentialsForm {
   kProcess,  // "Version": 1, "SessionToken"
-  kService,  // of containers and instances: "Token", "Code"
+  kService,  // from containers and instances: "Token", "Code"
 };
 
-/// {"AccessKeyId": …, "SecretAccessKey": …, "Expiration": …} and a token.
-/// \error kUnauthenticated  another document, or a service's refusal, by its code
+/// Parses {"AccessKeyId": …, "SecretAccessKey": …, "Expiration": …} and a token.
+/// \error kUnauthenticated  `text` is another document, or a refusal, whose code the message names
 Result<S3Credentials> parse_credentials_json(std::string_view text, CredentialsForm form);
 
-/// The <Credentials> of <Action>Response.
-/// \error kUnauthenticated  another document
+/// Parses the <Credentials> in an <`action`Response>.
+/// \error kUnauthenticated  `xml` is another document
 Result<S3Credentials> parse_sts_credentials(std::string_view xml, std::string_view action);
 
-/// "AccessDenied: may not assume the role", from STS' <ErrorResponse>; empty if the text is not one.
-/// Printable.
+/// The code and message in STS's <ErrorResponse>: "AccessDenied: may not assume the role". Empty if the text
+/// is not an <ErrorResponse>. Printable.
 std::string parse_sts_error(std::string_view xml);
 
 }  // namespace headrace

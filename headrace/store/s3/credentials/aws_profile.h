@@ -12,25 +12,25 @@
 
 namespace headrace {
 
-/// Settings of one profile. Nested ones are named "s3.addressing_style".
+/// Settings of one profile. Nested settings have names such as "s3.addressing_style".
 struct AwsProfile {
   std::string name;
-  std::string found_in;  // the files, for messages; empty: in none
+  std::string found_in;  // the files that have the profile, for messages; empty: no file has it
   std::map<std::string, std::string, std::less<>> settings;
 
   std::optional<std::string> get(std::string_view name) const;
 };
 
-/// The lines of `[section]` in `text`; none if there is no such section. Lines that cannot be understood are
-/// skipped, as AWS's tools do; a later section of the same name adds to the first.
+/// The settings in `[section]` of `text`. None if there is no such section. Lines that cannot be understood
+/// are skipped, as AWS's tools do. A later section of the same name adds to the first.
 std::optional<std::map<std::string, std::string, std::less<>>> parse_aws_section(std::string_view text,
                                                                                  std::string_view section);
 
 /// The profile that AWS_PROFILE names, else "default".
 std::string selected_aws_profile(const Environment& environment);
 
-/// Reads the profile `name` from both files; the credentials file takes precedence. Missing files count as
-/// empty; at most 1 MiB of each is read.
+/// Reads the profile `name` from the configuration file and the credentials file. The credentials file takes
+/// precedence. Missing files count as empty. At most 1 MiB of each is read.
 AwsProfile read_aws_profile(const Environment& environment, const std::string& name);
 
 }  // namespace headrace

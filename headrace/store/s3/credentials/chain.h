@@ -1,6 +1,6 @@
 #pragma once
 
-/// \file Decides which source of keys is used: docs/credentials.md, "Order".
+/// \file Chooses the source of keys: docs/credentials.md, "Order".
 
 #include "headrace/base/environment.h"
 #include "headrace/net/http/http_proxy.h"
@@ -11,16 +11,17 @@ namespace headrace {
 /// Settings that any source may need.
 struct CredentialsContext {
   Environment environment;
-  std::string region;  // STS is asked there
+  std::string region;  // the region whose STS is used
   /// As in TlsOptions. The certificates of services that issue keys are always verified.
   std::string ca_file{};
-  HttpProxies proxies{};  // to STS; containers and instances are asked directly
+  HttpProxies proxies{};  // for STS; containers and instances are reached directly
 };
 
-/// Reads variables and files; sends no request and starts no program. Null: requests are not to be signed
+/// Reads variables and files, but sends no request and starts no program. Null: requests are not signed
 /// (HEADRACE_S3_ANONYMOUS).
-/// \error kUnauthenticated   no credentials, or incomplete ones; the message says what to set
-/// \error kInvalidArgument   a variable or profile that cannot be understood; names it, never its secret
+/// \error kUnauthenticated  there are no credentials, or they are incomplete; the message says what to set
+/// \error kInvalidArgument  a variable or profile cannot be understood; the message names it, never its
+///                          secret
 Result<std::shared_ptr<CredentialsProvider>> find_credentials(const CredentialsContext& context);
 
 }  // namespace headrace

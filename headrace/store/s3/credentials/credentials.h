@@ -12,16 +12,16 @@
 
 namespace headrace {
 
-/// Never printed; no error message holds any of it.
+/// Never printed; no error message contains any part of them.
 struct S3Credentials {
   std::string access_key_id;
   std::string secret_access_key;
-  std::string session_token{};  // empty unless they are temporary
+  std::string session_token{};  // empty unless the keys are temporary
   std::optional<std::chrono::system_clock::time_point> expires{};
 };
 
 struct FetchLimits {
-  /// Longest time without progress, for each request and for a program.
+  /// Longest time without progress, for each request. For a program: its longest run time.
   std::chrono::milliseconds patience{30'000};
   std::stop_token stop{};
 };
@@ -29,9 +29,9 @@ struct FetchLimits {
 struct CredentialsSource {
   /// For messages: "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", "profile \"x\" in /home/…".
   std::string name;
-  /// Blocks. Called by one thread at a time.
+  /// Fetches keys. Blocks. Called by one thread at a time.
   std::function<Result<S3Credentials>(const FetchLimits&)> fetch;
-  /// Another fetch may return other keys.
+  /// Whether another fetch may return other keys.
   bool is_renewable = true;
 };
 

@@ -20,14 +20,14 @@ namespace headrace {
 /// Names and values, not encoded.
 using QueryParameters = std::vector<std::pair<std::string, std::string>>;
 
-/// Sorted and percent-encoded, "a=b&c=": the form that is signed and sent.
+/// The query sorted and percent-encoded, "a=b&c=": the form that is signed and sent.
 std::string canonical_query(const QueryParameters& parameters);
 
 struct SignedParts {
   std::string_view method;
   std::string_view path;   // percent-encoded, as sent
   std::string_view query;  // as `canonical_query` makes it
-  /// All of these are signed; Host and x-amz-date must be among them.
+  /// All of these are signed. Host and x-amz-date must be among them.
   const HttpHeaders& headers;
   /// Value of x-amz-content-sha256: a digest in hexadecimal, or "UNSIGNED-PAYLOAD".
   std::string_view payload_digest;
@@ -36,19 +36,20 @@ struct SignedParts {
 /// "20261121T032600Z", the value of x-amz-date.
 std::string format_amz_date(std::chrono::system_clock::time_point time);
 
-/// Signs for one service. Thread-safe. The key derived last, good for a day in a region, is kept.
+/// Signs for one service. Thread-safe. Caches the key that it derived last, which is valid for one day in one
+/// region.
 class SigV4Signer {
  public:
   explicit SigV4Signer(std::string service = "s3") : service_(std::move(service)) {}
 
-  /// Value of the Authorization header field. `amz_date` as in the field of that name. Everything else that
-  /// the request needs, including X-Amz-Security-Token, is already in `parts`.
+  /// Value of the Authorization header field. `amz_date` is the value of x-amz-date. `parts` must already
+  /// contain everything else that the request needs, including X-Amz-Security-Token.
   std::string authorization(const S3Credentials& credentials, const SignedParts& parts,
                             std::string_view region, std::string_view amz_date);
 
-  /// The query of a URL that anyone may use for `lifetime` from `amz_date` on: `query` plus the signature's
-  /// parameters, including the token. It is for requests with the header fields `headers`, Host among them,
-  /// and any body.
+  /// The query of a presigned URL that is valid for `lifetime` from `amz_date` on: `query` plus the
+  /// parameters of the signature, including the token. The signature covers the header fields `headers`,
+  /// which must include Host, but not the body.
   std::string presigned_query(const S3Credentials& credentials, std::string_view method,
                               std::string_view path, QueryParameters query, const HttpHeaders& headers,
                               std::chrono::seconds lifetime, std::string_view region,

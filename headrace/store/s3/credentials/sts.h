@@ -1,6 +1,7 @@
 #pragma once
 
-/// \file Assumes roles at AWS' Security Token Service or a service that speaks its protocol (MinIO does).
+/// \file Assumes roles at AWS's Security Token Service, or at a service that speaks its protocol, such as
+/// MinIO.
 /// https://docs.aws.amazon.com/STS/latest/APIReference/
 
 #include "headrace/net/http/http_message.h"
@@ -25,14 +26,16 @@ struct Role {
   std::optional<unsigned> duration_s{};
 };
 
-/// AssumeRole, with keys that have the permission.
-/// \error kUnauthenticated  refused; the message has STS' reason
-/// \error kUnavailable      overloaded or failing, also after repeats
+/// Sends AssumeRole, signed with the keys `by`.
+/// \error kUnauthenticated  STS refuses; the message contains its reason
+/// \error kUnavailable      STS is overloaded or failing, also after retries
+/// \error kInvalidArgument  keys would be sent unencrypted over a network
+/// \error                   as for ask_service
 Result<S3Credentials> assume_role(const StsService& sts, const Role& role, const S3Credentials& by,
                                   const FetchLimits& limits);
 
-/// AssumeRoleWithWebIdentity, with a token of another identity provider; the request is not signed.
-/// \error as assume_role
+/// Sends AssumeRoleWithWebIdentity with the token of another identity provider. The request is not signed.
+/// \error as for assume_role
 Result<S3Credentials> assume_role_with_web_identity(const StsService& sts, const Role& role,
                                                     const std::string& token, const FetchLimits& limits);
 

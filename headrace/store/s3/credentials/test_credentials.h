@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-// Keys that stay as they are. `source` for messages.
+// Keys that never change. `source` is for messages.
 inline std::shared_ptr<CredentialsProvider> fixed_credentials(S3Credentials credentials,
                                                               std::string source = "the caller") {
   const auto fetch = [credentials = std::move(credentials)](const FetchLimits&) -> Result<S3Credentials> {
