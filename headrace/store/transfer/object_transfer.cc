@@ -164,8 +164,9 @@ Status verify_copy(const Location& from, const ObjectInfo& object, const Locatio
 
 Result<ObjectTransfer> transfer_once(const Location& from, const ObjectInfo& object, const Location& to,
                                      const ObjectTransferOptions& options) {
-  const bool is_inside = is_same_store(from, to) && from.store->capabilities().server_side_copy;
-  const auto copy = is_inside ? copy_inside : object.size_bytes <= kPieceBytes ? copy_small : copy_large;
+  const auto copy = copies_inside(from, to)            ? copy_inside
+                    : object.size_bytes <= kPieceBytes ? copy_small
+                                                       : copy_large;
   HEADRACE_TRY(ObjectTransfer done, copy(from, object, to, options));
   if (options.verify) HEADRACE_CHECK(verify_copy(from, object, to, done, options.write.call));
   return done;
@@ -175,6 +176,11 @@ Result<ObjectTransfer> transfer_once(const Location& from, const ObjectInfo& obj
 
 bool is_same_store(const Location& a, const Location& b) {
   return a.url.scheme == b.url.scheme && a.url.authority == b.url.authority;
+}
+
+bool copies_inside(const Location& from, const Location& to) {
+  return is_same_store(from, to) && from.url.query == to.url.query &&
+         from.store->capabilities().server_side_copy;
 }
 
 Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& object, const Location& to,

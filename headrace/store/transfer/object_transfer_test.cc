@@ -403,6 +403,10 @@ TEST(ObjectTransfer, ACopyThatTheStoreMadeIsVerifiedToo) {
   const auto differs = transfer_object(from, object, to, options);
   ASSERT_FALSE(differs);
   EXPECT_EQ(differs.error().code, Code::kDataLoss);
+  Location asked_otherwise = to;
+  asked_otherwise.url.query = "other=1";
+  EXPECT_TRUE(copies_inside(from, to));
+  EXPECT_FALSE(copies_inside(from, asked_otherwise));
   const Location elsewhere{from.store, "y", {"memory", "b", "y"}};
   calls->forget();
   ASSERT_TRUE(transfer_object(from, object, elsewhere, options));
