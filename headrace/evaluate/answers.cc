@@ -79,7 +79,7 @@ AnswerFormat::AnswerFormat(const ModelContract& contract) {
   }
 }
 
-// Members in the order of the format, without braces.
+// Adds the members in the order of the format, without braces.
 void AnswerFormat::add_members(const Output& output, std::span<const float> values, std::string& out) const {
   switch (output.kind.value_or(TargetKind::kRegression)) {
     case TargetKind::kClasses:
@@ -210,7 +210,7 @@ std::optional<std::string_view> AnswerFormat::label(std::size_t output, std::spa
 
 std::map<std::string, std::string> AnswerFormat::column_types() const {
   std::map<std::string, std::string> out;
-  for (const std::string& name : columns()) out[name] = "float32";  // but for these:
+  for (const std::string& name : columns()) out[name] = "float32";  // the loop below sets the exceptions
   for (const Output& output : outputs_) {
     const std::string prefix = prefix_of(output);
     if (output.kind == TargetKind::kMultiLabel) out[prefix + "labels"] = "list<string>";

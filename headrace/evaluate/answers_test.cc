@@ -15,7 +15,7 @@ ModelTarget target(const std::string& output, TargetKind kind) {
   return {.tensor = "labels", .output = output, .label = {.name = "y of " + output}, .kind = kind};
 }
 
-// One output, "out", of that many values.
+// A model with one output, "out", that has `values` values.
 ModelContract contract(TargetKind kind, std::int64_t values, std::vector<std::string> classes = {}) {
   ModelContract made{
       .binding = {.inputs = {}, .targets = {target("out", kind)}, .outputs = {output("out", values)}},

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// Ascends with the score: the float's bits, with negative numbers turned round.
+// Returns a key that ascends with the score: the bits of the float, inverted for negative numbers.
 std::size_t key_of(float score, int key_bits) {
   const auto bits = std::bit_cast<std::uint32_t>(score == 0 ? 0.0F : score);  // no negative zero
   const std::uint32_t ordered = bits >> 31 != 0 ? ~bits : bits | 0x8000'0000;

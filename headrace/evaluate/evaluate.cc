@@ -24,7 +24,7 @@ LoaderOptions loader_options(const ModelBinding& binding, const EvaluateOptions&
   return out;
 }
 
-// Reads the numbers of a row of a label.
+// Reads the numbers of one row of a label.
 void read_row(const TensorView& labels, std::size_t row, std::span<double> out) {
   const std::size_t size = out.size();
   for (std::size_t i = 0; i < size; ++i) {
@@ -50,13 +50,13 @@ double probability_of(TargetScores scores, float value) {
   return scores == TargetScores::kLogit ? 1 / (1 + std::exp(-number)) : number;
 }
 
-// How far a number of a binary or multi-label output is from the label, 0 or 1.
+// Returns how far a number of a binary or multi-label output is from its label, which is 0 or 1.
 double error_of(TargetScores scores, double truth, float value) {
   if (scores != TargetScores::kMargin) return std::abs(truth - probability_of(scores, value));
   return std::max(0.0, 1 - (truth == 1 ? 1 : -1) * static_cast<double>(value));
 }
 
-// How far an answer is from its label; 0: it is right. REQUIRES: `truth` is what such a target has
+// Returns how far an answer is from its label; 0 if it is right. REQUIRES: `truth` is valid for the target
 double error_of(const ModelTarget& target, std::span<const double> truth, std::span<const float> answer) {
   double largest = 0;
   if (target.kind == TargetKind::kClasses)
@@ -78,7 +78,7 @@ class TargetEvaluator {
   TargetEvaluator(const ModelContract& contract, const ModelTarget& target)
       : target_(target), evaluation_(TargetEvaluation::of(target, class_names(contract, target))) {}
 
-  // False: the label is not what such a target has. REQUIRES: predictions are finite
+  // Returns false if the label is not valid for the target. REQUIRES: predictions are finite
   bool add(std::span<const double> truth, std::span<const float> predictions) {
     switch (target_.kind) {
       case TargetKind::kClasses:
@@ -150,7 +150,7 @@ class TargetEvaluator {
   TargetEvaluation evaluation_;
 };
 
-// The confusion has the square of the classes.
+// Limits the number of classes, because the confusion matrix grows with its square.
 Status check_classes(const ModelContract& contract) {
   constexpr std::size_t kMostClasses = 2000;
   for (const ModelTarget& target : contract.binding.targets) {
@@ -164,7 +164,7 @@ Status check_classes(const ModelContract& contract) {
   return {};
 }
 
-// The model's binding; without weights of records where the data have none.
+// Returns the model's binding, without the weights of records if the data have none.
 ModelBinding binding_for(const ModelContract& contract, const Dataset& dataset) {
   ModelBinding out = contract.binding;
   const auto& data = dataset.attributes();
@@ -174,7 +174,7 @@ ModelBinding binding_for(const ModelContract& contract, const Dataset& dataset) 
 
 class Evaluator {
  public:
-  /// `read`: the binding of what the batches have.
+  /// `read`: the binding of the features that the batches have.
   static Result<Evaluator> create(const ExportedModel& model, const ModelBinding& read) {
     const ModelContract& contract = model.contract;
     std::vector<std::string> inputs = contract.binding.step_tensors(), outputs = {"loss", "metrics"};
@@ -237,7 +237,7 @@ class Evaluator {
     for (const ModelTarget& target : contract.binding.targets) targets_.emplace_back(contract, target);
   }
 
-  // A weight of 1 for each row, as the model takes weights.
+  // Returns a weight of 1 for each row, in the type and shape of the model's weights.
   TensorView equal_weights(std::uint64_t rows) {
     const ModelFeature& weights = *contract_.binding.weights;
     std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(rows)};
@@ -255,14 +255,14 @@ class Evaluator {
     const std::span<const float> sums = metrics.values<float>();
     if (loss.values<float>().size() != 1 || sums.size() != sums_.size())
       return Error{Code::kInvalidArgument,
-                   "the model's eval_step gives another loss or other metrics than its manifest says; export "
-                   "it again"};
+                   "the model's eval_step returns a loss or metrics that do not match its manifest; export "
+                   "the model again"};
     loss_sum_ += static_cast<double>(loss.values<float>()[0]) * static_cast<double>(records);
     for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += sums[i];
     return {};
   }
 
-  // Predictions hold only the rows that are records.
+  // `predictions` has only the rows of the batch that are records.
   Status add_answers(const Batch& batch, const TensorView& labels, const Tensor& predictions,
                      TargetEvaluator& target, const BatchLoader& loader) const {
     const ModelOutput& output = *contract_.binding.find_output(target.target().output);
@@ -271,7 +271,7 @@ class Evaluator {
     const std::size_t size = values.size() / batch.records;
     std::vector<double> truth(target.target().label.size());
     std::size_t answer = 0;
-    std::vector<RecordPlace> places;  // once they are needed
+    std::vector<RecordPlace> places;  // filled once they are needed
     for (std::size_t row = 0; row < batch.rows; ++row) {
       if (batch.weights()[row] == 0) continue;
       read_row(labels, row, truth);
@@ -308,11 +308,11 @@ class Evaluator {
   bool reads_weights_;
   std::vector<float> floats_of_one_;
   std::vector<std::int64_t> integers_of_one_;
-  std::size_t inputs_;  // how many
+  std::size_t inputs_;  // number of inputs
   std::vector<TargetEvaluator> targets_;
   std::uint64_t records_ = 0;
   double loss_sum_ = 0;
-  std::vector<double> sums_;  // as eval_step's metrics
+  std::vector<double> sums_;  // in the order of eval_step's metrics
 };
 
 }  // namespace
@@ -339,7 +339,7 @@ Result<Evaluation> evaluate(const ExportedModel& model, const Location& data, co
   }
   if (evaluator.records() == 0) {
     return Error{Code::kDataLoss, concat("no record of split ", options.split, " of ", data.describe(),
-                                         " could be read; headrace verify says what is damaged")};
+                                         " could be read; headrace verify shows what is damaged")};
   }
   HEADRACE_TRY(auto metrics, evaluator.metrics());
   Evaluation out{.model = {model.folder.url.text(), model.digest},

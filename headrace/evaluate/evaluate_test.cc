@@ -143,7 +143,7 @@ TEST_F(Evaluate, RefusesPredictionsThatAreNotFinite) {
   TinyRecord odd = tiny_record(0, 0);
   odd.features[1] = std::numeric_limits<float>::quiet_NaN();
   publish_data({{odd}}, attributes());
-  EXPECT_THAT(error_of(), HasSubstr("not a finite number"));
+  EXPECT_THAT(error_of(), HasSubstr("holds a value that is not finite"));
 }
 
 TEST_F(Evaluate, RefusesDataOfAnotherShapeEncoderOrClasses) {

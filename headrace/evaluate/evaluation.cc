@@ -15,8 +15,8 @@ namespace {
 constexpr int kVersion = 2;
 constexpr std::size_t kRemarks = 100;
 constexpr std::size_t kYes = 1;
-constexpr std::size_t kSampledNumbers = 8;  // of an output
-constexpr std::size_t kSampledPairs = 512;  // of each
+constexpr std::size_t kSampledNumbers = 8;  // numbers of an output that are sampled
+constexpr std::size_t kSampledPairs = 512;  // pairs sampled of each number
 
 Json metrics_to_json(const std::map<std::string, double>& metrics) {
   Json out = Json::object();
@@ -67,7 +67,7 @@ void add_labels(const TargetEvaluation& target, Json& out) {
   }
 }
 
-// The shortest decimal where it is a float32.
+// Writes the shortest decimal if the value is a float32.
 Json exact_number(double value) {
   const auto single = static_cast<float>(value);
   return number_to_json(single == value ? shortest_double(single) : value);
@@ -90,7 +90,7 @@ Json to_json(const RegressionScores& numbers) {
   return out;
 }
 
-// Classes are named; numbers are a list.
+// Returns the names of classes, or a list of numbers.
 Json shown_values(const TargetEvaluation& target, std::span<const double> values, double threshold) {
   std::vector<std::string> names;
   switch (target.kind) {
@@ -116,7 +116,7 @@ Json shown_values(const TargetEvaluation& target, std::span<const double> values
 
 Json truth_of(const TargetEvaluation& target, const WorstRecord& record) {
   std::vector<double> truth = record.truth;
-  // One of two classes, as a 1 among zeros.
+  // The label is one of two classes, written as a 1 among zeros.
   if (target.kind == TargetKind::kBinary && truth.size() > 1) truth = {truth[kYes]};
   constexpr double kBetweenLabels = 0.5;
   return shown_values(target, truth, kBetweenLabels);
@@ -180,7 +180,7 @@ TargetEvaluation TargetEvaluation::of(const ModelTarget& target, std::vector<std
       out.numbers.emplace_back(i < kSampledNumbers ? kSampledPairs : 0);
   } else if (target.kind == TargetKind::kMultiLabel) {
     out.confusion.resize(count, ConfusionMatrix(2));
-    // Many labels take 64 MiB at most, but 16 KiB each.
+    // All labels together take at most 64 MiB, unless they are so many that 16 KiB for each is more.
     const int bits = std::clamp(22 - static_cast<int>(std::bit_width(count)), 10, 20);
     out.scores.resize(count, BinaryScores(bits));
   } else {

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kFrameBytes = 256 << 10;  // room for all but the targets
+constexpr std::size_t kFrameBytes = 256 << 10;  // room for everything but the targets
 constexpr std::size_t kUrlBytes = 1000;
 constexpr std::size_t kRemarkBytes = 300;
 constexpr std::size_t kFactNameBytes = 60;
@@ -77,7 +77,7 @@ std::string evaluation_to_html(const Evaluation& evaluation, std::string_view ru
   }
   if (!is_whole)
     body += html_hint(
-        "Parts were left out, since the page has 2 MiB at most; the JSON of the evaluation has "
+        "Parts were left out, because the page can have at most 2 MiB; the JSON of the evaluation has "
         "all numbers.");
   return html_document(title, body);
 }

@@ -8,15 +8,15 @@
 namespace headrace {
 namespace {
 
-// The export's manifest, wherever `run` leads to it.
+// Finds the published export. `run` is the folder of the run or of its export.
 Result<PublishedFolder> find_export(const Location& run) {
   HEADRACE_TRY(std::optional<PublishedFolder> published, read_published(run.at("export"), kExportKind));
   if (published) return *std::move(published);
   HEADRACE_TRY(published, read_published(run));
   if (published && published->manifest.kind == kExportKind) return *std::move(published);
   if (published) {
-    return Error{Code::kInvalidArgument, concat(run.describe(), " is a ", published->manifest.kind,
-                                                " folder, not a run of training")};
+    return Error{Code::kInvalidArgument,
+                 concat(run.describe(), " is a ", published->manifest.kind, " folder, not a training run")};
   }
   HEADRACE_TRY(const bool was_begun, is_begun(run));
   if (!was_begun)
@@ -24,8 +24,8 @@ Result<PublishedFolder> find_export(const Location& run) {
                  concat("there is no run in ", run.describe(), ": headrace train makes one")};
   return Error{Code::kFailedPrecondition,
                concat("the run in ", run.describe(),
-                      " has exported no model yet: its training has not "
-                      "finished. The headrace train command that began it continues it")};
+                      " has not exported a model yet, because its training has not finished. To continue "
+                      "the training, run the same headrace train command again")};
 }
 
 }  // namespace

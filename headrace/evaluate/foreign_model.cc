@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kAttempts = 3;
-constexpr std::size_t kHashedBytes = 4 << 20;  // at a time
+constexpr std::size_t kHashedBytes = 4 << 20;  // hashed at a time
 
 struct Listed {
   std::string name;  // relative to the folder
@@ -40,7 +40,7 @@ Result<std::vector<Listed>> list_files(const Location& folder) {
   return out;
 }
 
-// Copies the files as they were together at one time: whoever trains the model may replace it meanwhile.
+// Copies a consistent set of files. A training may replace the model while it is copied.
 Result<std::vector<Listed>> copy_files(const Location& folder, const std::string& to) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     HEADRACE_TRY(std::vector<Listed> before, list_files(folder));
@@ -69,7 +69,7 @@ Result<std::string> digest_of_file(const std::string& path) {
   return hex(digest.finish());
 }
 
-// As the program sha256sum prints the files.
+// Returns the digest of the lines that the program sha256sum prints for the files.
 Result<std::string> digest_of_files(const std::string& folder, const std::vector<Listed>& files) {
   std::string lines;
   for (const Listed& file : files) {
@@ -79,7 +79,8 @@ Result<std::string> digest_of_files(const std::string& folder, const std::vector
   return sha256_hex(as_bytes(lines));
 }
 
-// A row of zeros, or of empty byte strings, for each input. Rows of any length have `length` values.
+// Holds a row of zeros, or of empty byte strings, for each input. A row that may have any length gets
+// `length` values.
 class ZeroRow {
  public:
   ZeroRow(const std::vector<ModelInput>& inputs, std::int64_t length) {
@@ -110,20 +111,20 @@ class ZeroRow {
   std::vector<TensorView> views_;
 };
 
-// The shapes of outputs of such a row.
+// Runs the model on such a row, and returns the shapes of its outputs.
 Result<std::vector<Shape>> shapes_of(Call& call, const ZeroRow& row, std::size_t outputs) {
   std::vector<Tensor> results(outputs);
   Status ran = call.run(row.views(), results);
   if (!ran)
     return std::move(ran).error().in(
         "the signature leaves the shape of outputs open, and the model cannot answer "
-        "a row of zeros; export it with shapes. It said");
+        "a row of zeros; export it with shapes. Its error");
   std::vector<Shape> out;
   for (const Tensor& result : results) out.push_back(result.shape());
   return out;
 }
 
-// The shape that rows of two lengths have in common: a size that follows the length is open.
+// Returns the shape that rows of two lengths have in common. A size that depends on the length is left open.
 Shape common_shape(const Shape& shorter, const Shape& longer) {
   std::vector<std::int64_t> sizes(shorter.sizes().begin(), shorter.sizes().end());
   if (!sizes.empty() && sizes[0] == 1) sizes[0] = -1;
@@ -135,7 +136,7 @@ Shape common_shape(const Shape& shorter, const Shape& longer) {
 
 // Runs the model on rows of zeros to learn the shapes of outputs whose rank the signature leaves open.
 Status find_ranks(Model& model, const std::vector<ModelInput>& inputs, Signature& signature) {
-  constexpr std::int64_t kShort = 16, kLong = 48;  // values of a row of any length
+  constexpr std::int64_t kShort = 16, kLong = 48;  // lengths of rows that may have any length
   constexpr std::uint64_t kMostValues = 1 << 24;
   std::vector<std::string> takes, open;
   for (const auto& [name, info] : signature.outputs) {

@@ -13,8 +13,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Has the signature that its test says, and answers with two numbers for each row; where the first input has
-/// rows of any length, with two for each of its values.
+/// Has the signature that the test sets. Answers with two numbers for each row, or, if rows of the first
+/// input may have any length, with two numbers for each value of the row.
 class SignedModel final : public Model {
  public:
   explicit SignedModel(Signature signature) : signatures_{{"serving_default", std::move(signature)}} {}
@@ -72,7 +72,7 @@ class SignedEngine final : public Engine {
   const Signature signature_;
 };
 
-/// Somebody writes another graph during each of the first reads.
+/// Simulates that another process writes another graph during each of the first reads.
 class ReplacedModel final : public InterceptingStore {
  public:
   ReplacedModel(std::shared_ptr<Store> store, int times)

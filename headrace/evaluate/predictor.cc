@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kTextsPerTask = 8;  // texts differ in length by far: small tasks even that out
+constexpr std::size_t kTextsPerTask = 8;  // small, because texts differ much in length
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Status check_predictions(const Tensor& predictions, const ModelOutput& output, s
     return {};
   return Error{Code::kInvalidArgument,
                concat("the model's output ", output.name,
-                      " holds what is not a finite number: so do its weights or the features")};
+                      " holds a value that is not finite; check the model's weights and the features")};
 }
 
 Result<Predictor> Predictor::create(const ExportedModel& model) {
@@ -67,12 +67,11 @@ Status check_encoder(const EncoderDescription& wanted, const TextEncoder& encode
   const EncoderDescription here{encoder.name(), encoder.weights_digest(), encoder.dimension()};
   if (here == wanted) return {};
   const bool is_saved_model = wanted.name.starts_with(kSavedModelEncoderPrefix);
-  return Error{
-      Code::kFailedPrecondition,
-      concat("the model was trained on vectors of ", describe(wanted), ", but the encoder here is ",
-             describe(here), "; ",
-             is_saved_model ? "put back the files that it had then, no more and no less, or train again"
-                            : "give the folder with the right weights by --encoder-weights")};
+  return Error{Code::kFailedPrecondition,
+               concat("the model was trained on vectors of ", describe(wanted), ", but the encoder here is ",
+                      describe(here), "; ",
+                      is_saved_model ? "restore exactly the files that it had then, or train again"
+                                     : "give the folder with the right weights with --encoder-weights")};
 }
 
 Result<Answers> predict_texts(const ExportedModel& model, const TextEncoder& encoder,

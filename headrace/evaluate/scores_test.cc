@@ -15,7 +15,7 @@ TEST(BinaryScores, TheAreaIsTheShareOfPairsInTheRightOrder) {
   BinaryScores scores(20);
   for (const float score : {0.9F, 0.8F, 0.3F}) scores.add(score, true);
   for (const float score : {0.7F, 0.3F, -1.0F, 0.0F}) scores.add(score, false);
-  // 4 + 4 + (2 and a tie) of 12.
+  // 4, 4 and 2 pairs and a tie, of 12.
   EXPECT_DOUBLE_EQ(scores.area_under_roc(), 10.5 / 12);
 }
 

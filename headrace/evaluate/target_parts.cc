@@ -18,7 +18,7 @@ constexpr std::size_t kTopScores = 3;
 
 std::string shown_name(std::string_view name) { return html_escaped(beginning_of(name, kShownNameBytes)); }
 
-// A share, and a bar for it.
+// Shows a share as a number and a bar.
 std::string share_cell(double share) {
   return concat("<span class=\"share\">", shortened(share), " <meter value=\"", share, "\"></meter></span>");
 }
@@ -28,7 +28,7 @@ ClassScores scores_of(const TargetEvaluation& target, std::size_t i) {
                                                 : target.confusion.front().scores(i);
 }
 
-// All classes, in their order; of too many those with the lowest F1.
+// Shows all classes in their order. If there are too many, shows only those with the lowest F1.
 PagePart classes_part(const TargetEvaluation& target) {
   std::vector<std::size_t> shown(target.classes.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
@@ -51,9 +51,9 @@ PagePart classes_part(const TargetEvaluation& target) {
     cells.push_back(grouped(scores.support));
     rows.push_back(html_row(cells));
   }
-  const std::string of_which = concat("The ", kTableRows, " with the lowest F1 of ", target.classes.size());
+  const std::string hint = concat("The ", kTableRows, " with the lowest F1, of ", target.classes.size());
   return {has_areas ? "Labels" : "Classes",
-          concat(are_too_many ? html_hint(of_which) : "", html_table(heading, rows))};
+          concat(are_too_many ? html_hint(hint) : "", html_table(heading, rows))};
 }
 
 PagePart confused_pairs_part(const TargetEvaluation& target) {
@@ -91,7 +91,7 @@ PagePart confusion_part(const TargetEvaluation& target) {
 }
 
 void add_probability_parts(const TargetEvaluation& target, std::vector<PagePart>& out) {
-  StackedBars bars{.x = target.meaning == TargetScores::kLogit ? "probability, of the logit" : "score",
+  StackedBars bars{.x = target.meaning == TargetScores::kLogit ? "probability, from the logit" : "score",
                    .lower_name = target.classes.front(),
                    .upper_name = target.classes.back(),
                    .lower = {},
@@ -155,7 +155,7 @@ void add_number_parts(const TargetEvaluation& target, std::vector<PagePart>& out
   }
 }
 
-// "cat 0.91, dog 0.07": the highest scores.
+// Returns the highest scores, such as "cat 0.91, dog 0.07".
 std::string top_scores(const TargetEvaluation& target, const WorstRecord& record) {
   if (target.kind == TargetKind::kBinary) return concat("score ", shortened(record.answer.front()));
   if (target.kind != TargetKind::kClasses) return {};

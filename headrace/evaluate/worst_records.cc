@@ -10,7 +10,7 @@ namespace headrace {
 namespace {
 
 constexpr PreviewLimits kPreview = {.texts = 8, .text_bytes = 1000, .pictures = 2, .numbers = 24};
-constexpr int kReadAtOnce = 4;  // each holds a block
+constexpr int kReadAtOnce = 4;  // each read holds a block in memory
 
 }  // namespace
 

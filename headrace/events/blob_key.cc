@@ -12,7 +12,7 @@ constexpr std::size_t kSealBytes = 8;
 
 enum Field : std::uint32_t { kObject = 1, kOffset = 2, kLength = 3, kChecksum = 4, kLiteral = 5 };
 
-// RFC 4648, section 5, without padding.
+// Encodes as in RFC 4648, section 5, without padding.
 std::string to_base64url(BytesView data) {
   std::string out;
   std::uint32_t bits = 0, held = 0;
@@ -24,7 +24,7 @@ std::string to_base64url(BytesView data) {
   return out;
 }
 
-// Skips other characters; the seal will then not match.
+// Returns nothing if a character is invalid; the seal then does not match.
 Bytes from_base64url(std::string_view text) {
   Bytes out;
   std::uint32_t bits = 0, held = 0;

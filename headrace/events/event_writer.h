@@ -57,11 +57,11 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
     const std::scoped_lock lock(mutex_);
     if (is_closed_) return refuse();
     // Pass the buffer on before the event is encoded: the encoder remembers which tags it has described.
-    if (buffer_.size() >= kBufferBytes) HEADRACE_CHECK(hand_on());
+    if (buffer_.size() >= kBufferBytes) HEADRACE_CHECK(pass_to_log());
     encode(encoder_, buffer_);
-    if (!flush_due_ || (!is_journal_ordered_ && has_journal())) note_event();
-    if (buffer_.size() >= kBufferBytes) static_cast<void>(hand_on());  // or at the next event
-    return std::exchange(untold_, Status());
+    if (!flush_due_ || (!is_journal_scheduled_ && has_journal())) schedule_tasks();
+    if (buffer_.size() >= kBufferBytes) static_cast<void>(pass_to_log());  // or at the next event
+    return std::exchange(unreported_error_, Status());
   }
 
   /// True if the store accepts events, but too slowly.
@@ -85,13 +85,13 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
 
   EventWriter(std::shared_ptr<SegmentLog> log, EventWriterOptions options, Background& background);
   Status refuse() const;
-  Status hand_on();
-  void note_event();
-  void order_flush();
-  void flush_ordered();
+  Status pass_to_log();
+  void schedule_tasks();
+  void schedule_flush();
+  void run_scheduled_flush();
   Status close_log(const std::function<Status()>& close);
   bool has_journal() const { return !options_.journal.folder.empty(); }
-  void order_journal();
+  void schedule_journal();
 
   const std::shared_ptr<SegmentLog> log_;
   const EventWriterOptions options_;
@@ -100,10 +100,10 @@ class EventWriter : public std::enable_shared_from_this<EventWriter> {
   std::mutex mutex_;
   EventEncoder encoder_;
   Bytes buffer_;
-  Status untold_;                                           // error of a flush that nobody waited for
+  Status unreported_error_;                                 // error of a flush that nobody waited for
   std::optional<Background::Clock::time_point> flush_due_;  // for the first event since the last flush
-  bool is_flush_ordered_ = false;                           // a flush is ordered, or under way
-  bool is_journal_ordered_ = false;
+  bool is_flush_scheduled_ = false;                         // a flush is scheduled or running
+  bool is_journal_scheduled_ = false;
   bool is_closed_ = false;
 };
 

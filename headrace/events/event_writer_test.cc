@@ -54,7 +54,7 @@ class EventWriterTest : public testing::Test {
       encoder.scalar(out, {.wall_time_s = 101, .step = step}, tag, 0.5F);
     });
   }
-  // Until the log is full of what the store does not take. Returns how many events it has taken.
+  // Adds events until the log is full, because the store accepts nothing. Returns how many the log has taken.
   std::int64_t fill(EventWriter& writer) {
     store->is_failing = true;
     EXPECT_TRUE(add(writer, 0));
@@ -68,7 +68,7 @@ class EventWriterTest : public testing::Test {
   }
   void pass(seconds time) { now = now.load() + time; }
   std::size_t objects() { return list_all(*store, "")->size(); }
-  // How many points TensorBoard is shown.
+  // Returns the number of points that TensorBoard shows.
   std::size_t points(const std::string& tag) {
     LogFolder folder({store, "", {"memory", "m", ""}}, {.reading_time = std::chrono::minutes(1)});
     EXPECT_TRUE(folder.poll({}));
@@ -82,7 +82,7 @@ class EventWriterTest : public testing::Test {
   }
 
   std::shared_ptr<FailingStore> store = std::make_shared<FailingStore>(make_memory_store("m"));
-  // Far ahead of the background's clock: what is put off does not happen by the way.
+  // Far in the future of the background's clock, so that scheduled tasks do not run by chance.
   std::atomic<Background::Clock::time_point> now = Background::Clock::now() + std::chrono::hours(1);
   Background background{1};
 };

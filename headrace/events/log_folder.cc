@@ -50,7 +50,7 @@ bool LogFolder::forget_missing(const LogLayout& layout) {
   return changed;
 }
 
-// Those with the most to read first, so that none is left alone at the end.
+// Returns the runs with the most bytes first, so that threads do not wait for a single large run at the end.
 LogFolder::Behind LogFolder::runs_behind(const LogLayout& layout) {
   std::vector<std::pair<std::uint64_t, std::string>> live, others;
   for (const auto& [name, logs] : layout) {
@@ -97,7 +97,8 @@ Status LogFolder::read_run(const std::string& name, const LogLayout& layout, con
   return outcome;
 }
 
-// Until it is time to look for what has come meanwhile; returns whether it was.
+// Reads runs until `time` is over, so that new data can be listed. Returns whether the time was over before
+// all runs were read.
 Result<bool> LogFolder::read_runs(const std::vector<std::string>& names, const LogLayout& layout,
                                   Clock::duration time, const CallOptions& call) {
   const Clock::time_point until = Clock::now() + time;

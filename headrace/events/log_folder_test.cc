@@ -141,7 +141,7 @@ TEST_F(LogFolderTest, AFileThatGrowsIsReadOnFromWhereItWasReadTo) {
   for (int i = 0; i < 10; ++i) {
     const std::size_t size = writer.file.size();
     writer.scalars(1000 + i, 1001 + i);
-    put("r/tfevents", BytesView(writer.file).first(writer.file.size() - 5));  // a record is not whole yet
+    put("r/tfevents", BytesView(writer.file).first(writer.file.size() - 5));  // its last record is incomplete
     poll();
     put("r/tfevents", writer.file);
     EXPECT_TRUE(poll().changed);
@@ -278,7 +278,7 @@ TEST_F(LogFolderTest, WhatCannotBeReadNowIsReadLater) {
   EXPECT_EQ(series, 2U);
 }
 
-// Refuses reads as it is told.
+// Refuses the reads for which `refuse` returns an error.
 class RefusingStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;

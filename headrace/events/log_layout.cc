@@ -15,7 +15,7 @@ struct Name {
   std::uint64_t number = 0;
 };
 
-// "events.000012" → {"events", 12}; any other name is a log, and its first segment.
+// Splits "events.000012" into {"events", 12}. Any other name is the name of a log and of its first segment.
 Name split_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || name.size() - dot - 1 < kSegmentDigits) return {name};

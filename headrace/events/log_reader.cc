@@ -7,12 +7,13 @@
 namespace headrace {
 namespace {
 
-// Whether the listing is out of date; the next one will be right.
+// Whether the error shows that the listing is out of date. The next listing will be right.
 bool is_outdated(const Error& error) {
   return error.code == Code::kNotFound || error.code == Code::kOutOfRange;
 }
 
-// As by a rule of the bucket's. No version is asked for, so nothing else is meant.
+// Whether an object was archived, for example by a rule of the bucket. The reader requests no version, so the
+// code has no other cause.
 bool is_archived(const Error& error) { return error.code == Code::kFailedPrecondition; }
 
 }  // namespace
@@ -52,31 +53,31 @@ Status LogReader::advance(const LogReading& reading, const LogSegments& segments
       HEADRACE_TRY(const bool continued, continues(reading, last));
       if (continued) {
         HEADRACE_CHECK(read_segment(reading, last));
-        if (seen_.back().version != last.version) return {};  // there is more of it
+        if (seen_.back().version != last.version) return {};  // not everything was read
       } else {
         forget(reading.run);
       }
     }
   }
   for (std::size_t i = seen_.size(); i < segments.size() && !reading.must_pause(); ++i) {
-    if (!seen_.empty() && !broken_ && stream_.waiting_bytes() > 0) tell_cut_off(reading);
+    if (!seen_.empty() && !broken_ && stream_.waiting_bytes() > 0) warn_of_cut_off(reading);
     seen_.push_back({segments[i].key, 0, {}});
     stream_ = EventStream();
     tail_.clear();
-    broken_ = told_ = false;
+    broken_ = has_warned_ = false;
     HEADRACE_CHECK(read_segment(reading, segments[i]));
   }
   return {};
 }
 
-// The last object is finished, and its last record is not whole.
-void LogReader::tell_cut_off(const LogReading& reading) {
+// Warns that the last object is finished although its last record is incomplete.
+void LogReader::warn_of_cut_off(const LogReading& reading) {
   const std::uint64_t offset = stream_.end_bytes() - stream_.waiting_bytes();
   reading.warn(concat(reading.store.describe(seen_.back().key), ": it ends within the record at offset ",
-                      offset, ", and the log goes on in another object; that record is left out"));
+                      offset, ", and the log continues in another object; that record is left out"));
 }
 
-// Whether the object still holds, where it was read last, what it held.
+// Whether the object still holds the same bytes before the place where reading stopped.
 Result<bool> LogReader::continues(const LogReading& reading, const ObjectInfo& object) {
   if (tail_.empty()) return true;
   Bytes there(tail_.size());
@@ -87,14 +88,14 @@ Result<bool> LogReader::continues(const LogReading& reading, const ObjectInfo& o
   return read->bytes_read == there.size() && there == tail_;
 }
 
-// Reads on to the size that was listed.
+// Reads the object from where reading stopped up to the size that was listed.
 Status LogReader::read_segment(const LogReading& reading, const ObjectInfo& object) {
   Seen& seen = seen_.back();
   seen.version = {};
   const std::uint64_t begin = stream_.end_bytes();
   const EventSource source{
       id_, name_, std::make_shared<const std::string>(object.key), [&](const Error& problem) {
-        if (!std::exchange(told_, true)) {
+        if (!std::exchange(has_warned_, true)) {
           reading.warn(concat(reading.store.describe(object.key), ": ", problem.message));
         }
       }};
@@ -118,7 +119,7 @@ Status LogReader::read_segment(const LogReading& reading, const ObjectInfo& obje
   return {};
 }
 
-// Returns 0 where the object is not what was listed any more.
+// Returns 0 if the object has changed since it was listed.
 Result<std::size_t> LogReader::read_piece(const LogReading& reading, const ObjectInfo& object) {
   const std::uint64_t left = object.size_bytes - stream_.end_bytes();
   const MutableBytesView room =

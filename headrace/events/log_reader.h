@@ -56,7 +56,7 @@ class LogReader {
   void forget(Run& run);
   bool is_finished_part_changed(const LogSegments& segments) const;
   Status read_segment(const LogReading& reading, const ObjectInfo& object);
-  void tell_cut_off(const LogReading& reading);
+  void warn_of_cut_off(const LogReading& reading);
   Result<bool> continues(const LogReading& reading, const ObjectInfo& object);
   Result<std::size_t> read_piece(const LogReading& reading, const ObjectInfo& object);
 
@@ -66,7 +66,7 @@ class LogReader {
   EventStream stream_;      // of the last segment
   Bytes tail_;
   bool broken_ = false;
-  bool told_ = false;
+  bool has_warned_ = false;
 };
 
 }  // namespace headrace

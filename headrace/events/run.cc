@@ -85,7 +85,7 @@ StreamOutcome Run::take(EventStream& stream, const EventSource& source) {
   }
 }
 
-// False if the event is of another form, or the first of its series.
+// Returns false if the event has another form, or is the first event of its series.
 bool Run::add_plain_scalar(const StreamEvent& event, const EventSource& source) {
   ScalarEvent scalar;
   if (!parse_scalar_event(event.record, scalar)) return false;
@@ -119,7 +119,8 @@ Status Run::add(const StreamEvent& stream_event, const EventSource& source) {
   return outcome ? values.status() : outcome;
 }
 
-// TensorBoard shows the page of a plugin that has data, also if all of them are malformed.
+// Notes the plugin, because TensorBoard shows the page of a plugin that has data even if all of it is
+// malformed.
 void Run::note_unread(LogId log, std::string_view plugin) {
   if (!plugin.empty() && is_valid_utf8(plugin)) unread_plugins_[log].emplace(plugin);
 }

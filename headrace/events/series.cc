@@ -11,14 +11,14 @@ namespace {
 
 constexpr SampleBounds kBounds{};
 
-// From when on which log hides what others wrote before, and from which step.
+// From `begun_s` on, `log` hides the points that other logs wrote earlier at `first_step` or later steps.
 struct Restart {
   LogId log;
   double begun_s;
   std::int64_t first_step;
 };
 
-/// Answers whether a point is hidden by another log, in the logarithm of their number.
+/// Tells whether another log hides a point. Time: logarithmic in the number of logs.
 class Restarts {
  public:
   explicit Restarts(std::vector<Restart> restarts)
@@ -51,7 +51,7 @@ class Restarts {
   }
 
  private:
-  // The two logs that go back furthest, among one log and all that began after it.
+  // The two logs with the smallest first steps among a log and all logs that began after it.
   struct TwoLeast {
     const Restart* first = nullptr;
     const Restart* second = nullptr;
@@ -112,7 +112,7 @@ Series::Series(SeriesKind kind_of_tag, const MetadataView& metadata)
 
 template <typename Samples>
 Samples& Series::part_of(std::vector<Part<Samples>>& parts, LogId log) {
-  // The log that is being read is mostly the one that was added last.
+  // The log that is being read is usually the log that was added last.
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     if (part->log == log) return part->samples;
   }

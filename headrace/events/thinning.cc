@@ -41,7 +41,7 @@ std::vector<std::size_t> thin_curve(std::span<const std::int64_t> steps, std::sp
   const std::size_t count = steps.size();
   const std::size_t columns = points < 4 ? 0 : (points - 2) / 2;
   if (count <= points || columns == 0) return thin_evenly(count, points);
-  // The range may not fit into int64, but always into uint64.
+  // The range may be too large for int64, but always fits into uint64.
   const auto distance = [&](std::size_t place) {
     return static_cast<std::uint64_t>(steps[place]) - static_cast<std::uint64_t>(steps.front());
   };
@@ -70,7 +70,7 @@ std::vector<std::size_t> thin_evenly(std::size_t count, std::size_t points) {
   }
   std::vector<std::size_t> out;
   if (points == 1) out.push_back(count - 1);
-  // Both numbers are those of samples in memory: their product fits.
+  // Both numbers count samples in memory, so their product fits.
   for (std::size_t i = 0; points > 1 && i < points; ++i) out.push_back(i * (count - 1) / (points - 1));
   return out;
 }

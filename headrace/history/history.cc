@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kEventFilesKind = "event_files";
 constexpr std::string_view kMediaSeries = "media";  // never has numbers
 
-// The second after it.
+// Returns the second after the end of the part.
 std::optional<std::int64_t> end_of(const RunPart& part) {
   const auto ended = part.end ? parse_iso_time(part.end->ended) : std::nullopt;
   if (!ended) return std::nullopt;

@@ -16,14 +16,14 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kMostChartedSeries = 100;
-constexpr std::size_t kMostChartedColumns = 2'000'000;  // of all series
+constexpr std::size_t kMostChartedColumns = 2'000'000;  // in all series together
 constexpr std::size_t kMostLabels = 5;
 constexpr std::int64_t kMostTimeUs = std::numeric_limits<std::int64_t>::max() / 1000;  // until the year 2262
 
 Result<std::vector<ChartedSeries>> chosen_series(std::span<const RunToChart> runs,
                                                  const std::vector<std::string>& wanted) {
   if (runs.size() > kMostChartedRuns)
-    return Error{Code::kInvalidArgument, concat("up to ", kMostChartedRuns, " runs can be shown")};
+    return Error{Code::kInvalidArgument, concat("at most ", kMostChartedRuns, " runs can be shown")};
   std::vector<ChartedSeries> chosen;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (const auto& [name, rank] : runs[i].metrics.series()) {
@@ -35,7 +35,7 @@ Result<std::vector<ChartedSeries>> chosen_series(std::span<const RunToChart> run
   for (const std::string& name : wanted) {
     if (std::ranges::find(chosen, name, &ChartedSeries::metric) == chosen.end())
       return Error{Code::kNotFound,
-                   concat("no metric ", name, " was logged; headrace runs metrics lists them")};
+                   concat("no metric ", name, " was logged; headrace runs metrics lists the metrics")};
   }
   if (chosen.empty()) return Error{Code::kNotFound, "the runs have logged no metrics"};
   return chosen;
@@ -72,8 +72,8 @@ class RunChartReader {
   }
 
  private:
-  // Each series gets the range of its own points, and its origin; one without points is left out. Times are
-  // cut to those that have a date, so that their differences are numbers, too.
+  // Gives each series the range of its own points, and its origin. Leaves out a series without points. Limits
+  // times to those that have a date, so that their differences do not overflow.
   Status find_own_ranges() {
     std::vector<ChartSeries> series;
     for (const ChartedSeries& each : charted_)
@@ -101,14 +101,14 @@ class RunChartReader {
     return {};
   }
 
-  // Without points in the steps of the request, the range is a single step, and nothing is drawn.
+  // If the requested steps hold no points, the range is a single step, and nothing is drawn.
   ChartRange chosen_steps(ChartRange all) const {
     if (request_.first) return {*request_.first, std::max(*request_.first, request_.last.value_or(all.last))};
     const std::int64_t last = request_.last.value_or(all.last);
     return {std::min(all.first, last), last};
   }
 
-  // All series of a chart have the range of them all.
+  // Gives all series of a chart the range that holds all of them.
   void share_ranges() {
     const auto chart_of = [&](const ChartedSeries& each) { return request_.shares_range ? "" : each.metric; };
     std::map<std::string, ChartRange> charts;
@@ -142,7 +142,7 @@ std::string name_in_legend(const ChartedSeries& each, bool with_metric) {
                 each.rank == 0 ? "" : concat(" (rank ", each.rank, ")"));
 }
 
-// Where x lies between both ends of a range.
+// Returns where x lies in a range, from 0 at its beginning to 1 at its end.
 double place_in(ChartRange range, double from_first) {
   const auto length =
       static_cast<double>(static_cast<std::uint64_t>(range.last) - static_cast<std::uint64_t>(range.first));
@@ -170,7 +170,7 @@ SeriesChart::Series drawn_series(const ChartedSeries& each, double weight, bool 
   return out;
 }
 
-// No two of one number, each at its own place.
+// Places each label exactly at its number. No two labels have the same number.
 std::vector<SeriesChart::Label> x_labels(RunChartAxis axis, ChartRange range) {
   const auto length = static_cast<std::uint64_t>(range.last) - static_cast<std::uint64_t>(range.first);
   const std::uint64_t parts = std::min<std::uint64_t>(length, kMostLabels - 1);
@@ -196,7 +196,7 @@ Result<RunCharts> chart_runs(std::span<const RunToChart> runs, const RunChartReq
   return RunChartReader(runs, request).read();
 }
 
-// Without a bias towards 0 at the beginning.
+// Corrects the bias towards 0 that a moving average has at the beginning.
 std::vector<double> smoothed_line(const std::vector<ChartColumn>& columns, double weight) {
   std::vector<double> line;
   double mean = 0, all = 0;

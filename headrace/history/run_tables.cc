@@ -17,7 +17,7 @@ constexpr std::size_t kMostColumns = 1000;
 
 using TablesByPlace = std::map<std::tuple<std::string, std::uint64_t, std::int64_t>, RunTable>;
 
-// Tables that are there already are of later attempts, and stay.
+// Adds the tables of a part. Tables that are already there belong to later attempts, and are kept.
 Status add_tables(const RunPart& part, const RunSeries& series, const HistorySource& source,
                   TablesByPlace& tables) {
   HEADRACE_TRY(const Location location, source.open(series.url));
@@ -65,17 +65,17 @@ Result<TableContent> read_table(const RunTable& table, const CallOptions& call) 
 }
 
 Result<TableContent> parse_table(std::string_view json) {
-  return read_json(json, "it is not a table as docs/formats/event-file.md has it",
+  return read_json(json, "it is not a table as docs/formats/event-file.md describes",
                    [](const Json& from) -> Result<TableContent> {
                      TableContent content;
                      from.get_to("columns", content.columns);
                      const std::set<std::string_view> names(content.columns.begin(), content.columns.end());
                      if (names.size() < content.columns.size() || names.size() > kMostColumns)
-                       throw JsonError("columns have one name, or are too many");
+                       throw JsonError("two columns have the same name, or there are too many");
                      content.rows = from.at("rows").values();
                      for (const Json& row : content.rows) {
                        if (row.values().size() != content.columns.size())
-                         throw JsonError("a row has another number of cells than there are columns");
+                         throw JsonError("the number of cells in a row is not the number of columns");
                        for (const Json& cell : row.values()) {
                          if (cell.is_array() || cell.is_object()) throw JsonError("a cell is a list");
                        }

@@ -23,7 +23,7 @@ using svg::picture;
 using svg::tooltip;
 using svg::turned;
 
-// The square and its place in the picture.
+// The side of the square chart, and the space around it in the picture.
 constexpr double kSide = 320, kLeft = 64, kTop = 12, kBelow = 48, kRight = 16;
 
 struct Range {
@@ -74,7 +74,7 @@ std::string bar(double x, double y, double width, double height, std::string_vie
                 "\" height=\"", at(height), "\">", tooltip(title), "</rect>");
 }
 
-// "37", "1.2k", "45k", "3.1M": fits a cell.
+// Writes a count so that it fits a cell: "37", "1.2k", "45k" or "3.1M".
 std::string short_count(std::uint64_t count) {
   constexpr std::array kUnits = {"", "k", "M", "G", "T", "P", "E"};
   auto number = static_cast<double>(count);
@@ -85,11 +85,11 @@ std::string short_count(std::uint64_t count) {
 
 double cell_side(std::size_t names) { return names <= 12 ? 46 : names <= 25 ? 34 : 24; }
 
-// The rectangle of a band chart.
+// The rectangle of a band chart, and the space around it.
 constexpr double kBandWidth = 640, kBandHeight = 300, kBandTop = 32, kBandLeft = 96, kBandRight = 40;
 constexpr double kDecadeRoom = 1.0 + 1e-9;
 
-// A side of a band chart: where a value lies along it, from 0 to 1.
+// An axis of a band chart. `share` tells where a value lies along the axis, from 0 to 1.
 struct BandSide {
   bool is_log = false;
   double low = std::numeric_limits<double>::infinity();
@@ -152,7 +152,7 @@ std::string band_axes(const BandChart& chart, const BandPlace& place) {
   return out + label(12, middle, beginning_of(chart.y, kTitleBytes), "middle", turned(12, middle, -90));
 }
 
-// `style`: upper or lower, the two colours.
+// `style`: "upper" or "lower", which have different colours.
 std::string band_line(const BandChart::Line& of, const BandPlace& place, std::string_view style) {
   std::string there, back, middle, dots;
   for (const BandChart::Band& band : of.bands) {

@@ -10,12 +10,12 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kValueBytes = 60;  // of a value that has a name
-constexpr std::size_t kShownTexts = 8;   // of a list
+constexpr std::size_t kValueBytes = 60;  // shown of the name of a value
+constexpr std::size_t kShownTexts = 8;   // texts shown of a list
 
 using Names = std::vector<std::string>;
 
-// A few bad bytes do not make a text something else.
+// Whether bytes are a text, which may have a few invalid bytes.
 bool is_nearly_text(std::string_view bytes) {
   constexpr std::size_t kLooked = 400, kBytesForEachBad = 10;
   const std::string_view looked = bytes.substr(0, kLooked);
@@ -36,7 +36,8 @@ std::string first_texts(const std::vector<BytesView>& values, std::size_t most_b
 std::string shown_number(float number) { return shortened(static_cast<double>(number)); }
 std::string shown_number(std::int64_t number) { return concat(number); }
 
-// A vocabulary of as many values as the record has names the places of ones; another the ids.
+// If the vocabulary has as many values as the record, it names the places of values that are not 0. Otherwise
+// it names ids.
 template <typename Number>
 std::string shown_numbers(const std::vector<Number>& values, const Names* names) {
   std::vector<std::string> out;

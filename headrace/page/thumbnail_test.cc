@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// Noise, which is what JPEG makes least of.
+// An image of noise, which JPEG compresses worst.
 Bytes encoded_noise(ImageSize size, std::uint32_t channels) {
   Image image;
   EXPECT_TRUE(image.reshape(size, channels));

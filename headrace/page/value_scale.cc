@@ -26,7 +26,8 @@ void ValueScale::widen_if_flat() {
   high_ = std::min(high_ + room, kMostValue);
 }
 
-// Halves: the difference of two large numbers is infinite. Halves of the smallest ones are 0.
+// Computes with halves, because the difference of two large numbers may be infinite. Halves of the smallest
+// numbers are 0.
 double ValueScale::share(double value) const {
   const double length = high_ / 2 - low_ / 2;
   if (!(length > 0)) return 0.5;

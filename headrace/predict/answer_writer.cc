@@ -13,7 +13,7 @@ RowAnswerer::RowAnswerer(const ModelContract& contract, Predictor predictor)
 Result<std::uint64_t> RowAnswerer::answer(const PredictRows& given, const Sink& sink) {
   const float* weights = given.batch.weights();
   std::uint64_t rows = given.batch.rows;
-  while (rows > 0 && weights[rows - 1] == 0) --rows;  // what fills up the last batch
+  while (rows > 0 && weights[rows - 1] == 0) --rows;  // rows that only fill up the last batch
   std::uint64_t count = 0;
   if (rows == 0) return count;
   HEADRACE_TRY(const std::span<const TensorView> columns, tensors_.view(given.batch, rows));

@@ -27,9 +27,9 @@ class CachePredictionTable final : public PredictionTable {
     HEADRACE_CHECK(cache_.get_or_create({.backups = 1}, stop));
     if (Status known = ignite::register_type(cache_.cluster(), *prototype_->type, stop); !known) {
       return std::move(known).error().in(
-          concat("telling Ignite of the type ", printable_line(type, 100), " for predictions in the cache \"",
-                 printable_line(cache_.name(), 200),
-                 "\"; if it has other fields already, name another with ?type="));
+          concat("registering the type ", printable_line(type, 100),
+                 " with Ignite for predictions in the cache \"", printable_line(cache_.name(), 200),
+                 "\"; if the type already has other fields, name another type with ?type="));
     }
     return {};
   }
@@ -59,7 +59,7 @@ class CachePredictionTable final : public PredictionTable {
 
   const ignite::Cache cache_;
   std::shared_ptr<const ignite::ComplexObject>
-      prototype_;  // an entry's value, whose fields are then replaced
+      prototype_;  // the value of an entry; its fields are replaced for each entry
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 
 class ShardReader final : public PieceReader {
  public:
-  /// `loader` may be null: there are no records. `source`: names the shard in answers; empty: there is no
-  /// other.
+  /// `loader` is null if there are no records. `source` names the shard in answers; it is empty if the
+  /// dataset has only one shard.
   ShardReader(std::unique_ptr<BatchLoader> loader, std::optional<std::size_t> id_column, std::string source,
               bool is_lost)
       : loader_(std::move(loader)), id_column_(id_column), source_(std::move(source)), is_lost_(is_lost) {}
@@ -33,7 +33,7 @@ class ShardReader final : public PieceReader {
 
   std::uint64_t left_out() const override { return loader_ ? loader_->stats().corrupt_records : 0; }
   std::vector<std::string> remarks() const override {
-    // The dataset itself has a remark about a shard that is lost.
+    // The dataset itself already has a remark about a lost shard.
     return loader_ && !is_lost_ ? loader_->remarks() : std::vector<std::string>();
   }
 
@@ -48,12 +48,12 @@ class ShardReader final : public PieceReader {
   std::optional<std::size_t> id_column_;
   std::string source_;
   bool is_lost_;
-  std::uint64_t records_ = 0;  // of the shard, so far
+  std::uint64_t records_ = 0;  // number of records of the shard so far
 };
 
 class DatasetInput final : public PredictInput {
  public:
-  /// `loader`: for the columns of the model's inputs.
+  /// `loader`: options with the columns of the model's inputs.
   DatasetInput(std::shared_ptr<const Dataset> dataset, LoaderOptions loader, DatasetInputOptions options)
       : dataset_(std::move(dataset)),
         loader_(std::move(loader)),
@@ -85,8 +85,8 @@ class DatasetInput final : public PredictInput {
         has_one_shard() ? "" : dataset_->shards()[shard].url(), is_lost));
   }
 
-  // Checks that the first record fits the model; one of the first 16, if records that do not fit are to be
-  // left out. Damage does not say that they do not fit.
+  // Checks that the first record fits the model. If records that do not fit are left out, one of the first 16
+  // records must fit. Damaged records do not show that the data do not fit.
   Status check_first(const std::stop_token& stop) const {
     const auto first = std::ranges::find_if(
         dataset_->shards(), [](const DatasetShard& shard) { return shard.record_count > 0 && !shard.lost; });
@@ -109,7 +109,7 @@ class DatasetInput final : public PredictInput {
  private:
   bool has_one_shard() const { return dataset_->shards().size() == 1; }
 
-  // A model may take the ids as well; else they come last.
+  // The ids come last, unless the model takes them as an input.
   std::size_t place_of_id() const {
     const auto found = std::ranges::find(loader_.columns, id_column_->name, &Column::name);
     return static_cast<std::size_t>(found - loader_.columns.begin());

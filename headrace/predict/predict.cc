@@ -44,7 +44,7 @@ Result<PieceOutcome> predict_piece(const ExportedModel& model, const PredictInpu
   while (true) {
     Result<std::optional<PredictRows>> rows = reader->next();
     if (!rows && rows.error().code == Code::kCancelled)
-      return Error{Code::kCancelled, "predicting was stopped; the same command begins it again"};
+      return Error{Code::kCancelled, "predicting was stopped; run the same command to start it again"};
     if (!rows) return std::move(rows).error();
     if (!*rows) break;
     HEADRACE_CHECK(answers.add(**rows));
@@ -61,7 +61,7 @@ Configuration describe(const ExportedModel& model, const PredictInput& input, co
   out["model"] = model.folder.url.text();
   out["model manifest"] = model.digest;
   if (model.is_foreign()) {
-    // How it is called is not said by the model itself.
+    // The model itself does not define how it is called.
     out["signature"] = model.signature;
     out["contract"] = sha256_hex(as_bytes(to_json(model.contract).dump()));
   }
@@ -109,7 +109,7 @@ Status publish(const ExportedModel& model, const Configuration& configuration, O
   return remove_superseded(output.output(), predict_output(), output.generation(), output.entry());
 }
 
-// The predictions that are published under the same configuration; none if there are none.
+// Returns the predictions that were published with the same configuration; none if there are none.
 Result<std::optional<PublishedFolder>> find_done(const Location& output, const OutputState& seen) {
   if (!seen.is_own || seen.chain.published_now() == 0) return std::optional<PublishedFolder>();
   HEADRACE_CHECK(remove_superseded(output, predict_output(), seen.chain.generation(), seen.chain.entry));

@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-// Answers the rows of one piece; `on_rows` is told of them once they are written.
+// Answers the rows of one piece. Calls `on_rows` with the number of rows after they are written.
 Status predict_piece(const ExportedModel& model, PieceReader& reader, const PredictionTable& table,
                      const std::function<void(std::uint64_t)>& on_rows, const std::stop_token& stop) {
   HEADRACE_TRY(RowAnswerer answerer, RowAnswerer::create(model));
@@ -17,7 +17,7 @@ Status predict_piece(const ExportedModel& model, PieceReader& reader, const Pred
   while (true) {
     Result<std::optional<PredictRows>> rows = reader.next();
     if (!rows && rows.error().code == Code::kCancelled)
-      return Error{Code::kCancelled, "predicting was stopped; the same command begins it again"};
+      return Error{Code::kCancelled, "predicting was stopped; run the same command to start it again"};
     if (!rows) return std::move(rows).error();
     if (!*rows) return batch.finish(stop);
     HEADRACE_TRY(const std::uint64_t count,

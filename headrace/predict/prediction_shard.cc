@@ -16,7 +16,7 @@ constexpr std::size_t kMemberBytes = 1 << 20;  // uncompressed
 constexpr int kLevel = 6;
 constexpr std::size_t kFilePieceBytes = 4 << 20;
 
-// The object that becomes visible, and its part.
+// Uploads an object, which becomes visible when it is committed, and describes it as a part.
 class PredictionObject {
  public:
   static Result<PredictionObject> start(const Location& folder, std::string name) {
@@ -58,7 +58,7 @@ class GzipShard final : public PredictionShard {
   }
 
   Result<ManifestPart> finish() override {
-    // An object without answers is one empty member: a gzip file still.
+    // An object without answers has one empty member, so that it is a gzip file too.
     if (!member_.empty() || object_.size_bytes() == 0) HEADRACE_CHECK(end_member());
     return object_.commit();
   }

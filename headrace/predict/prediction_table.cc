@@ -8,12 +8,12 @@
 namespace headrace {
 namespace {
 
-// Limits of a batch. A node parses a statement of each length once.
+// Limits of a batch. Nodes parse a statement once for each number of rows.
 constexpr std::size_t kRowsOfBatch = 256;
 constexpr std::size_t kValuesOfBatch = 4096;
 constexpr std::size_t kBytesOfBatch = 4 << 20;
 
-// "probability:pos" becomes PROBABILITY_POS, so that SQL needs no quotes for it.
+// Turns "probability:pos" into PROBABILITY_POS, so that SQL needs no quotes for the name.
 std::string column_name(std::string_view name) {
   std::string out = to_upper(name);
   for (char& c : out) {

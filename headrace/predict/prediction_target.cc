@@ -17,10 +17,11 @@ namespace {
 constexpr std::string_view kTableScheme = "ignite-table";
 constexpr std::string_view kCacheScheme = "ignite-cache";
 constexpr std::string_view kQueryScheme = "ignite-sql";
-// A schema of tables. Others are named after the cache whose entries their tables show.
+// The schema of tables that are made with CREATE TABLE. Other schemas have the name of a cache, and their
+// tables show the entries of that cache.
 constexpr std::string_view kDefaultSchema = "PUBLIC";
 
-// The cache of a table that CREATE TABLE made.
+// Returns the cache of a table that was made with CREATE TABLE.
 std::string cache_of_table(const std::string& schema, const std::string& table) {
   return concat("SQL_", schema, "_", table);
 }
@@ -29,7 +30,7 @@ std::string cache_of(const PredictionTarget& target) {
   return target.is_cache ? target.name : cache_of_table(target.schema, target.name);
 }
 
-// The caches that an input may read; none of an input of a kind that reads no cache.
+// Returns the caches that an input may read. An input of another kind than Ignite's reads none.
 Result<std::vector<std::string>> caches_of_source(std::string_view data) {
   const std::string scheme = scheme_of(data);
   if (scheme != kCacheScheme && scheme != kQueryScheme) return std::vector<std::string>();
@@ -71,7 +72,7 @@ Status check_is_no_source(const PredictionTarget& target, std::string_view data)
   if (std::ranges::find(caches, cache) == caches.end()) return {};
   return Error{Code::kInvalidArgument,
                concat("--to and --data name the same cache of Ignite, \"", printable_line(cache, 200),
-                      "\": predictions would replace the rows that they are made of. Name another table or "
+                      "\": predictions would replace the rows that they are made from. Name another table or "
                       "cache with --to")};
 }
 

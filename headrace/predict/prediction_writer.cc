@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"jsonl", "csv", "tfrecord", "parquet"};
 
-// RFC 4180, but for the ends of lines, which are LF.
+// Follows RFC 4180, except that lines end with LF.
 std::string quoted_cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
@@ -44,7 +44,7 @@ std::string_view prediction_format_name(PredictionFormat format) {
 Result<PredictionFormat> parse_prediction_format(std::string_view name) {
   const auto found = std::ranges::find(kNames, name);
   if (found != kNames.end()) return static_cast<PredictionFormat>(found - kNames.begin());
-  return Error{Code::kInvalidArgument, concat("there is no format ", name, " of predictions")};
+  return Error{Code::kInvalidArgument, concat("there is no prediction format ", name)};
 }
 
 std::string prediction_ending(PredictionFormat format) {

@@ -25,34 +25,35 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kPictureBytes = 256 << 20;
-constexpr std::uint64_t kRecordBytes = 64 << 20;  // a batch ends with the record that goes beyond
-constexpr std::uint64_t kBatchBytes = 256 << 20;  // numbers of a batch, as the model takes them
+constexpr std::uint64_t kRecordBytes = 64 << 20;  // a batch ends with the record that exceeds this size
+constexpr std::uint64_t kBatchBytes = 256 << 20;  // size of the numbers of a batch, in the types of the model
 
 // How raw rows become the inputs of a model. Immutable.
 struct Recipe {
-  Schema schema;  // only features that the model takes
+  Schema schema;  // has only the features that the model takes
   Vocabularies vocabularies;
   TextEncoders encoders;
-  LoaderOptions loader;         // as records of these features are read for the model
-  std::uint64_t row_bytes = 1;  // of the numbers of a row
+  LoaderOptions loader;         // options with which records of these features are read for the model
+  std::uint64_t row_bytes = 1;  // size of the numbers of a row
 };
 
-// The schema as far as the model needs it: rows need no labels and no splits.
+// Returns the part of the schema that the model needs. Rows need no labels and no splits.
 Result<Schema> pruned_schema(const ExportedModel& model) {
   const ModelContract& contract = model.contract;
   const std::string where = model.folder.describe();
   if (contract.schema.empty() && model.is_foreign()) {
     return Error{Code::kFailedPrecondition,
                  concat("Headrace did not train the model in ", where,
-                        ", so how raw rows become its inputs is not known: give their schema by --schema, or "
-                        "a dataset that was prepared from such rows by --like")};
+                        ", so it does not know how raw rows become inputs of the model: give their schema "
+                        "with --schema, or name a dataset that was prepared from such rows with --like")};
   }
   if (contract.schema.empty()) {
-    return Error{Code::kFailedPrecondition,
-                 concat("the model in ", where,
-                        " was trained on data without a schema, so how raw rows become its inputs is not "
-                        "known: prepare the rows with headrace prepare, and give the dataset to headrace "
-                        "predict --data")};
+    return Error{
+        Code::kFailedPrecondition,
+        concat("the model in ", where,
+               " was trained on data without a schema, so Headrace does not know how raw rows become "
+               "its inputs: prepare the rows with headrace prepare, and give the dataset to headrace "
+               "predict --data")};
   }
   HEADRACE_TRY(Schema schema, parse_schema(contract.schema, concat("the schema of the model in ", where)));
   schema.split.reset();
@@ -74,7 +75,7 @@ Result<Schema> pruned_schema(const ExportedModel& model) {
                       "predict --data")};
 }
 
-// The columns that every row must have: those of features that nothing replaces where a cell is missing.
+// Returns the columns that every row must have: those of features that are not optional and have no default.
 std::vector<std::string> needed_columns(const Schema& schema) {
   Schema needed = schema;
   std::erase_if(needed.features, [](const FeatureDefinition& feature) {
@@ -88,7 +89,7 @@ bool is_image_model(const ExportedModel& model) {
   return inputs.size() == 1 && inputs.front().feature.type == DataType::kUint8;
 }
 
-// Rows that are files have the columns of their layout, whatever the model takes.
+// Checks that the model takes no other columns than those of a layout, if the rows are files of a layout.
 Status check_layout(const ExportedModel& model, const Schema& schema, const Input& input) {
   const auto layout = layout_of(input.format);
   if (!layout) return {};
@@ -99,8 +100,8 @@ Status check_layout(const ExportedModel& model, const Schema& schema, const Inpu
     return Error{Code::kInvalidArgument,
                  concat("the model in ", model.folder.describe(), " takes a column ", column,
                         ", which the files of ", input.url, " do not have: each is a row with the columns ",
-                        join(columns, ", "), ". Give ", takes_images ? "the images by --image, or " : "",
-                        "a table with a column ", column, " by --data")};
+                        join(columns, ", "), ". Give ", takes_images ? "the images with --image, or " : "",
+                        "a table with a column ", column, " with --data")};
   }
   return {};
 }
@@ -139,7 +140,7 @@ class SliceReader final : public PieceReader {
     while (made_.size() < batch_size_ && examples_.size() < kRecordBytes && !has_ended_)
       HEADRACE_CHECK(make_some());
     if (!made_.empty()) return make_batch();
-    has_ended_ = false;  // a stream may have more the next time
+    has_ended_ = false;  // a stream may have more rows at the next call
     return std::optional<PredictRows>();
   }
 
@@ -148,12 +149,12 @@ class SliceReader final : public PieceReader {
 
  private:
   struct Made {
-    std::size_t begin = 0, end = 0;  // of its record in `examples_`
+    std::size_t begin = 0, end = 0;  // place of its record in `examples_`
     RowName name;
     RowPlace place;
   };
 
-  // Forgets the records of the last batch.
+  // Drops the records of the last batch.
   void drop_used() {
     const std::size_t begin = used_ < made_.size() ? made_[used_].begin : examples_.size();
     examples_.erase(examples_.begin(), examples_.begin() + static_cast<std::ptrdiff_t>(begin));
@@ -164,7 +165,7 @@ class SliceReader final : public PieceReader {
 
   bool is_table() const { return input_.format == InputFormat::kCsv || input_.format == InputFormat::kTsv; }
 
-  // Reads rows until there are as many as are made at once.
+  // Reads rows until there are as many as are made into records at once.
   Status make_some() {
     rows_.clear();
     names_.clear();
@@ -196,7 +197,7 @@ class SliceReader final : public PieceReader {
     return rows_.add({.id = row.id, .place = row.place, .cells = cells_}, 0);
   }
 
-  // All files of a table have the same header.
+  // Called for the first row only, because all files of a table have the same header.
   Status take_header(const SourceRow& row) {
     has_seen_header_ = true;
     const std::string source = source_of(slice_, row.place);
@@ -214,14 +215,14 @@ class SliceReader final : public PieceReader {
   }
 
   RowName name_of(const SourceRow& row) {
-    if (layout_of(input_.format)) return {.id = std::string(row.id)};  // the path, in an archive too
+    if (layout_of(input_.format)) return {.id = std::string(row.id)};  // the path, also within an archive
     const Cell* const found = id_column_ ? id_column_->find(row.cells) : nullptr;
     const Cell cell = found != nullptr ? single_value(*found) : Cell{};
     if (const auto number = whole_number(cell)) return {.id = concat(*number)};
     std::string text;
     if (cell.kind == CellKind::kBytes)
       return {.id = std::string(decode_text(as_text(cell.data), encoding_, text).text)};
-    // The sample's key; or what another kind of input gives.
+    // The id is the sample's key, or the id that another kind of input gives to the row.
     if (input_.format == InputFormat::kWebDataset || input_.format == InputFormat::kRows)
       return {.id = std::string(row.id)};
     return {.source = has_one_file(input_) ? "" : source_of(slice_, row.place), .row = row.place.row};
@@ -318,13 +319,13 @@ class SliceReader final : public PieceReader {
   const std::uint64_t batch_size_;
   bool has_ended_ = false;
   bool has_seen_header_ = false;
-  std::vector<Cell> cells_;                   // of the row that is taken
-  std::vector<RowName> names_;                // of `rows_`
-  std::vector<std::size_t> chosen_;           // of these, those that records are made of
-  std::vector<std::span<const Cell>> given_;  // their cells
+  std::vector<Cell> cells_;                   // cells of the row that is being added
+  std::vector<RowName> names_;                // names of `rows_`
+  std::vector<std::size_t> chosen_;           // the rows among `rows_` that records are made from
+  std::vector<std::span<const Cell>> given_;  // cells of the chosen rows
   Bytes examples_;
   std::vector<Made> made_;
-  std::size_t used_ = 0;  // of `made_`, by the last batch
+  std::size_t used_ = 0;  // how many of `made_` the last batch has used
   std::vector<Window::Place> places_;
   std::uint64_t left_out_ = 0;
   std::vector<std::string> remarks_;
@@ -389,7 +390,7 @@ class RawInput final : public PredictInput {
   mutable PictureMemory pictures_{kPictureBytes};
 };
 
-// A manifest may lack what its schema needs.
+// Checks that the model's manifest has the encoders and vocabularies that its schema needs.
 Status check_recipe(const Recipe& recipe, const std::string& where) {
   for (const FeatureDefinition& feature : recipe.schema.features) {
     const bool lacks_encoder =
@@ -399,7 +400,7 @@ Status check_recipe(const Recipe& recipe, const std::string& where) {
     if (!lacks_encoder && !lacks_vocabulary) continue;
     return Error{Code::kFailedPrecondition,
                  concat("the model in ", where, " names no ", lacks_encoder ? "encoder" : "vocabulary",
-                        " of its feature ", feature.name,
+                        " for its feature ", feature.name,
                         ": prepare the rows with headrace prepare, and give the dataset to headrace "
                         "predict --data")};
   }
@@ -420,7 +421,7 @@ Result<Recipe> make_recipe(const ExportedModel& model, TextEncoders encoders,
   return recipe;
 }
 
-// Reads the rows of a source that outlives it.
+// Reads the rows of another source, which must outlive it.
 class BorrowedSource final : public RowSource {
  public:
   explicit BorrowedSource(RowSource& source) : source_(source) {}
@@ -441,7 +442,7 @@ class StreamSource final : public RowSource {
   RowStream& stream_;
 };
 
-// Rows of one cell, which refers to an object.
+// Makes a row of each URL. The only cell of the row refers to the object.
 class UrlSource final : public RowSource {
  public:
   UrlSource(const std::vector<std::string>& urls, std::string column)
@@ -510,7 +511,7 @@ Status check_first_rows(const PredictInput& input, const std::stop_token& stop) 
     HEADRACE_TRY(const std::optional<PredictRows> rows, reader->next());
     if (rows) return {};
   }
-  return Error{Code::kInvalidArgument, "none of the rows becomes an input of the model"};
+  return Error{Code::kInvalidArgument, "no row can become an input of the model"};
 }
 
 Result<std::vector<RawColumn>> raw_columns(const ExportedModel& model) {

@@ -260,7 +260,7 @@ TEST_F(RawInputTest, FilesThatLackAColumnOfTheModelAreRefusedWithWhatToGive) {
   EXPECT_THAT(refused.error().message,
               HasSubstr("takes a column job, which the files of memory://test/texts do "
                         "not have: each is a row with the columns text, label, split, "
-                        "id. Give a table with a column job by --data"));
+                        "id. Give a table with a column job with --data"));
 }
 
 TEST_F(RawInputTest, ImagesForAnotherColumnAreGivenOneByOne) {
@@ -269,7 +269,7 @@ TEST_F(RawInputTest, ImagesForAnotherColumnAreGivenOneByOne) {
       {"photo", "photo", {.name = "photo", .type = DataType::kUint8, .shape = {2, 2, 3}}}};
   put("pictures/1.png", "pixels");
   EXPECT_THAT(read("pictures", InputFormat::kImageFiles).status.error().message,
-              HasSubstr("Give the images by --image, or a table with a column photo by --data"));
+              HasSubstr("Give the images with --image, or a table with a column photo with --data"));
 }
 
 TEST_F(RawInputTest, JsonLinesAreRowsToo) {

@@ -25,7 +25,7 @@ Result<bool> RowStream::wait() {
   consumed_bytes_ += *size;
   has_ended_ = *size == 0;
   if (has_ended_) {
-    parser_->end_file();  // which may complete a last row
+    parser_->end_file();  // this may complete a last row
   } else {
     parser_->feed(BytesView(piece_).first(*size));
   }

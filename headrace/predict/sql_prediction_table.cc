@@ -29,7 +29,7 @@ class SqlPredictionTable final : public PredictionTable {
   }
 
  private:
-  // "ID" and the other columns, as SQL writes them.
+  // Returns "ID" and the other columns in the syntax of SQL.
   std::string names() const {
     std::string out = "\"ID\"";
     for (const TableColumn& column : columns()) out += concat(", ", quoted_identifier(column.name));
@@ -43,7 +43,7 @@ class SqlPredictionTable final : public PredictionTable {
   }
 
   Status write(const Rows& rows, const std::stop_token& stop) const override {
-    // A node puts as many rows at once as a page has.
+    // A node writes as many rows at once as a page has.
     ignite::SqlQuery query{.text = merge_of(rows.size()),
                            .schema = schema_,
                            .page_rows = static_cast<std::int32_t>(rows.size()),

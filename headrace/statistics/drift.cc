@@ -16,11 +16,11 @@ constexpr double kNotablePsi = 0.1;
 constexpr std::size_t kTenths = 10;
 constexpr std::size_t kValueBins = 20;
 constexpr double kAddedToBin = 0.5;
-constexpr double kNormal99 = 2.3263;  // which a standard normal number exceeds once in a hundred times
+constexpr double kNormal99 = 2.3263;  // a standard normal number exceeds it once in a hundred times
 
 struct Bin {
   std::string name;
-  double before = 0;  // records or numbers
+  double before = 0;  // number of records or numbers
   double now = 0;
 };
 
@@ -51,7 +51,7 @@ void measure(const std::vector<Bin>& bins, FeatureDrift& out) {
   out.has_moved = out.psi > std::max(kNotablePsi, out.chance);
 }
 
-// Makes room for the records without the feature, in proportion.
+// Reduces all bins in proportion, and adds a bin for the records without the feature.
 void add_missing(std::vector<Bin>& bins, const FeatureDrift& drift) {
   if (drift.missing_before == 0 && drift.missing_now == 0) return;
   double before = 0, now = 0;
@@ -63,18 +63,18 @@ void add_missing(std::vector<Bin>& bins, const FeatureDrift& drift) {
   bins.push_back({"missing", before * drift.missing_before, now * drift.missing_now});
 }
 
-// Up to `end`, and above the bin before.
+// Holds the numbers up to `end` that are above the bin before.
 struct BinOfNumbers {
   double end = 0;
   std::string name;
 };
 
-// Bins that end at the tenths of ascending numbers. A number that a tenth of them has is a bin of its own:
-// else a smaller one would share its bin, and not be seen.
+// Returns bins that end at the tenths of ascending numbers. A value that makes up a tenth of the numbers gets
+// its own bin. Otherwise a smaller value would share that bin and not be seen.
 std::vector<BinOfNumbers> tenths_of(const std::vector<double>& numbers) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<BinOfNumbers> out;
-  std::string above;  // the bin before
+  std::string above;  // "above" the end of the bin before
   const auto end_bin = [&](double end, std::string name) {
     if (!out.empty() && end <= out.back().end) return;
     out.push_back({end, above.empty() ? std::move(name) : concat(above, ", ", name)});
@@ -96,7 +96,7 @@ std::vector<BinOfNumbers> tenths_of(const std::vector<double>& numbers) {
   return out;
 }
 
-// Numbers that are not finite, as many as if they had been sampled like the others.
+// Returns how many numbers that are not finite there would be if they had been sampled like the others.
 double sampled_not_finite(const NumberSketch& numbers, std::size_t sampled) {
   const auto not_finite = static_cast<double>(numbers.not_finite());
   if (numbers.count() == 0) return not_finite;
@@ -145,7 +145,8 @@ std::vector<Bin> bins_of_values(const ValueCounts& before, const ValueCounts& no
   return bins;
 }
 
-// Values are compared where few of them occur again and again, and not where they are numbers with an order.
+// Whether a feature is compared by its values. It is if few values occur again and again, unless they are
+// numbers with an order.
 bool has_values(const std::string& name, const FeatureStatistics& before, const FeatureStatistics& now,
                 const FeatureVocabularies& vocabularies) {
   const ValueCounts& a = before.values;
@@ -202,7 +203,7 @@ std::string from_to(double before, double now) {
   return before == 0 && now == 0 ? "" : concat(percent(before), " → ", percent(now));
 }
 
-// Characters, not bytes: an arrow has three.
+// Counts characters instead of bytes, since an arrow has three bytes.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char each) { return (static_cast<unsigned char>(each) & 0xc0) != 0x80; }));

@@ -96,7 +96,7 @@ TEST(Drift, ANumberThatIsRepeatedHasABinOfItsOwn) {
   EXPECT_NEAR(drift_of_numbers([](std::uint64_t) { return 1.5; }, [](std::uint64_t) { return 1.5; }).psi, 0,
               1e-9);
 
-  // In the middle: as many are near it now as were it before.
+  // A value in the middle: as many numbers are near it now as had this value before.
   const auto middle = [](std::uint64_t i) { return i % 3 == 0 ? 500.0 : static_cast<double>(i); };
   drift = drift_of_numbers(middle, [&](std::uint64_t i) { return i % 3 == 0 ? 499.5 : middle(i); });
   EXPECT_TRUE(drift.has_moved);

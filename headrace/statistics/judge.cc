@@ -10,12 +10,12 @@ namespace {
 constexpr double kNotableDistance = 0.1;
 constexpr std::uint64_t kImbalance = 10;
 
-// The distance that two samples of one distribution exceed once in a hundred times (Smirnov, 1948).
+// The distance that two samples from the same distribution exceed once in a hundred times (Smirnov, 1948).
 double by_chance(std::uint64_t a, std::uint64_t b) {
   return 1.63 * std::sqrt(1 / static_cast<double>(a) + 1 / static_cast<double>(b));
 }
 
-// "1 row was", "3 rows were".
+// Returns, for example, "1 row was" or "3 rows were".
 std::string counted(std::uint64_t count, std::string_view one, std::string_view several) {
   return concat(count, " ", count == 1 ? one : several);
 }
@@ -49,7 +49,7 @@ void compare_numbers(const NumberSketch& from, const NumberSketch& to, SplitDist
   out.is_notable = out.distance > std::max(kNotableDistance, by_chance(a.size(), b.size()));
 }
 
-// Every value of an identifier differs: that is not drift.
+// Whether values of a feature can be compared. All values of an identifier differ, which is not drift.
 bool is_category(const FeatureStatistics& feature) {
   const ValueCounts& values = feature.values;
   return values.is_complete() && values.total() > 0 && values.counts().size() * 2 <= values.total();
@@ -118,8 +118,8 @@ void judge_split(const std::string& split, const SplitStatistics& statistics,
                  const FeatureVocabularies& vocabularies, std::vector<std::string>& warnings) {
   if (statistics.damaged > 0)
     warnings.push_back(concat(split, ": ",
-                              counted(statistics.damaged, "record is damaged or no tf.Example",
-                                      "records are damaged or no tf.Examples")));
+                              counted(statistics.damaged, "record is damaged or not a tf.Example",
+                                      "records are damaged or not tf.Examples")));
   if (const std::uint64_t duplicates = statistics.duplicates(); duplicates > 0)
     warnings.push_back(concat(split, ": ", counted(duplicates, "record has", "records have"),
                               " the content of another one"));

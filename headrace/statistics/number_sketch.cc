@@ -56,7 +56,7 @@ std::vector<double> NumberSketch::histogram(double low, double high, std::size_t
   std::vector<double> shares(bins, 0);
   const std::vector<double> numbers = sample();
   for (const double number : numbers) {
-    // Halves, since the width of a range of doubles may not be one.
+    // Computes with halves, since the width of a range of doubles may be no finite double.
     const double at = high > low ? (number / 2 - low / 2) / (high / 2 - low / 2) : 0;
     const double bin = std::clamp(at * static_cast<double>(bins), 0.0, static_cast<double>(bins - 1));
     shares[static_cast<std::size_t>(bin)] += 1 / static_cast<double>(numbers.size());

@@ -14,7 +14,7 @@ constexpr PreviewLimits kShown = {.texts = 6, .text_bytes = 400, .pictures = 3};
 // The first records of a block.
 struct Run {
   std::size_t block = 0;
-  std::uint64_t first_record = 0;  // in the split
+  std::uint64_t first_record = 0;  // number of its first record in the split
   std::uint64_t record_count = 0;
 };
 
@@ -63,7 +63,7 @@ Result<SplitStatistics> read_run(const Dataset& dataset, const Run& run,
   return statistics;
 }
 
-// As many of each label as there is room for.
+// Chooses the same number of records of each label, as many as there is room for.
 std::vector<SampleRecord> choose_samples(const SplitStatistics& statistics, std::size_t most) {
   std::vector<SampleRecord> out;
   const std::size_t each =
@@ -95,7 +95,8 @@ Result<SplitStatistics> read_split(const Dataset& dataset, const FeatureVocabula
       HEADRACE_TRY(parts[i], read_run(dataset, runs[begin + i], vocabularies, options.call));
       return {};
     }));
-    for (const SplitStatistics& part : parts) all.merge(part);  // in order: sums of floats depend on it
+    for (const SplitStatistics& part : parts)
+      all.merge(part);  // in this order, because sums of floats depend on the order
     options.progress(all.records + all.damaged, std::min(wanted, dataset.record_count()));
   }
   all.finish();

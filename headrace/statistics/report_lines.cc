@@ -12,7 +12,7 @@ constexpr std::size_t kLineLimitBytes = 1 << 20;
 constexpr std::size_t kMaxReasons = 200;
 constexpr std::size_t kShownBytes = 300;
 
-// Inflates one report, and cuts it into lines.
+// Inflates a report, and cuts it into lines.
 class ReportReader {
  public:
   explicit ReportReader(const std::function<Status(std::string_view)>& visit)
@@ -63,8 +63,8 @@ Status visit_report_lines(const PublishedFolder& published, const CallOptions& c
     const Location report = published.folder.at(part.key);
     HEADRACE_TRY(const ObjectInfo object, report.store->stat(report.key, call));
     if (object.size_bytes != part.size_bytes) {
-      return Error{Code::kDataLoss, concat(report.describe(), " has ", object.size_bytes, " bytes, not the ",
-                                           part.size_bytes, " that the manifest says")};
+      return Error{Code::kDataLoss, concat(report.describe(), " has ", object.size_bytes, " bytes, but the ",
+                                           "manifest says ", part.size_bytes)};
     }
     ReportReader reader(visit);
     Status read =

@@ -59,7 +59,7 @@ TEST_F(ReportLines, OfAnotherSizeThanTheManifestSaysAreDamage) {
   const Status status = visit(lines);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kDataLoss);
-  EXPECT_THAT(status.error().message, HasSubstr("bytes, not the"));
+  EXPECT_THAT(status.error().message, HasSubstr("bytes, but the manifest says"));
 }
 
 TEST_F(ReportLines, AreCountedByStatusAndReasonWithTheFirstAsExamples) {

@@ -29,16 +29,17 @@ std::string coverage(const DatasetReport& report) {
     const SplitStatistics& statistics = split.statistics;
     const std::uint64_t read = statistics.records + statistics.damaged;
     if (read < statistics.published_records)
-      out += html_hint(concat("Of ", name, ", ", grouped(read), " of ", grouped(statistics.published_records),
-                              " records were read; the figures below describe those."));
+      out += html_hint(concat("Only ", grouped(read), " of ", grouped(statistics.published_records),
+                              " records of ", name, " were read; the figures below describe those records."));
     if (statistics.has_more_features)
-      out += html_hint(
-          concat("Of ", name, ", only ", SplitStatistics::kMaxFeatures, " features are described."));
+      out +=
+          html_hint(concat("Only ", SplitStatistics::kMaxFeatures, " features of ", name, " are described."));
   }
   return out;
 }
 
-// A histogram over the range that all splits have together, so that they can be compared.
+// Makes a table with a row for each split. All histograms span the common range of the splits, so that they
+// can be compared.
 std::string numbers_table(const std::vector<std::pair<std::string, const NumberSketch*>>& sketches) {
   double low = 0, high = 0;
   bool is_first = true;
@@ -91,14 +92,14 @@ std::string images_part(const NamedFeatures& splits) {
   }
   if (rows.empty()) return {};
   return concat(
-      html_table({"images", "formats", "of channels"}, rows),
+      html_table({"images", "formats", "channels"}, rows),
       sketch_part(splits, "Height in pixels",
                   [](const FeatureStatistics& of) -> const NumberSketch& { return of.images.heights; }),
       sketch_part(splits, "Width in pixels",
                   [](const FeatureStatistics& of) -> const NumberSketch& { return of.images.widths; }));
 }
 
-// The most frequent values of all splits, and how often each has them.
+// Shows the most frequent values of all splits together, and how often they occur in each split.
 std::string values_part(const NamedFeatures& splits) {
   ValueCounts all;
   for (const auto& [name, feature] : splits) all.merge(feature->values);
@@ -180,7 +181,8 @@ std::string distances_card(const DatasetReport& report) {
                   percentage(each.distance), html_escaped(each.where), each.is_notable ? "notable" : ""}));
   return html_card(
       "Differences between splits",
-      concat(html_hint("The greatest difference of a value's shares; of numbers, of cumulative shares."),
+      concat(html_hint("The greatest difference between the shares of a value in two splits; for numbers, "
+                       "between their cumulative shares."),
              html_table({"feature", "splits", "difference", "most in", ""}, rows)));
 }
 
@@ -213,7 +215,7 @@ std::string origin_card(const DatasetReport& report) {
   std::vector<std::string> reasons;
   for (const auto& [reason, count] : attributes.reasons)
     reasons.push_back(html_row({html_escaped(reason), grouped(count)}));
-  if (!reasons.empty()) content += html_table({"noted of rows", "rows"}, reasons);
+  if (!reasons.empty()) content += html_table({"reason", "rows"}, reasons);
   if (!attributes.schema.empty())
     content += concat(html_element("h3", "Schema"), html_element("pre", html_escaped(attributes.schema)));
   return content.empty() ? content : html_card("Origin", content);

@@ -10,13 +10,13 @@
 namespace headrace {
 namespace {
 
-// Where a value was found: room for 2^24 values of a record.
+// Encodes where a value was found. There is room for 2^24 values of a record.
 std::uint64_t place_of(std::uint64_t record, std::size_t value) { return (record << 24) + value; }
 
 template <typename Number>
 std::optional<std::size_t> named_class(const std::vector<Number>& values) {
   if (values.size() == 1) {
-    const bool fits = values[0] >= 0 && values[0] < static_cast<Number>(1 << 24);  // not so of NaN
+    const bool fits = values[0] >= 0 && values[0] < static_cast<Number>(1 << 24);  // false for NaN
     if (!fits) return std::nullopt;
     return static_cast<std::size_t>(values[0]);
   }

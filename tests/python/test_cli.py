@@ -308,7 +308,7 @@ def test_texts_larger_than_readers_take_cannot_be_asked_for(headrace, tmp_path):
     done = headrace(*words, "257MiB", check=False)
     assert done.returncode == 2 and "to 268.4 MB" in done.stderr
     done = headrace(*words, "256MiB", check=False)
-    assert done.returncode == 1 and "nothing is at" in done.stderr
+    assert done.returncode == 1 and "there is nothing at" in done.stderr
 
 
 def test_a_closed_pipe_ends_the_command_quietly(build, tmp_path):

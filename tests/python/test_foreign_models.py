@@ -330,7 +330,7 @@ def test_python_asks_it_about_rows(folder, people):
 @pytest.mark.parametrize(
     "options, told",
     [
-        ({}, "by schema, or a dataset that was prepared from such rows by like"),
+        ({}, "with schema, or name a dataset that was prepared from such rows with like"),
         ({"like": "nowhere"}, "^like file:.*nowhere: there is no dataset"),
         ({"like": True}, "Say which goes where: features={'about': 'about', 'age': 'age', .*: 'FEATURE'}$"),
         ({"like": True, "schema": "schema.toml"}, "^schema and like both say"),

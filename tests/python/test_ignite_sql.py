@@ -140,7 +140,7 @@ def test_a_select_with_and_without_a_key(headrace, reviews, tmp_path, order):
     [
         ("NOWHERE", "no table NOWHERE in the schema PUBLIC"),
         ("REVIEWS?order_by=STARS", "STARS is in two rows"),
-        ("REVIEWS?order_by=NAME", "no column NAME to order them by; there are ID, PART, TEXT, STARS"),
+        ("REVIEWS?order_by=NAME", "no column NAME to order them by; their columns are ID, PART, TEXT, STARS"),
         ("REVIEWS?password=secret", "HEADRACE_IGNITE_USER"),
         ("?query=DROP TABLE REVIEWS", "Ignite refuses"),
         ("?query=SELECT 1 AS A) ORDER BY 1; DROP TABLE REVIEWS --", "Ignite refuses"),
@@ -237,7 +237,7 @@ def test_predictions_are_entries_whoever_puts_them(build, headrace, reviews, mod
     wrong = [*predict[:5], f"ignite-cache://{reviews}/texts?type=Text", *predict[6:]]
     done = headrace(*wrong, check=False)
     assert done.returncode != 0
-    assert "name another with ?type=" in done.stderr and "texts" in done.stderr
+    assert "name another type with ?type=" in done.stderr and "texts" in done.stderr
 
 
 def test_a_cache_becomes_the_same_dataset_each_time(headrace, reviews, model, tmp_path):
@@ -290,7 +290,7 @@ def test_a_cache_becomes_the_same_dataset_each_time(headrace, reviews, model, tm
     [
         ("nowhere", "Cache does not exist"),
         ("", "names no cache"),
-        ("SQL_PUBLIC_REVIEWS?type=T", "there are columns"),
+        ("SQL_PUBLIC_REVIEWS?type=T", "the known parameters are columns"),
     ],
 )
 def test_bad_caches_are_named(headrace, reviews, tmp_path, path, complaint):
@@ -305,7 +305,7 @@ def test_a_table_that_does_not_fit_is_named(headrace, reviews, model):
     done = headrace(*predict, *data, "--to", f"ignite-table://{reviews}/OTHER", check=False)
     assert done.returncode != 0
     assert 'table OTHER, as "ID", "VALUE", "MODEL_DIGEST"' in done.stderr
-    for wrong, complaint in [("", "names no table"), ("T?user=ann", "there are schema")]:
+    for wrong, complaint in [("", "names no table"), ("T?user=ann", "the known parameters are schema")]:
         done = headrace(*predict, *data, "--to", f"ignite-table://{reviews}/{wrong}", check=False)
         assert complaint in done.stderr
     done = headrace(*predict, *data, "--to", f"ignite-table://{reviews}/T", "--overwrite", check=False)

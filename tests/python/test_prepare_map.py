@@ -454,7 +454,7 @@ def test_a_function_that_drops_every_row_is_named(run, numbers, number_schema, f
     without_schema = run(*words, check=False)
     assert "the function of --map drops all" in without_schema.stderr
     with_schema = run(*words, "--schema", number_schema, check=False)
-    assert "dropped by map); look at what the function nothing:drop returns" in with_schema.stderr
+    assert "dropped by map); check what the function nothing:drop returns" in with_schema.stderr
 
 
 def test_options_that_do_not_go_with_a_map_are_refused(run, numbers, tmp_path):

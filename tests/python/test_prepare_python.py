@@ -422,7 +422,7 @@ def test_errors_of_the_program_are_exceptions(tmp_path, file_url):
     refused([{"image_uri": "pets/1.jpg"}], f"{file_url}/a", "pets/1.jpg is relative, .*write it as a URL")
     refused([{"a": 1}, {"a": "x"}][:1], f"{file_url}/a", "^sample takes a number", sample=2)
     refused([{"a": 1}], f"{file_url}/a", "did you mean", schema='[features.a]\ntype = "itn64"\n')
-    with pytest.raises(FileNotFoundError, match="nothing is at"):
+    with pytest.raises(FileNotFoundError, match="there is nothing at"):
         hr.prepare(tmp_path / "none", f"{file_url}/a")
     assert not staged(f"{file_url}/a")
 

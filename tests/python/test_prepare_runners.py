@@ -393,7 +393,7 @@ def test_a_task_says_why_it_failed_below_a_call_of_python_too(build, tmp_path, m
 
     monkeypatch.setenv("HEADRACE_BUILD", str(build))
     monkeypatch.setenv("HEADRACE_ERRORS", "json")  # as headrace.prepare sets it
-    with pytest.raises(TaskError, match="headrace: no plan lies at"):
+    with pytest.raises(TaskError, match="headrace: there is no plan at"):
         Plan(f"file://{tmp_path}/none").execute([0])
 
 

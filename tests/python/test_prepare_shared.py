@@ -53,7 +53,7 @@ def test_tasks_by_number_in_any_order_and_twice(headrace, tables, expected, tmp_
     slices = plan(headrace, tables, tmp_path / "data")
     assert slices == FILES
     early = headrace("execute", tmp_path / "data", "--task", FILES, check=False)
-    assert early.returncode == 1 and "12 of 12 slices are not read yet" in early.stderr
+    assert early.returncode == 1 and "12 of 12 slices have not been read yet" in early.stderr
     draw = random.Random(SEED)
     for task in draw.sample(range(slices), slices) + [3]:
         headrace("execute", tmp_path / "data", "--task", task)

@@ -226,7 +226,7 @@ def test_what_a_version_has_read_is_told_from_what_came_later_even_without_its_r
     (dataset / lost).unlink()
     write_table(raw, "d", range(10))  # which no version has read
     (why,) = (part["why"] for part in repair(headrace, dataset)["lost"])
-    assert "raw is not as it was read" in why and lost in why
+    assert "raw has changed since it was read" in why and lost in why
 
 
 def test_an_input_that_is_gone_or_changed_is_named_and_nothing_else_is_touched(headrace, raw, dataset):
@@ -241,7 +241,7 @@ def test_an_input_that_is_gone_or_changed_is_named_and_nothing_else_is_touched(h
     (raw / "a.csv").unlink()
     answer = repair(headrace, dataset)
     assert len(answer["lost"]) == 2
-    assert all("a.csv is gone" in part["why"] for part in answer["lost"]), answer["lost"]
+    assert all("a.csv has been removed" in part["why"] for part in answer["lost"]), answer["lost"]
     assert kill_support.objects_below(dataset) == before
 
     (raw / "a.csv").write_text(table + "x,train,cat,more,images/0.png\n")
@@ -253,7 +253,7 @@ def test_an_input_that_is_gone_or_changed_is_named_and_nothing_else_is_touched(h
     answer = repair(headrace, dataset)
     assert kill_support.objects_below(dataset).keys() <= before.keys() | {shard}
     for part in answer["lost"]:
-        assert "what it was made from has changed" in part["why"] and "a.csv" in part["why"]
+        assert "its sources have changed since" in part["why"] and "a.csv" in part["why"]
 
 
 def test_an_input_that_was_restored_is_as_good_as_it_was(headrace, raw, dataset):

@@ -89,4 +89,4 @@ def test_raw_texts_are_encoded_by_a_saved_model_from_a_store(build, headrace, s3
 
     headrace("cp", tmp_path / "schema.toml", f"{s3_url}/waves/assets/more")
     with serving(build, tmp_path / "other", f"films={s3_url}/run") as server:
-        server.wait_until(lambda: "put back the files" in server.errors.read_text())
+        server.wait_until(lambda: "restore exactly the files" in server.errors.read_text())

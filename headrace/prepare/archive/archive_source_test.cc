@@ -205,7 +205,7 @@ TEST_F(ArchiveSource, AnotherVersionOfTheArchiveIsNotRead) {
   const RowsRead read = read_slice(*input, input->slices.front());
   ASSERT_FALSE(read.status);
   EXPECT_EQ(read.status.error().code, Code::kFailedPrecondition);
-  EXPECT_NE(read.status.error().message.find("run it again"), std::string::npos);
+  EXPECT_NE(read.status.error().message.find("run the command again"), std::string::npos);
 }
 
 }  // namespace

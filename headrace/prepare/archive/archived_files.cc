@@ -101,13 +101,14 @@ class PlainTarReader final : public ArchivedFiles::Reader {
   TarEntry current_;
 };
 
-// Opens a file in the version that was listed.
+// Opens a file. Fails if its version is not the one that was listed.
 Result<std::unique_ptr<ArchivedFiles::Reader>> open_reader(const SourceFile& file) {
   Store& store = *file.location.store;
   HEADRACE_TRY(const ObjectInfo object, store.stat(file.location.key, {}));
   if (object.version != file.version || object.size_bytes != file.size_bytes) {
-    return Error{Code::kFailedPrecondition,
-                 concat(file.location.describe(), " changed since the input was looked at; run it again")};
+    return Error{
+        Code::kFailedPrecondition,
+        concat(file.location.describe(), " changed since the input was listed; run the command again")};
   }
   Bytes head(std::min<std::uint64_t>(kTarBlockBytes, object.size_bytes));
   HEADRACE_CHECK(read_exactly(store, object.key, head, {.if_version = object.version}));

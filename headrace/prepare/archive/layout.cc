@@ -35,7 +35,7 @@ bool is_left_by_a_file_system(std::string_view name) {
   return name.starts_with("._") || name == ".DS_Store" || name == "Thumbs.db" || name.starts_with(".");
 }
 
-// "Train", "test2", "training_set".
+// Also accepts "Train", "test2" and "training_set".
 bool is_split_name(std::string_view name) {
   std::string word = to_lower(name);
   const auto strip = [&word](std::string_view characters) {
@@ -63,7 +63,7 @@ ClassifiedPath classify_aclimdb_path(const Segments& segments) {
   return {.verdict = PathVerdict::kExample, .split = split_name, .label = label};
 }
 
-// Classifies a file whose name is that of a text or image.
+// Classifies a file whose name is that of a text or an image.
 ClassifiedPath classify_by_folders(Segments segments, bool has_labels) {
   segments.pop_back();
   if (holds(segments, "") || holds(segments, ".")) return rejected("path has an empty segment, or one \".\"");

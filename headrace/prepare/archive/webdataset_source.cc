@@ -79,7 +79,7 @@ class WebDatasetSource final : public RowSource {
     detail_.clear();
   }
 
-  // Drops the files of the sample that were read so far.
+  // Marks the sample as rejected, and drops its files that were read so far.
   Status reject_sample(std::string reason, std::string_view detail) {
     reason_ = std::move(reason);
     detail_ = printable_line(detail, kDetailBytes);
@@ -87,7 +87,7 @@ class WebDatasetSource final : public RowSource {
     return {};
   }
 
-  // `name` is of the file ahead.
+  // `name`: the parsed name of the file ahead.
   Status add_file(const SampleFileName& name) {
     if (!reason_.empty()) return {};
     std::string field = to_lower(name.field);
@@ -136,15 +136,15 @@ class WebDatasetSource final : public RowSource {
   const ArchiveOptions options_;
   ArchivedFiles files_;
   std::optional<ArchivedFile> ahead_;  // read, but not yet used
-  RowPlace place_{};                   // of the last row
-  std::string id_;                     // of it
+  RowPlace place_{};                   // place of the last row
+  std::string id_;                     // id of the last row
 
-  bool in_sample_ = false;  // what follows is of the sample that comes next
+  bool in_sample_ = false;  // whether a sample is being read; the following members describe it
   std::uint32_t archive_ = 0;
   std::string key_;
   std::vector<File> sample_files_;
   std::uint64_t sample_bytes_ = 0;
-  std::string reason_;  // not to use it; empty: none
+  std::string reason_;  // why the sample is rejected; empty: it is not
   std::string detail_;
   std::vector<NamedCell> cells_;
 };

@@ -12,15 +12,15 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kMostShards = 99'999;  // of a split: names have five digits
-// Several processes write and read even a small dataset at once.
+constexpr std::uint64_t kMostShards = 99'999;  // in a split, because names have five digits
+// Even a small dataset gets several shards, so that several processes can write and read it at once.
 constexpr std::uint64_t kLeastShards = 8;
 constexpr std::uint64_t kLeastShardRows = 1024;
 constexpr std::uint64_t kRecordBytes = 64;  // frame, names, lengths
 
 std::uint64_t divide_up(std::uint64_t number, std::uint64_t by) { return number / by + (number % by != 0); }
 
-// Bytes that each record has beyond its row.
+// Bytes by which each record is larger than its row.
 std::uint64_t added_bytes(const TaskContext& context) {
   std::uint64_t bytes = kRecordBytes;
   for (const FeatureDefinition& feature : context.plan.schema.features) {
@@ -30,7 +30,7 @@ std::uint64_t added_bytes(const TaskContext& context) {
   return bytes;
 }
 
-// Numbers ascend as numbers do: 2 before 10.
+// Returns the values in ascending order. Numbers are compared as numbers: 2 comes before 10.
 std::vector<std::string> in_order(const std::map<std::string, LabelCounts>& splits) {
   std::vector<std::string> values;
   for (const auto& [split, counts] : splits) {
@@ -55,11 +55,11 @@ Status check_classes(const std::string& feature, const std::map<std::string, Lab
   if (found == splits.end() || found->second.size() != 1) return {};
   return Error{Code::kInvalidArgument,
                concat("the train split of ", plan.input.url, " holds only one class, ",
-                      found->second.begin()->first, "; a classifier needs rows of several (feature ", feature,
-                      "; give it the type string or int64 if it is not a class)")};
+                      found->second.begin()->first, "; a classifier needs rows of several classes (feature ",
+                      feature, "; if it is not a class, give it the type string or int64)")};
 }
 
-// Splits that must have rows.
+// The splits that must have rows.
 std::vector<std::string> promised_splits(const PreparePlan& plan) {
   if (!plan.schema.splits.empty()) {
     std::vector<std::string> names;
@@ -73,18 +73,18 @@ std::vector<std::string> promised_splits(const PreparePlan& plan) {
 
 Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
   if (arrangement.counts.in == 0) {
-    return Error{Code::kInvalidArgument, concat("there is no row in ", plan.input.url, ", which is read as ",
-                                                input_name(plan.input))};
+    return Error{Code::kInvalidArgument, concat("there are no rows in ", plan.input.url,
+                                                ", which is read as ", input_name(plan.input))};
   }
   if (arrangement.splits.empty()) {
     std::vector<std::string> reasons;
     for (const auto& [reason, count] : arrangement.reasons) reasons.push_back(concat(count, " ", reason));
     return Error{Code::kInvalidArgument,
                  concat("none of the ", arrangement.counts.in, " rows of ", plan.input.url,
-                        " is to be written: ", arrangement.counts.rejected, " rejected, ",
+                        " can be written: ", arrangement.counts.rejected, " rejected, ",
                         arrangement.counts.ignored, " ignored (", join(reasons, ", "), "); ",
-                        plan.map.empty() ? concat("is it the format ", input_name(plan.input), "?")
-                                         : concat("look at what the function ", plan.map, " returns"))};
+                        plan.map.empty() ? concat("check that its format is ", input_name(plan.input))
+                                         : concat("check what the function ", plan.map, " returns"))};
   }
   for (const std::string& name : promised_splits(plan)) {
     const bool is_there = std::any_of(arrangement.splits.begin(), arrangement.splits.end(),
@@ -94,22 +94,22 @@ Status check_splits(const PreparePlan& plan, const Arrangement& arrangement) {
     for (const ArrangedSplit& split : arrangement.splits) names.push_back(split.name);
     return Error{
         Code::kInvalidArgument,
-        concat("the ", name, " split of ", plan.input.url, " is empty, among ", arrangement.counts.in,
-               " rows; ", plan.schema.split ? concat("column ", *plan.schema.split) : "the input",
-               " names the splits ", printable_line(join(names, ", "), 200),
-               ": correct it, replace it by --split, or say --splits-as-they-are if there is to be no such "
-               "split")};
+        concat("the ", name, " split of ", plan.input.url, " is empty, although the input has ",
+               arrangement.counts.in, " rows; ",
+               plan.schema.split ? concat("column ", *plan.schema.split) : "the input", " names the splits ",
+               printable_line(join(names, ", "), 200), ": correct it, replace it with --split, or pass ",
+               "--splits-as-they-are if the dataset needs no such split")};
   }
   return {};
 }
 
 Error damaged_receipt(std::size_t slice, std::string_view what) {
-  return {Code::kDataLoss, concat("the receipt of slice ", slice, " is not what was written: ", what,
-                                  "; start over with --overwrite")};
+  return {Code::kDataLoss,
+          concat("the receipt of slice ", slice, " is damaged: ", what, "; start over with --overwrite")};
 }
 
 bool may_repeat_ids(const Schema& schema) {
-  // Other ids are places in the input.
+  // Without an id column, ids are places in the input, which differ.
   if (!schema.id) return false;
   return schema.splits.empty() ? schema.split.has_value() : schema.group.has_value();
 }
@@ -141,7 +141,8 @@ Result<std::vector<DuplicateRow>> find_duplicates(const TaskContext& context,
     for (const RowsSplit& split : spill->splits()) {
       const auto rank = ranks.find(split.name);
       if (rank == ranks.end())
-        return damaged_receipt(arrangement.spill_slices[i], "a spill has a split that it does not name");
+        return damaged_receipt(arrangement.spill_slices[i],
+                               "a spill has a split that the receipt does not name");
       ranks_in_spill.push_back(rank->second);
     }
     for (const ContentHash& content : of_spill)
@@ -166,7 +167,7 @@ Status take_part(const std::optional<ManifestPart>& part, std::size_t slice, con
   return {};
 }
 
-// Those of the base keep their ids.
+// Adds the new values behind those of the base, which keep their ids.
 Result<std::vector<std::string>> continue_vocabulary(const PreparePlan& plan,
                                                      const FeatureDefinition& feature,
                                                      std::vector<std::string> values) {
@@ -244,7 +245,7 @@ Result<Arrangement> arrange(const TaskContext& context, std::span<const SliceRec
     if (out.first_rejection.empty()) out.first_rejection = receipt.first_rejection;
     for (const auto& [name, totals] : receipt.splits) {
       if (!is_usable_split_name(name))
-        return damaged_receipt(slice, concat("a split of the name ", printable_line(name, 60)));
+        return damaged_receipt(slice, concat("the split name ", printable_line(name, 60), " cannot be used"));
       out.row_bytes += totals.bytes + totals.referenced_bytes;
       splits[name].rows += totals.rows;
       splits[name].bytes += totals.bytes;

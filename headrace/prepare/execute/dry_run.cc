@@ -11,14 +11,14 @@
 namespace headrace {
 namespace {
 
-// The most rows that are tried of each of three slices. Each reference takes a request of its own.
+// The most rows and references of each of three slices that are tried. Each reference needs its own request.
 constexpr std::uint64_t kTriedRows = 100'000;
 constexpr std::uint64_t kTriedReferences = 300;
-constexpr std::uint64_t kListedObjects = 1'000;  // in an answer of S3
+constexpr std::uint64_t kListedObjects = 1'000;  // in one response of S3
 constexpr std::uint64_t kUploadPartBytes = 8 << 20;
 constexpr std::uint64_t kMemoryBytes = 256 << 20;
-// Requests for a shard: index, receipt; for a slice: receipt, inputs, their copy; for the job: plan,
-// manifest.
+// The requests for a shard write its index and its receipt; those for a slice write its receipt and its
+// inputs, and copy the inputs; those for the job write the plan and the manifest.
 constexpr std::uint64_t kRequestsOfShard = 2;
 constexpr std::uint64_t kRequestsOfSlice = 3;
 constexpr std::uint64_t kRequestsOfJob = 2;
@@ -128,7 +128,8 @@ Result<DryRun> dry_run(const PreparePlan& plan, const TextEncoders& encoders, St
   const double all = static_cast<double>(std::max<std::uint64_t>(out.input_bytes, 1));
   const double factor =
       std::max(1.0, all / static_cast<double>(std::max<std::uint64_t>(trial.consumed_bytes, 1)));
-  const bool is_folder = plan.input.slices.front().is_range_of_folder();  // then rows are objects of it
+  const bool is_folder =
+      plan.input.slices.front().is_range_of_folder();  // then each object of the folder is a row
   out.rows = scaled(out.tried_rows, factor);
   const std::uint64_t listing = is_folder ? 2 * (out.objects / kListedObjects + 1) : 0;
   out.read_requests = trial.requests == 0 ? 0 : scaled(trial.requests, factor) + listing;

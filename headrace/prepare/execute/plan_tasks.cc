@@ -43,8 +43,8 @@ Result<const Arrangement*> PlanTasks::arrange() {
   HEADRACE_TRY(const std::vector<std::uint64_t> left, unread());
   if (!left.empty()) {
     return Error{Code::kFailedPrecondition,
-                 concat(left.size(), " of ", read_tasks(), " slices are not read yet, the first of them ",
-                        left.front(), ": execute these tasks first")};
+                 concat(left.size(), " of ", read_tasks(), " slices have not been read yet; the first is ",
+                        "slice ", left.front(), ": execute their tasks first")};
   }
   std::vector<SliceReceipt> receipts;
   for (std::uint64_t slice = 0; slice < read_tasks(); ++slice) {
@@ -67,8 +67,8 @@ Result<const Arrangement*> PlanTasks::arrange() {
   return &*arrangement_;
 }
 
-// If another process has claimed the output for the same plan meanwhile, joins it: both give the same names
-// to the same bytes.
+// Joins another process that has claimed the output for the same plan meanwhile, because both give the same
+// names to the same bytes.
 Result<OwnedOutput> PlanTasks::claim_or_join() const {
   const PlanClaim& claim = options_.claim;
   auto owned = claim_output(context_.output, context_.plan, claim, options_.actor);
@@ -109,7 +109,7 @@ Status PlanTasks::execute(std::uint64_t task) {
   HEADRACE_CHECK(arrange());
   const std::uint64_t tasks = read_tasks() + shard_tasks_.size();
   if (task >= tasks)
-    return Error{Code::kOutOfRange, concat("there is no task ", task, "; the last one is ", tasks - 1)};
+    return Error{Code::kOutOfRange, concat("there is no task ", task, "; the last task is ", tasks - 1)};
   return write(task - read_tasks(), untold);
 }
 
@@ -123,7 +123,7 @@ Result<std::vector<ShardReceipt>> PlanTasks::shard_receipts() const {
     if (!receipt) {
       return Error{Code::kFailedPrecondition,
                    concat("task ", read_tasks() + i, " of ", read_tasks() + shard_tasks_.size(),
-                          " is not done yet; headrace execute --task does it")};
+                          " is not done yet; run it with headrace execute --task")};
     }
     receipts.push_back(*std::move(receipt));
   }
@@ -148,8 +148,8 @@ Result<PrepareResult> PlanTasks::publish() {
   }
   auto made = publish_receipts();
   if (made || made.error().code == Code::kCancelled) return made;
-  // Another process with the same plan may have been faster: it has published the same bytes, and removed the
-  // work objects of both.
+  // Another process with the same plan may have been faster. It has then published the same bytes, and
+  // removed the work objects of both processes.
   auto other = find_published(context_);
   if (!other && other.error().code == Code::kAborted) return std::move(other).error();
   return other && *other ? Result(**std::move(other)) : std::move(made);

@@ -11,8 +11,8 @@
 namespace headrace {
 namespace {
 
-// Whether the same command would go on with the published dataset: the plan differs from it by new input
-// alone, or because it was continued.
+// Whether the same command with --append could continue the published dataset: the plan differs from the
+// dataset's plan only by new input, or because the dataset was continued.
 Result<bool> can_append(const Location& output, const PreparePlan& plan, StoreRegistry& stores) {
   HEADRACE_TRY(PreparePlan repeated, continue_plan(output, Continuation::kAppend));
   const std::shared_ptr<const BaseDataset> base = std::exchange(repeated.base, nullptr);
@@ -32,10 +32,10 @@ Result<PlanClaim> examine(const Location& output, const PreparePlan& plan, Store
   if (claim || plan.base != nullptr || claim.error().code != Code::kFailedPrecondition) return claim;
   if (!can_append(output, plan, stores).value_or(false)) return claim;
   return Error{Code::kFailedPrecondition,
-               concat(claim.error().message, ". To add what the input has more: --append")};
+               concat(claim.error().message, ". To add new input to the dataset, use --append")};
 }
 
-// Whether an append that processes with the same command share has nothing left to do.
+// Whether an append that several processes share has nothing left to do.
 Result<bool> is_nothing_new(const Location& output, const PreparePlan& plan, const Runner& runner) {
   if (!runner.is_joined() || plan.base == nullptr) return false;
   HEADRACE_TRY(const bool nothing_is_new, was_appended(output, plan));
@@ -46,7 +46,7 @@ Result<bool> is_nothing_new(const Location& output, const PreparePlan& plan, con
 std::unique_ptr<TaskClaims> claims_of(const TaskContext& context, const PrepareOptions& options) {
   if (options.runner.kind == Runner::Kind::kStore)
     return claim_by_lease(context.work_folder(), hex64(random_name_bits()), options.lease);
-  return claim_by_rank(options.rank, options.world_size);  // alone: rank 0 of 1
+  return claim_by_rank(options.rank, options.world_size);  // a process that is alone has rank 0 of 1
 }
 
 }  // namespace
@@ -66,8 +66,8 @@ Status check_places(const InputPlace& input, const Location& output) {
   const bool is_in = key == output.key || output.key.starts_with(folder_prefix(key));
   if (!one_store || !is_in) return {};
   return Error{Code::kInvalidArgument,
-               concat(output.describe(), " lies in ", input.describe(),
-                      ", so that it would be part of the input the next time; name a folder beside it")};
+               concat("the output ", output.describe(), " lies in the input ", input.describe(),
+                      ", so the next command would read it as input; name a folder beside the input")};
 }
 
 Result<PrepareResult> prepare(const PlannedPrepare& planned, StoreRegistry& stores, const Location& output,

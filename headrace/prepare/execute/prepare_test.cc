@@ -27,7 +27,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Forwards to another store; from the n-th changing call on, every call fails as if the process had died
+// Forwards to another store. From the n-th changing call on, every call fails as if the process had died
 // there.
 class DyingStore final : public ForwardingStore {
  public:
@@ -204,7 +204,7 @@ class Prepare : public testing::Test {
   StoreRegistry registry{Environment{}};
   TextEncoders encoders;
   std::shared_ptr<Store> store;
-  PreparePlan wish;  // but for input and schema
+  PreparePlan wish;  // everything but the input and the schema
   PrepareOptions options;
   const Actor actor{.command = "prepare", .run = "run-1"};
 };
@@ -230,7 +230,7 @@ TEST_F(Prepare, OtherInputIsRefusedWithTheAdviceToAppendOnlyIfThatHelps) {
     const auto refused = run("data", options);
     EXPECT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("another configuration"));
-    return refused.error().message.find("To add what the input has more: --append") != std::string::npos;
+    return refused.error().message.find("To add new input to the dataset, use --append") != std::string::npos;
   };
   ASSERT_TRUE(run("data", options));
   wish.seed = 45;

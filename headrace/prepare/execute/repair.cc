@@ -24,13 +24,13 @@ namespace {
 
 using Repairs = std::vector<PartRepair*>;
 
-// Whether a part's key has the digits that plans put into names.
+// Whether a part's name has the tag of a plan.
 bool has_tag(std::string_view key, const std::string& tag) {
   const std::string_view name = last_segment(key);
   return name.starts_with(concat(tag, "-")) || name.find(concat("-", tag, "-")) != std::string_view::npos;
 }
 
-// "00003.jsonl.gz" of "report-00003.jsonl.gz".
+// Returns "00003.jsonl.gz" for "report-00003.jsonl.gz".
 std::string without_role(const std::string& name) { return name.substr(name.find('-') + 1); }
 
 void give_up(const Repairs& repairs, const std::string& why) {
@@ -39,10 +39,11 @@ void give_up(const Repairs& repairs, const std::string& why) {
   }
 }
 
-// Whether an error ends everything, instead of being a reason why one part cannot be made.
+// Whether an error ends the whole repair. Any other error only tells why one part cannot be made.
 bool is_end(const Error& error) { return error.code == Code::kCancelled || error.code == Code::kAborted; }
 
-/// The parts of one version, made again by its plan in a temporary folder, and taken from there.
+/// Repairs the parts of one version: executes its plan again in a temporary folder, and copies the parts that
+/// are needed from there.
 class VersionRepair {
  public:
   VersionRepair(const PublishedFolder& version, const VersionOrigin& origin, const RepeatedPlan& repeated,
@@ -133,7 +134,7 @@ class VersionRepair {
     return take(context_.work_folder().at(name), slice_key(role, name));
   }
 
-  // Puts a part that was made to its place, if it is one that is left.
+  // Copies a part that was made to its place, if it is among those that still need repair.
   Status take(const Location& made, const std::string& key) {
     const auto found = left_.find(key);
     if (found == left_.end()) return {};
@@ -144,7 +145,7 @@ class VersionRepair {
     if (is_end(put.error())) return put;
     repair.why = put.error().message;
     if (!rewritten_inputs_.empty())
-      repair.why += concat("; written again since it was read: ", rewritten_inputs_);
+      repair.why += concat("; these inputs were written again after they were read: ", rewritten_inputs_);
     return {};
   }
 
@@ -159,7 +160,7 @@ class VersionRepair {
   const std::string rewritten_inputs_;
   SpillStore spills_;
   TaskContext context_;
-  std::map<std::string, PartRepair*> left_;  // by key; not changed while tasks run
+  std::map<std::string, PartRepair*> left_;  // parts that need repair, by key; not changed while tasks run
   std::vector<SliceReceipt> receipts_;
   std::mutex mutex_;
 };
@@ -175,7 +176,7 @@ class DatasetRepair {
 
   Status run(const Repairs& repairs) {
     HEADRACE_CHECK(repair_indexes(repairs));
-    // A version that continues another reads parts of that one, so earlier ones come first.
+    // A version that continues another version reads parts of it, so earlier versions are repaired first.
     for (const PublishedFolder* version : versions_) {
       const auto origin = read_origin(*version);
       if (!origin && is_end(origin.error())) return origin.error();
@@ -191,15 +192,15 @@ class DatasetRepair {
       if (own.empty()) continue;
       const Status repaired = repair_version(*version, *origin, own);
       if (!repaired && is_end(repaired.error())) return repaired;
-      give_up(own,
-              repaired ? "its plan does not make it from the input as it is now" : repaired.error().message);
+      give_up(own, repaired ? "its plan does not make this part from the present input"
+                            : repaired.error().message);
     }
-    give_up(repairs, unknown_.empty() ? "no manifest tells the plan that made it" : unknown_);
+    give_up(repairs, unknown_.empty() ? "no manifest names the plan that made it" : unknown_);
     return {};
   }
 
  private:
-  // Those whose shards are whole.
+  // Makes the indexes again whose shards are whole.
   Status repair_indexes(const Repairs& repairs) {
     std::set<std::string_view> damaged;
     for (const PartRepair* repair : repairs) damaged.insert(repair->damaged.part.key);
@@ -208,7 +209,7 @@ class DatasetRepair {
       if (shard == nullptr || damaged.contains(shard->key)) continue;
       const Status repaired = repair_index(*version, *shard, repair->damaged.part);
       if (!repaired && is_end(repaired.error())) return repaired;
-      repair->is_repaired = static_cast<bool>(repaired);  // if not, its plan may make it
+      repair->is_repaired = static_cast<bool>(repaired);  // otherwise its plan may make the index
     }
     return {};
   }
@@ -244,7 +245,7 @@ class DatasetRepair {
   }
 
   struct Staged {
-    StagedFolder folder;  // removed at the end
+    StagedFolder folder;  // is removed at the end of the scope
     Location place;
   };
   Result<Staged> stage() {
@@ -264,7 +265,7 @@ class DatasetRepair {
   const PlanningContext& context_;
   const RepairOptions& options_;
   const PrepareProgress& progress_;
-  std::string unknown_;  // why plans of versions are not known
+  std::string unknown_;  // why the plans of some versions are not known
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ bool is_same(const ManifestPart& part, const Content& content) {
   return content.size_bytes == part.size_bytes && content.crc32c == part.crc32c;
 }
 
-// Whether the part is there, whole. `object` becomes what is there; none if nothing is.
+// Whether the part exists and is undamaged. Sets `object` to the object at its place, or to none if there is
+// no object.
 Result<bool> is_whole(const Location& place, const ManifestPart& part, const CallOptions& call,
                       std::optional<ObjectInfo>& object) {
   object.reset();
@@ -52,8 +53,8 @@ Status copy_to(const Location& made, const ObjectInfo& object, const Location& p
   return done ? Status{} : Status(done.error());
 }
 
-// Whether the parts of a version stay: it is of the present generation, or what overwrites it is not
-// published yet.
+// Whether the parts of a version are kept: it belongs to the present generation, or the generation that
+// overwrites it is not published yet.
 Result<bool> is_kept(const PublishedFolder& version) {
   HEADRACE_TRY(const ChainState chain, read_chain(version.folder));
   const bool is_being_overwritten = chain.published > 0 && chain.published < chain.generation();
@@ -65,9 +66,9 @@ Result<bool> is_kept(const PublishedFolder& version) {
 Status check_part(const ManifestPart& part, std::uint64_t size_bytes, std::uint32_t crc32c) {
   if (is_same(part, {size_bytes, crc32c})) return {};
   return Error{Code::kFailedPrecondition,
-               concat("made again it has ", size_bytes, " bytes and the CRC32C ", hex32(crc32c), ", but ",
-                      part.size_bytes, " and ", hex32(part.crc32c),
-                      " were published: what it was made from has changed since")};
+               concat("the repaired part has ", size_bytes, " bytes and the CRC32C ", hex32(crc32c),
+                      ", but the published part has ", part.size_bytes, " bytes and the CRC32C ",
+                      hex32(part.crc32c), ": its sources have changed since")};
 }
 
 Status put_part(const Location& made, const ManifestPart& part, const PublishedFolder& version,
@@ -77,7 +78,7 @@ Status put_part(const Location& made, const ManifestPart& part, const PublishedF
   const auto object = made.store->stat(made.key, call);
   if (!object && object.error().code == Code::kNotFound) {
     return Error{Code::kFailedPrecondition,
-                 "its plan makes no such part now: what it was made from has changed since"};
+                 "its plan no longer makes this part: its sources have changed since"};
   }
   if (!object) return object.error();
   HEADRACE_TRY(const Content content, content_of(made, *object, call));
@@ -86,7 +87,7 @@ Status put_part(const Location& made, const ManifestPart& part, const PublishedF
   const Location place = version.folder.at(part.key);
   std::optional<ObjectInfo> there;
   HEADRACE_TRY(bool whole, is_whole(place, part, call, there));
-  if (whole) return {};  // another process was faster
+  if (whole) return {};  // another process has repaired it meanwhile
   WriteOptions options{.only_if_absent = !there, .past_caches = true, .call = call};
   if (there && place.store->capabilities().atomic_if_version) options.if_version = there->version;
   const Status written = copy_to(made, *object, place, options);
@@ -101,7 +102,7 @@ Status put_part(const Location& made, const ManifestPart& part, const PublishedF
   if (kept) return {};
   HEADRACE_CHECK(remove_object(*place.store, place.key));
   return Error{Code::kAborted, concat(version.folder.describe(), " was overwritten or removed meanwhile; ",
-                                      place.describe(), ", which had been made again, was removed")};
+                                      "the repaired part ", place.describe(), " was removed")};
 }
 
 }  // namespace headrace

@@ -76,7 +76,7 @@ TEST_F(RepairedPart, OfOtherBytesIsNeverWritten) {
   const Status done = put_it();
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(done.error().message, HasSubstr("what it was made from has changed since"));
+  EXPECT_THAT(done.error().message, HasSubstr("its sources have changed since"));
   EXPECT_EQ(content(), "damaged");
 }
 

@@ -14,12 +14,12 @@ using Kind = Runner::Kind;
 
 /// The time that an engine has to end its tasks once it is told to stop.
 constexpr std::chrono::milliseconds kGrace{10'000};
-/// How often the progress of an engine is read from the store.
-constexpr std::chrono::milliseconds kLookEach{2'000};
+/// The interval at which the progress of an engine is read from the store.
+constexpr std::chrono::milliseconds kPollInterval{2'000};
 /// An engine may queue tasks for as long as its cluster likes.
 constexpr std::chrono::milliseconds kNoEnd = std::chrono::hours(24 * 365 * 10);
 
-/// Executes nothing, so that only waiting and progress are left.
+/// Claims no task, so that the caller only waits and reports progress.
 class NoClaims : public TaskClaims {
  public:
   Result<bool> claim(std::uint64_t) override { return false; }
@@ -28,7 +28,7 @@ class NoClaims : public TaskClaims {
 
 std::string_view engine_name(const Runner& runner) { return runner.kind == Kind::kRay ? "ray" : "beam"; }
 
-/// Runs the adapter to its end. If it fails, it prints the reason as a line of JSON.
+/// Runs the adapter to its end. An adapter that fails prints the reason as a line of JSON.
 Status run_adapter(const std::vector<std::string>& arguments, std::string_view engine,
                    const EngineStart& start, const std::stop_token& stop) {
   HEADRACE_TRY(const std::string package, start.python_package());
@@ -83,14 +83,15 @@ Status run_engine(PlanTasks& tasks, const Runner& runner, const EngineStart& sta
   for (const std::string& option : start.options) arguments.push_back(concat("--option=", option));
   for (const std::string& option : start.execute_options)
     arguments.push_back(concat("--execute-option=", option));
-  // The store shows how far the tasks are, whoever executes them.
+  // The store shows the progress of the tasks, whichever process executes them.
   std::jthread watching([&](const std::stop_token& stop) {
     TaskContext context = tasks.context();
     context.stop = stop;
     PlanTasks watched(context, tasks.options());
     NoClaims none;
     // Errors of the plan or the store are reported by the engine's own tasks.
-    static_cast<void>(run_tasks(watched, none, {.look_each = kLookEach, .patience = kNoEnd}, progress));
+    static_cast<void>(
+        run_tasks(watched, none, {.poll_interval = kPollInterval, .patience = kNoEnd}, progress));
   });
   return run_adapter(arguments, engine_name(runner), start, tasks.context().stop);
 }

@@ -23,7 +23,7 @@ std::string value_of(const Configuration& configuration, const std::string& key)
 Status write_slices(const PreparePlan& plan, const Location& output, std::uint64_t generation) {
   const std::string digest = configuration_digest(plan_configuration(plan));
   const Location work = work_folder(output, name_tag(digest, generation));
-  HEADRACE_CHECK(write_pasts(plan, work));  // whoever finds the slices finds these
+  HEADRACE_CHECK(write_pasts(plan, work));  // before the slices: a process that finds those needs the pasts
   const Location slices = work.at(kSlices);
   const std::string text = slices_to_json(plan.input);
   HEADRACE_CHECK(check_size(slices, text.size(), kSlicesLimit));
@@ -34,7 +34,7 @@ Result<std::vector<Slice>> read_slices(const Location& output, const Location& s
   const auto read = read_object(*slices.store, slices.key, kSlicesLimit.bytes);
   if (!read && read.error().code == Code::kNotFound) {
     return Error{Code::kNotFound, concat("the plan at ", output.describe(),
-                                         " was not made for others; headrace plan FROM TO does that")};
+                                         " is not shared; headrace plan FROM TO makes a shared plan")};
   }
   if (!read) return read.error();
   auto parsed = parse_slices(as_text(read->data));
@@ -57,7 +57,7 @@ Result<OwnedOutput> share_plan(const PreparePlan& plan, const Location& output, 
       HEADRACE_CHECK(write_slices(plan, output, owned->generation()));
       return owned;
     }
-    // Processes with the same plan begin at the same time: one takes the output, the others join.
+    // If processes with the same plan begin at the same time, one claims the output, and the others join it.
     if (overwrite || owned.error().code != Code::kAborted || attempt == kClaimAttempts)
       return std::move(owned).error();
   }
@@ -90,13 +90,12 @@ Result<SharedPlan> read_shared_plan(const Location& output) {
   if (chain.damage) return *chain.damage;
   if (chain.entry == 0 || chain.owner.action == OwnershipAction::kRemove) {
     return Error{Code::kNotFound,
-                 concat("no plan lies at ", output.describe(), "; make one with headrace plan FROM TO")};
+                 concat("there is no plan at ", output.describe(), "; make one with headrace plan FROM TO")};
   }
   const Configuration& configuration = chain.owner.configuration;
   if (!value_of(configuration, "stage").starts_with("prepare")) {
-    return Error{Code::kFailedPrecondition,
-                 concat(output.describe(), " holds what ", describe(chain.owner.actor),
-                        " began, not a plan; give another URL")};
+    return Error{Code::kFailedPrecondition, concat(output.describe(), " is not a plan, but an output that ",
+                                                   describe(chain.owner.actor), " began; name another URL")};
   }
   OwnedOutput owned = OwnedOutput::join(output, prepare_output(), {.chain = chain});
   std::vector<Slice> slices;

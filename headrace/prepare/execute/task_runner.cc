@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Adds up the progress of workers, and reports it from one of them at a time.
+// Adds up the progress of all workers. Only one worker at a time reports it.
 class SharedProgress {
  public:
   SharedProgress(const PrepareProgress& progress, const PrepareState& begin)
@@ -33,10 +33,10 @@ class SharedProgress {
 
 // The tasks of one kind: all slices, or all shards.
 struct Phase {
-  PrepareState begin;  // of a process that is alone
+  PrepareState begin;  // what a process that is alone reports at the beginning
   std::uint64_t count = 0;
-  std::uint64_t first = 0;  // number of the first one among all tasks
-  /// Which are left, ascending, counted from 0.
+  std::uint64_t first = 0;  // number of its first task among all tasks
+  /// Returns the tasks that are left, ascending, counted from 0.
   std::function<Result<std::vector<std::uint64_t>>()> look;
   std::function<Status(std::uint64_t, const PlanTasks::Progress&)> execute;
 };
@@ -70,7 +70,7 @@ class PhaseRun {
       }
       HEADRACE_CHECK(execute(left));
       if (executed_ > 0) continue;
-      if (!options_.sleep(options_.look_each, stop_)) return stopped();
+      if (!options_.sleep(options_.poll_interval, stop_)) return stopped();
     }
   }
 
@@ -86,9 +86,9 @@ class PhaseRun {
     if (now - last_change_ < options_.patience) return {};
     return Error{Code::kDeadlineExceeded,
                  concat("task ", phase_.first + left.front(), " and ", left.size() - 1,
-                        " others were left to other processes, and none was done for ",
+                        " others were left to other processes, and none was finished for ",
                         std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count(),
-                        " s; see whether those run, or run this one without a rank")};
+                        " s; check that those processes run, or run this command without a rank")};
   }
 
   Status execute(const std::vector<std::uint64_t>& left) {
@@ -153,7 +153,7 @@ Status run_phases(PlanTasks& tasks, TaskClaims& claims, const TaskRunOptions& op
 Status run_tasks(PlanTasks& tasks, TaskClaims& claims, const TaskRunOptions& options,
                  const PrepareProgress& progress) {
   const Status done = run_phases(tasks, claims, options, progress);
-  // Before it has begun, what is published may be what --overwrite is to replace.
+  // Before the tasks have begun, a published dataset may be the one that --overwrite is about to replace.
   return tasks.has_begun() ? tasks.unless_published(done) : done;
 }
 

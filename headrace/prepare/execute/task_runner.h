@@ -16,7 +16,7 @@ namespace headrace {
 struct TaskRunOptions {
   int workers = 1;
   /// How often to check whether other processes have finished their tasks.
-  std::chrono::milliseconds look_each{500};
+  std::chrono::milliseconds poll_interval{500};
   /// Waiting ends if no process has finished a task for this long.
   std::chrono::milliseconds patience{600'000};
   /// The clock and the wait for both; tests pass their own.

@@ -30,8 +30,8 @@ Status check_header(const std::vector<std::string>& wanted, std::span<const Name
     return Error{Code::kInvalidArgument,
                  concat(who, " a column ", column, ", which the header of ", source, " lacks; ",
                         nearest ? concat("did you mean ", *nearest, "?")
-                                : concat("there are ", printable_line(join(names, ", "), 500),
-                                         "; if its first line is data, put a line with the columns' names "
+                                : concat("its columns are ", printable_line(join(names, ", "), 500),
+                                         "; if its first line is data, put a line with the column names "
                                          "above it"))};
   }
   return {};

@@ -37,14 +37,14 @@ std::optional<ColumnFinder> finder_of(const std::optional<std::string>& column, 
   return column ? std::optional<ColumnFinder>({*column, schema.cells.missing}) : std::nullopt;
 }
 
-// Why a row was rejected before; null if it was not.
+// Returns why a row was rejected before, or null if it was not.
 const std::string* find_rejection(const SlicePast& past, const Slice& slice, const SourceRow& row) {
   const std::string source = source_of(slice, row.place);
   const std::string id = replace_invalid_utf8(row.id).text;
   return past.rejected.find({source, row.place.row, id});
 }
 
-// One slice, as it is read.
+// The extraction of one slice.
 class Extraction {
  public:
   Extraction(const TaskContext& context, std::uint64_t number, const SlicePast& past)
@@ -177,7 +177,7 @@ class Extraction {
                         .row = source.empty() ? 0 : row.place.row});
   }
 
-  // The text of a column; false, with the reason, if there is none.
+  // Finds the text of a column. Returns false and sets the reason if there is none.
   bool find_text(ColumnFinder& column, const SourceRow& row, std::string& storage, std::string_view& text,
                  std::string& reason, std::string& detail) {
     const Cell* const found = column.find(row.cells);
@@ -261,7 +261,8 @@ class Extraction {
     return batch_.is_full() ? follow_batch() : Status{};
   }
 
-  // Rows whose content is compared: what they refer to is read now, and kept with them.
+  // For rows whose content is compared: reads the objects that they refer to now, and keeps them with the
+  // rows.
   Status follow_batch() {
     if (batch_.is_empty()) return {};
     HEADRACE_CHECK(batch_.follow([&](std::uint32_t, RowPlace place) -> std::string_view {
@@ -279,7 +280,7 @@ class Extraction {
     return {};
   }
 
-  // Labels and ids do not count: the same picture under two labels is one.
+  // Labels and ids are not part of the content: a picture that occurs under two labels is a duplicate.
   std::optional<ContentDigest> content_of(const BatchRow& row) {
     content_.clear();
     for (std::size_t i = 0; i < plan_.schema.features.size(); ++i) {
@@ -357,7 +358,7 @@ class Extraction {
   bool has_seen_header_ = false;
 };
 
-// Those of a slice that were rejected before.
+// The rows of a slice that were rejected before.
 class RetriedRows final : public RowSource {
  public:
   RetriedRows(const SlicePast& past, const Slice& slice, std::unique_ptr<RowSource> rows)
@@ -378,12 +379,12 @@ class RetriedRows final : public RowSource {
   const std::unique_ptr<RowSource> rows_;
 };
 
-// Those that the plan wants, as it wants them.
+// Opens the rows of a slice that the plan needs, mapped if the plan has a map.
 Result<std::unique_ptr<RowSource>> open_rows(const TaskContext& context, const Slice& slice,
                                              const SlicePast& past) {
   const PreparePlan& plan = context.plan;
   if (context.map == nullptr && !plan.map.empty())
-    return Error{Code::kInternal, "the plan has a map, and nothing was given to run it"};
+    return Error{Code::kInternal, "the plan has a map, but nothing was given to run it"};
   const KnownInputs* const known = plan.continuation == Continuation::kAppend ? &past.inputs : nullptr;
   HEADRACE_TRY(std::unique_ptr<RowSource> rows,
                open_slice(plan.input, slice, context.stores,

@@ -56,8 +56,8 @@ std::string_view RowBatch::copy(std::string_view text) {
 Status RowBatch::add(const OrderedRow& row, std::uint32_t slice) {
   if (row.cells.size() != places_.column_count) {
     return Error{Code::kDataLoss,
-                 concat("the sorted row ", row.id, " has ", row.cells.size(), " cells, and the schema ",
-                        places_.column_count, " columns; start over with --overwrite")};
+                 concat("the sorted row ", row.id, " has ", row.cells.size(), " cells, but the schema ",
+                        "has ", places_.column_count, " columns; start over with --overwrite")};
   }
   const std::size_t count = places_.column_count + places_.uri_columns.size();
   auto* const cells = static_cast<Cell*>(memory_.allocate(count * sizeof(Cell), alignof(Cell)));
@@ -98,7 +98,7 @@ void RowBatch::refer(std::size_t row, std::size_t cell, std::size_t column, cons
 void RowBatch::refer_to_uri(std::size_t row, std::size_t cell, std::size_t column, std::string_view base) {
   const Cell uri = single_value(rows_[row].cells[column]);
   if (uri.kind == CellKind::kReference) return refer(row, cell, column, uri.reference);
-  if (uri.kind == CellKind::kByteStrings) rows_[row].cells[cell] = uri;  // is rejected as what it is
+  if (uri.kind == CellKind::kByteStrings) rows_[row].cells[cell] = uri;  // is rejected later, as a list
   if (uri.kind != CellKind::kBytes) return;
   Result<std::string> url = resolve_url(as_text(uri.data), base);
   if (!url) return fail(rows_[row], column, std::move(url).error());
@@ -111,7 +111,7 @@ void RowBatch::fail(BatchRow& row, std::size_t column, Error error) {
   row.failure = std::move(error);
 }
 
-// So that the next batch has as many as fit, whatever their size.
+// Learns the mean size of fetched objects, so that the next batch has as many references as fit.
 void RowBatch::learn_size(std::span<const FetchedReference> fetched) {
   std::uint64_t bytes = 0, count = 0;
   for (std::size_t i = 0; i < fetched.size(); ++i) {

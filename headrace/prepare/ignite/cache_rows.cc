@@ -57,7 +57,7 @@ class IgniteCacheRows final : public RowSource {
     return rows_ == listed_.rows && digest_.finish() == listed_.digest ? Status() : changed();
   }
 
-  // With one cursor, partitions come one after another, ascending.
+  // With one cursor, the partitions are read one after another, in ascending order.
   Status open() {
     ignite::ScanOptions options{.open_cursors = 1};
     for (std::int32_t i = range_.first; range_.first >= 0 && i <= range_.last; ++i)
@@ -87,7 +87,7 @@ class IgniteCacheRows final : public RowSource {
   std::optional<ignite::Page> page_;
   std::size_t next_in_page_ = 0;
   std::vector<BytesView> row_;
-  RowsDigest partition_;  // of the partition that is being read
+  RowsDigest partition_;  // digest of the partition that is being read
   PartitionsDigest digest_;
   std::uint64_t rows_ = 0;
   std::uint64_t consumed_bytes_ = 0;

@@ -29,7 +29,7 @@ TEST(IgniteCacheUrl, RefusesWhatItDoesNotUnderstand) {
   };
   EXPECT_THAT(complaint("ignite-cache://a/"), HasSubstr("names no cache"));
   EXPECT_THAT(complaint("ignite-cache://a/C?columns=a,,b"), HasSubstr("empty column in columns"));
-  EXPECT_THAT(complaint("ignite-cache://a/C?type=T"), HasSubstr("there are columns"));
+  EXPECT_THAT(complaint("ignite-cache://a/C?type=T"), HasSubstr("the known parameters are columns"));
   EXPECT_THAT(complaint("ignite-cache://a/C?password=secret"), HasSubstr("HEADRACE_IGNITE_USER"));
   EXPECT_THAT(complaint("ignite-cache://a/C?password=secret"), testing::Not(HasSubstr("secret")));
 }

@@ -39,7 +39,7 @@ class IgniteRows final : public RowSource {
   Error changed() const {
     return {Code::kFailedPrecondition,
             concat(listed_.name, ": the rows have changed since they were listed, or come in another order",
-                   rows_.key_columns().empty() ? ", for which order_by in the URL is good" : "", "; ",
+                   rows_.key_columns().empty() ? " (order_by in the URL fixes their order)" : "", "; ",
                    kAfterChange)};
   }
 

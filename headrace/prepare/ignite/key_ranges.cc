@@ -18,7 +18,7 @@ constexpr std::uint64_t kPageBytes = 4 << 20;
 constexpr std::uint64_t kPageRowsLimit = 8192;
 constexpr int kSampleRows = 16;
 
-// The columns of a primary key, from `"ID" ASC, "PART" ASC`.
+// Parses the columns of a primary key, such as `"ID" ASC, "PART" ASC`.
 std::vector<std::string> columns_of_index(std::string_view text) {
   std::vector<std::string> columns;
   std::string name;
@@ -34,7 +34,7 @@ std::vector<std::string> columns_of_index(std::string_view text) {
   return columns;
 }
 
-// The one text that a system view has about the table; none if it has nothing.
+// Returns the only text in a system view's answer about the table; none if the answer has no rows.
 Result<std::optional<std::string>> ask_about(const std::shared_ptr<ignite::Cluster>& cluster,
                                              const IgniteQueryUrl& url, std::string_view what,
                                              std::string_view where, const std::stop_token& stop) {
@@ -59,11 +59,11 @@ Result<std::vector<std::string>> primary_key(const std::shared_ptr<ignite::Clust
   if (!index) {
     return Error{Code::kNotFound,
                  concat("Ignite has no table ", url.table, " in the schema ", url.schema,
-                        "; a name in small letters stands in double quotes, and schema= names a schema")};
+                        "; write a lowercase name in double quotes, and name another schema with schema=")};
   }
   std::vector<std::string> columns = columns_of_index(*index);
   if (columns != std::vector<std::string>{"_KEY"}) return columns;
-  // A key of one column: the index has it by another name.
+  // The index calls the column _KEY if the key has one column; the table's columns have its real name.
   HEADRACE_TRY(
       std::optional<std::string> column,
       ask_about(cluster, url, "COLUMN_NAME FROM SYS.TABLE_COLUMNS", "PK AND COLUMN_NAME <> '_KEY'", stop));
@@ -81,7 +81,7 @@ Result<std::vector<std::string>> columns_of_order(const IgniteQueryUrl& url,
     if (found == columns.end()) {
       return Error{Code::kInvalidArgument,
                    concat("the rows have no column ", printable_line(name, 80),
-                          " to order them by; there are ", printable_line(join(columns, ", "), 400),
+                          " to order them by; their columns are ", printable_line(join(columns, ", "), 400),
                           url.order_by.empty() ? ": name a key with order_by=, or select _KEY" : "")};
     }
     if (std::ranges::find(order, *found) == order.end()) order.push_back(*found);
@@ -93,7 +93,7 @@ bool is_null(BytesView object) {
   return object.empty() || object.front() == static_cast<std::byte>(ignite::TypeCode::kNull);
 }
 
-// Cuts rows that come in the order of their keys.
+// Cuts rows into ranges. The rows are added in the order of their keys.
 class RangeCutter {
  public:
   RangeCutter(const OrderedQuery& query, std::uint64_t range_bytes)
@@ -130,7 +130,7 @@ class RangeCutter {
     return {
         Code::kInvalidArgument,
         concat("a value of ", printable_line(join(query_.order, ", "), 200), " ", why, " (row ", rows_ + 1,
-               "), so it gives no order; name columns with order_by= that are unique together")};
+               "), so it cannot order the rows; use order_by= to name columns that are unique together")};
   }
 
   void end_range(const IgniteKey& last) {
@@ -147,7 +147,7 @@ class RangeCutter {
   std::vector<KeyRange> ranges_;
   RowsDigest digest_;
   std::uint64_t rows_ = 0;
-  IgniteKey before_;  // of the row before
+  IgniteKey before_;  // key of the row before
   IgniteKey key_;
 };
 
@@ -167,7 +167,8 @@ Result<IgniteKey> key_of(const Json& document, std::string_view name, std::size_
       return Error{Code::kDataLoss, concat(name, " is not a key of Ignite")};
     key.push_back(*std::move(object));
   }
-  if (key.size() != columns) return Error{Code::kDataLoss, concat(name, " is a key of other columns")};
+  if (key.size() != columns)
+    return Error{Code::kDataLoss, concat(name, " is a key with another number of columns")};
   return key;
 }
 

@@ -8,12 +8,12 @@
 namespace headrace {
 namespace {
 
-// Losses of the connection one after another, without a page between them, until that is an error. Each try
-// alone asks all nodes for the time of a call.
+// How many times in a row, without a page between them, the connection may be lost before that is an error.
+// Each attempt alone tries all nodes for as long as a call may take.
 constexpr int kLossLimit = 5;
 
-// "A >= ? AND (A > ? OR A = ? AND B > ?)": rows whose key is more, or less, than `key`. The first comparison
-// lets the node use an index.
+// Returns a condition for rows whose key is greater, or less, than `key`, such as
+// "A >= ? AND (A > ? OR A = ? AND B > ?)". The first comparison lets the node use an index.
 std::string bound(const std::vector<std::string>& columns, const IgniteKey& key, char comparison,
                   bool or_equal, std::vector<Bytes>& arguments) {
   const auto compared = [&](std::size_t i, std::string_view with) {
@@ -43,7 +43,7 @@ std::string order_of(const OrderedQuery& query) {
 
 ignite::SqlQuery ordered_statement(const OrderedQuery& query) {
   ignite::SqlQuery sql{.schema = query.schema, .page_rows = query.page_rows, .is_select = true};
-  // On lines of its own: the statement may end with a comment.
+  // The statement is on lines of its own, because it may end with a comment.
   sql.text = concat("SELECT * FROM (\n", query.statement, "\n)");
   if (!query.after.empty())
     sql.text += concat(" WHERE ", bound(query.order, query.after, '>', false, sql.arguments));
@@ -58,7 +58,7 @@ ignite::SqlQuery ordered_statement(const OrderedQuery& query) {
 Status OrderedRows::find_key_columns() {
   const std::vector<std::string>& columns = result_->columns();
   if (columns.size() != query_.columns) {
-    return Error{Code::kFailedPrecondition, concat("the statement has ", columns.size(), " columns, and had ",
+    return Error{Code::kFailedPrecondition, concat("the statement has ", columns.size(), " columns, but had ",
                                                    query_.columns, " when its rows were listed")};
   }
   key_columns_.clear();
@@ -80,7 +80,8 @@ Status OrderedRows::run(const std::stop_token& stop) {
   return find_key_columns();
 }
 
-// The page with the last row is about to go, and its key may be needed to ask again.
+// Keeps the key of the last row, whose page is about to be dropped. The query may have to be sent again with
+// that key.
 void OrderedRows::remember_key() {
   if (row_.empty() || key_columns_.empty()) return;
   query_.after.clear();

@@ -123,7 +123,7 @@ TEST(IgniteRows, SayThatTheyHaveChanged) {
   EXPECT_THAT(read_all({soft, warm, fur}, {.statement = "S", .columns = 2}), HasSubstr("order_by"));
   EXPECT_THAT(read_all({warm}, {.statement = "S", .order = {"GONE"}, .columns = 2}),
               HasSubstr("no column GONE any more"));
-  EXPECT_THAT(read_all({warm}, {.statement = "S", .columns = 3}), HasSubstr("2 columns, and had 3"));
+  EXPECT_THAT(read_all({warm}, {.statement = "S", .columns = 3}), HasSubstr("2 columns, but had 3"));
 }
 
 TEST(IgniteRows, AnIdIsTheTextOfTheKey) {

@@ -17,7 +17,7 @@ namespace {
 // Ignite's own limit.
 constexpr std::int32_t kPartitionsLimit = 65'000;
 
-// The type of a key. Objects and enums of all classes have the same code, and differ in the type's id.
+// The type of a key. All classes of objects and enums share a type code, and differ by the type id.
 struct KeyType {
   ignite::TypeCode code{};
   std::int32_t type_id = 0;
@@ -37,7 +37,8 @@ std::int32_t type_id_at(ignite::ObjectCursor cursor, std::size_t bytes_before_na
                                                                                      : id;
 }
 
-// The object inside a wrapped one; the object itself if it is not wrapped, or damaged: its decoder says so.
+// Returns the object inside a wrapped object. Returns the object itself if it is not wrapped, or if it is
+// damaged, which its decoder then reports.
 BytesView unwrapped(BytesView object) {
   ignite::ObjectCursor cursor(object);
   ignite::TypeCode code{};
@@ -60,7 +61,7 @@ KeyType type_of_key(BytesView key) {
   return {code};
 }
 
-// The ids of rows are the keys without their types.
+// Checks that all keys have one type, since the ids of rows are the keys without their types.
 class KeyTypes {
  public:
   Status add(BytesView key) {

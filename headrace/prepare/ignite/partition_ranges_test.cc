@@ -107,7 +107,7 @@ TEST(PartitionRanges, NeedKeysOfOneTypeAndARow) {
   EXPECT_EQ(listed(empty, 1 << 20).error().code, Code::kNotFound);
 }
 
-// An object with no fields, whose class is named if it has no id.
+// An object without fields. It names its class if the class has no id.
 Bytes object_of_type(std::int32_t type_id, std::string_view class_name = {}) {
   Bytes name = type_id == 0 ? encode_string(class_name) : Bytes();
   Bytes object{std::byte{103}, std::byte{1}, std::byte{}, std::byte{}};

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kQueryParameters = {"schema", "query", "order_by", "page_rows"};
 constexpr std::span<const std::string_view> kTableParameters = std::span(kQueryParameters).first(1);
 
-// The statement, which becomes a subquery.
+// The statement without the semicolons at its end, since it becomes a subquery.
 std::string without_end(std::string_view statement) {
   statement = trim(statement);
   while (statement.ends_with(';')) statement = trim(statement.substr(0, statement.size() - 1));
@@ -38,10 +38,10 @@ Result<std::string> parse_identifier(std::string_view text) {
     return is_letter(c) || (c >= '0' && c <= '9');
   });
   if (!is_plain) {
-    return Error{
-        Code::kInvalidArgument,
-        concat("\"", printable_line(text, 80),
-               "\" is not a name of a table; write others than letters, digits and _ in double quotes")};
+    return Error{Code::kInvalidArgument,
+                 concat("\"", printable_line(text, 80),
+                        "\" is not a table name; put a name with characters other than letters, digits and _ "
+                        "in double quotes")};
   }
   return to_upper(name);
 }
@@ -66,7 +66,7 @@ Result<IgniteQueryUrl> parse_ignite_query_url(const Url& url) {
   }
   if (const auto rows = parameters.find("page_rows"); rows != parameters.end()) {
     const auto number = parse_number<std::int32_t>(rows->second);
-    if (!number || *number < 1) return wrong_url(url, "has page_rows that is not a number from 1");
+    if (!number || *number < 1) return wrong_url(url, "has page_rows that is not a positive whole number");
     out.page_rows = *number;
   }
   return out;

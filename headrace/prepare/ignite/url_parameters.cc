@@ -19,10 +19,11 @@ Result<UrlParameters> parse_url_parameters(const Url& url, std::span<const std::
     const std::size_t equals = part.find('=');
     const std::string name = part.substr(0, equals);
     if (std::ranges::find(known, name) == known.end() || equals == part.npos) {
-      return wrong_url(url, concat("has a parameter \"", printable_line(name, 40), "\"; there are ",
+      return wrong_url(url, concat("has a parameter \"", printable_line(name, 40),
+                                   "\" that is unknown or has no value; the known parameters are ",
                                    join({known.begin(), known.end()}, ", "),
                                    " (write & within a value as %26; users and passwords come from the "
-                                   "environment, as HEADRACE_IGNITE_USER)"));
+                                   "environment, such as HEADRACE_IGNITE_USER)"));
     }
     std::optional<std::string> value = percent_decode(std::string_view(part).substr(equals + 1));
     if (!value) return wrong_url(url, concat("has a % without two digits in ", name, "; write % as %25"));

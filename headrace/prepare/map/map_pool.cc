@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 constexpr std::chrono::minutes kStartTimeout{5};
-// Room in a frame beside one row: for the rows before it, and for tables.
+// Room in a frame in addition to one row: for the rows before it, and for the tables.
 constexpr std::uint64_t kFrameExtraBytes = 16 << 20;
 
 }  // namespace
@@ -19,7 +19,7 @@ MapPool::MapPool(MapProgram program, const Environment& environment, std::stop_t
                   concat(row_limit_bytes(program_.cell_limit_bytes))}),
       variables_(variables_with_package(program_.package_folder, environment)),
       stop_(std::move(stop)) {
-  // Sets of texts have one order in all processes.
+  // Gives sets of texts the same order in all processes.
   variables_.try_emplace("PYTHONHASHSEED", "0");
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t kMostMappedRows = 100;
 constexpr std::uint64_t kMostMappedBytes = 32 << 20;
 constexpr std::size_t kMostDetailBytes = 500;
 
-// Whether a column has text, which the function gets as str; whether inline or referred to.
+// Whether a column has text, inline or in an object that it refers to. The function gets text as str.
 bool is_text_column(InputFormat format, std::string_view name) {
   switch (format) {
     case InputFormat::kTfrecord:
@@ -37,7 +37,7 @@ bool is_text_column(InputFormat format, std::string_view name) {
   }
 }
 
-// Rows of a source that are kept, with what they refer to.
+// Keeps rows of a source, together with the content that they refer to.
 class KeptRows {
  public:
   KeptRows(StoreRegistry& stores, std::uint64_t cell_limit_bytes, CallOptions call)
@@ -45,7 +45,7 @@ class KeptRows {
         row_limit_(row_limit_bytes(cell_limit_bytes)) {}
 
   struct Row {
-    SourceRow shown{};  // without cells; borrows from the memory of these rows
+    SourceRow shown{};  // without cells; borrows from the memory of KeptRows
     std::span<NamedCell> cells{};
   };
   std::deque<Row>& rows() { return rows_; }
@@ -86,7 +86,7 @@ class KeptRows {
       bytes_ += size;
   }
 
-  // Puts bytes in the place of references; a row is rejected for an error that is a reference's own.
+  // Replaces references by the bytes that they refer to. Rejects a row if the reference itself is at fault.
   Status follow() {
     std::vector<Reference> wanted;
     std::vector<std::pair<Row*, NamedCell*>> places;
@@ -124,7 +124,7 @@ class KeptRows {
     std::memcpy(memory, text.data(), text.size());
     return {memory, text.size()};
   }
-  // Rows of a table have the same names at the same places.
+  // The rows of a table have the same names at the same places, so the name in the row before is reused.
   std::string_view copy_name(std::string_view name, std::size_t place) {
     if (rows_.size() > 1) {
       const Row& before = rows_[rows_.size() - 2];
@@ -148,7 +148,7 @@ class MappedSource final : public RowSource {
         pool_(pool),
         kept_(stores, pool.program().cell_limit_bytes, {.stop = pool.wait().stop}) {}
 
-  // A process that still works on rows of this slice is of no use to others.
+  // A process that still works on rows of this slice cannot be reused for another slice.
   ~MappedSource() override {
     if (process_ != nullptr && waiting_for_ == 0) pool_.give_back(std::move(process_));
   }
@@ -188,7 +188,7 @@ class MappedSource final : public RowSource {
     return kept_.follow();
   }
 
-  // For all rows from the next one on, or for that alone.
+  // Sends all rows from the next one on, or the next row alone.
   Status ask() {
     frame_.clear();
     for (std::size_t i = next_; i < kept_.rows().size() && !(asks_one_ && i > next_); ++i) {
@@ -216,13 +216,13 @@ class MappedSource final : public RowSource {
     HEADRACE_TRY(const BytesView frame, process_->receive(pool_.frame_limit_bytes(), pool_.wait()));
     HEADRACE_TRY(RowFrame answer, RowFrame::parse(frame));
     if (answer.rows_left() == 0 || answer.rows_left() > waiting_for_)
-      return Error{Code::kDataLoss, "it answers for other rows than it was asked about"};
+      return Error{Code::kDataLoss, "its answer is not for the rows that it was asked about"};
     waiting_for_ -= answer.rows_left();
     answer_ = std::move(answer);
     return {};
   }
 
-  // Which of the rows was at fault shows when each is sent alone; what they give is the same.
+  // Sends each row alone from now on, to find the row that was at fault. That does not change the results.
   Status lose_process(const Error& error) {
     if (error.code == Code::kCancelled) return error;
     const bool was_slow = error.code == Code::kDeadlineExceeded;
@@ -276,9 +276,9 @@ class MappedSource final : public RowSource {
   KeptRows kept_;
   std::size_t next_ = 0;
   bool is_at_end_ = false;
-  bool asks_one_ = false;  // a process was lost to one of these rows
+  bool asks_one_ = false;  // one of these rows has ended a process, so each is sent alone
   std::unique_ptr<FramedChild> process_;
-  std::size_t waiting_for_ = 0;  // rows that the process was asked about, and has not answered
+  std::size_t waiting_for_ = 0;  // rows that were sent to the process and are not yet answered
   RowFrameBuilder frame_;
   RowFrame answer_;
 };

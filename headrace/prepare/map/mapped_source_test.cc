@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A frame without rows, after its size; then what is asked is answered as it is.
+// Answers with a frame without rows, after its size, and then repeats every question as its answer.
 constexpr std::string_view kReady = R"(printf '\014\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0')";
 constexpr std::string_view kEcho = "exec cat <&1";
 
@@ -24,7 +24,7 @@ class MappedSourceTest : public SourceTest {
   MappedSourceTest() { fs::create_directories(folder_); }
   ~MappedSourceTest() override { fs::remove_all(folder_); }
 
-  // In the place of Python, a script, which notes that it was started.
+  // Runs a script in place of Python. The script records that it was started.
   std::unique_ptr<MapPool> pool(std::string_view script) {
     const fs::path program = folder_ / "python";
     std::ofstream(program) << "#!/bin/sh\necho x >> " << (folder_ / "started").string() << "\n"

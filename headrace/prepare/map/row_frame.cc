@@ -14,7 +14,7 @@ constexpr std::uint8_t kTextKind = 6, kTextsKind = 7;
 
 Error damaged(std::string_view what) { return {Code::kDataLoss, concat("a frame of rows ", what)}; }
 
-// Takes the front of a frame; what it has not is an error that shows at the end.
+// Takes parts from the front of a frame. A frame that is too short makes is_short() true.
 class FrameReader {
  public:
   explicit FrameReader(BytesView rest) : rest_(rest) {}
@@ -48,7 +48,8 @@ std::uint8_t kind_number(CellKind kind, bool is_text) {
   return kind == CellKind::kByteStrings ? kTextsKind : kTextKind;
 }
 
-// Translates the number of a kind. Returns false if no kind has it, or the data do not fit the kind.
+// Translates the number of a kind. Returns false if no kind has that number, or if the data do not fit the
+// kind.
 bool read_kind(std::uint8_t number, BytesView data, CellKind& kind) {
   kind = number == kTextKind    ? CellKind::kBytes
          : number == kTextsKind ? CellKind::kByteStrings
@@ -80,7 +81,7 @@ void RowFrameBuilder::clear() {
 
 void RowFrameBuilder::begin_row() { counts_.push_back(0); }
 
-// Rows of a table name their columns in one order.
+// All rows of a table name their columns in the same order, so the name at the same place is tried first.
 std::uint32_t RowFrameBuilder::number_of(std::string_view name) {
   const std::uint32_t guess = counts_.back();
   if (guess < names_.size() && names_[guess] == name) return guess;
@@ -98,7 +99,7 @@ BytesView RowFrameBuilder::finish() {
   frame_.clear();
   for (const std::size_t count : {counts_.size(), names_.size(), cells_.size()})
     append_little_endian(frame_, static_cast<std::uint32_t>(count));
-  frame_.resize(frame_.size() + counts_.size());  // verdicts: all are rows
+  frame_.resize(frame_.size() + counts_.size());  // the verdicts: each is kRow
   for (const std::uint32_t count : counts_) append_little_endian(frame_, count);
   for (const std::string_view name : names_)
     append_little_endian(frame_, static_cast<std::uint32_t>(name.size()));

@@ -28,7 +28,7 @@ std::uint64_t number_of(const SourceRow& row, std::string_view column) {
   return 0;
 }
 
-// Every line of the parts of a role, in the order of the manifest.
+// Passes every line of the parts with a role to `take`, in the order of the manifest.
 Status read_lines(const Location& output, const Manifest& manifest, std::string_view role,
                   const std::function<void(const SourceRow&)>& take) {
   std::vector<SourceFile> files;
@@ -37,8 +37,8 @@ Status read_lines(const Location& output, const Manifest& manifest, std::string_
     const Location place = output.at(part.key);
     HEADRACE_TRY(const ObjectInfo object, place.store->stat(place.key, {}));
     if (object.size_bytes != part.size_bytes) {
-      return Error{Code::kDataLoss, concat(place.describe(), " has ", object.size_bytes, " bytes, not the ",
-                                           part.size_bytes, " that the manifest says")};
+      return Error{Code::kDataLoss, concat(place.describe(), " has ", object.size_bytes, " bytes, but the ",
+                                           "manifest says ", part.size_bytes)};
     }
     files.push_back({place, object.size_bytes, object.version, part.key});
   }
@@ -56,7 +56,7 @@ Status read_lines(const Location& output, const Manifest& manifest, std::string_
 
 using NewPasts = std::vector<std::shared_ptr<SlicePast>>;
 
-// Where a key of a folder lies among the ranges.
+// Returns the slice whose range holds a key of the folder; none if no range does.
 std::optional<std::size_t> slice_of_key(const Input& input, std::string_view key) {
   const auto found =
       std::lower_bound(input.slices.begin(), input.slices.end(), key,
@@ -78,7 +78,7 @@ Status read_known_objects(const Input& input, const Manifest& manifest, const Lo
   return {};
 }
 
-// `elsewhere`: those of files that the input does not have.
+// `elsewhere` gets the rejected rows of files that are not in the input.
 Status read_rejected(const Input& input, const Manifest& manifest, const Location& output,
                      const NewPasts& pasts, RejectedRows& elsewhere) {
   std::map<std::string_view, std::size_t> slices_of_files;
@@ -96,7 +96,7 @@ Status read_rejected(const Input& input, const Manifest& manifest, const Locatio
       return take(of_file == slices_of_files.end() ? elsewhere : pasts[of_file->second]->rejected);
     }
     if (row.id.find(kReplacementCharacter) != std::string_view::npos) {
-      // Reports repair what is not UTF-8, so the key may lie anywhere.
+      // Reports replace invalid UTF-8 in keys, so the object may be in any slice.
       for (const std::shared_ptr<SlicePast>& past : pasts) take(past->rejected);
     } else if (const auto slice = slice_of_key(input, row.id)) {
       take(pasts[*slice]->rejected);
@@ -113,10 +113,10 @@ Result<KnownInputs> known_inputs(const Manifest& manifest, const Location& outpu
   return known;
 }
 
-// Leaves of a slice the files that there is something to read of; a slice of another kind as a whole, or
-// nothing of it.
-Result<Slice> leave_of_slice(Slice& slice, const KnownInputs& known, const SlicePast& past,
-                             Continuation continuation) {
+// Returns the part of a slice that is still to be read: a slice of files without the files that need no
+// reading; a named slice either whole or empty.
+Result<Slice> unread_part(Slice& slice, const KnownInputs& known, const SlicePast& past,
+                          Continuation continuation) {
   const auto is_wanted = [&](std::string_view url, std::string_view version) -> Result<bool> {
     const KnownInputs::Match match = known.look(url, version);
     const bool is_left = continuation == Continuation::kAppend ? match != KnownInputs::Match::kSame
@@ -139,7 +139,7 @@ Result<Slice> leave_of_slice(Slice& slice, const KnownInputs& known, const Slice
   return left;
 }
 
-// Leaves the slices that there is something to read of.
+// Removes from the input the files and slices that need no reading.
 Status leave_files(Input& input, const Manifest& manifest, const Location& output, Continuation continuation,
                    NewPasts& pasts) {
   HEADRACE_TRY(const KnownInputs known, known_inputs(manifest, output));
@@ -147,7 +147,7 @@ Status leave_files(Input& input, const Manifest& manifest, const Location& outpu
   NewPasts pasts_left;
   input.objects = input.size_bytes = 0;
   for (std::size_t i = 0; i < input.slices.size(); ++i) {
-    HEADRACE_TRY(Slice left, leave_of_slice(input.slices[i], known, *pasts[i], continuation));
+    HEADRACE_TRY(Slice left, unread_part(input.slices[i], known, *pasts[i], continuation));
     if (left.objects == 0) continue;
     input.objects += left.objects;
     input.size_bytes += left.size_bytes;
@@ -215,8 +215,8 @@ Result<SlicePasts> leave_what_continues(Input& input, const BaseDataset& base, c
   }
   if (input.slices.empty() && !elsewhere.is_empty()) {
     return Error{Code::kFailedPrecondition,
-                 concat("no file of ", input.url, " has rows that were rejected, but others have: name the ",
-                        "input that they came from, as the reports do")};
+                 concat("no file of ", input.url, " has rows that were rejected, but other files have: name ",
+                        "the input that the rejected rows came from, which the reports show")};
   }
   return SlicePasts(pasts.begin(), pasts.end());
 }

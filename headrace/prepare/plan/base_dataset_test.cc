@@ -121,9 +121,9 @@ TEST_F(BaseDatasets, ADamagedRecordIsNamed) {
               ElementsAre(AllOf(HasSubstr("DATA_LOSS the inputs of memory://test/out is damaged at"),
                                 HasSubstr("_headrace/inputs/1"))));
   put("out/_headrace/inputs/1", std::string_view("{}\n"));
-  EXPECT_THAT(
-      inputs(base()->manifest),
-      ElementsAre(HasSubstr("DATA_LOSS memory://test/out/_headrace/inputs/1 has 3 bytes, not the 10")));
+  EXPECT_THAT(inputs(base()->manifest),
+              ElementsAre(HasSubstr(
+                  "DATA_LOSS memory://test/out/_headrace/inputs/1 has 3 bytes, but the manifest says 10")));
   ASSERT_TRUE(remove_object(store(), "out/_headrace/inputs/1"));
   EXPECT_THAT(inputs(base()->manifest), ElementsAre(HasSubstr("NOT_FOUND")));
 }
@@ -218,7 +218,7 @@ TEST_F(BaseDatasets, ARetryOfFilesWithoutRejectedRowsNeedsTheOthers) {
   ASSERT_FALSE(pasts);
   EXPECT_EQ(pasts.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(pasts.error().message,
-              HasSubstr("no file of memory://test/tables has rows that were rejected, but others have"));
+              HasSubstr("no file of memory://test/tables has rows that were rejected, but other files have"));
   add_part("report", "_headrace/report/2", line("memory://test/elsewhere.csv", 2, "x", "written"));
   input = *find("tables", InputFormat::kCsv);
   const auto nothing = leave_what_continues(input, *base(), output(), Continuation::kRetryFailed);

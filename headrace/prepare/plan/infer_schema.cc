@@ -23,13 +23,13 @@ namespace {
 constexpr std::uint64_t kRowsLookedAt = 1000;
 constexpr std::uint64_t kBytesLookedAt = 64 << 20;
 constexpr std::uint64_t kSlicesLookedAt = 16;
-constexpr std::uint64_t kStretches = 8;  // of a file that is larger than its share
+constexpr std::uint64_t kStretches = 8;  // in a file that is larger than its share
 constexpr std::size_t kIdsCompared = 100'000;
 constexpr std::size_t kLongestSplitName = 100;
 constexpr std::size_t kQuotedBytes = 60;
 constexpr std::string_view kClassField = "cls";
 
-// The kinds of values. Each kind includes those before it.
+// The kinds of values. Each kind includes the kinds before it.
 enum class Content : std::uint8_t { kInt64s, kFloats, kText, kBytes };
 
 // How many values cells have.
@@ -47,25 +47,25 @@ struct Counts {
 
 struct Column {
   std::string name;
-  bool is_image_field = false;  // by its name
+  bool is_image_field = false;  // according to its name
   bool is_text_field = false;
   bool is_split_name = false;
   bool is_id_name = false;
 
-  // Found in its values.
+  // The following members describe its values.
   std::uint64_t values = 0;
   Content content = Content::kInt64s;
   Counts numbers{};
-  Counts texts{};         // also if they are numbers
-  bool are_words = true;  // each a text, or one whole number
+  Counts texts{};         // including texts that are numbers
+  bool are_words = true;  // each value is a text or a whole number
   bool are_images = true;
   bool are_image_names = true;
   bool are_distinct = true;
   bool names_train = false;
-  bool are_split_names = true;       // each a usual one, or DISCARD
-  std::set<std::uint64_t> hashes{};  // of ids
+  bool are_split_names = true;       // each value is a usual name of a split, or DISCARD
+  std::set<std::uint64_t> hashes{};  // hashes of ids
   OddTexts odd_texts{};
-  std::string not_of_encoding{};  // the place of the first text that is not
+  std::string not_of_encoding{};  // the place of the first text that is not in the encoding
 };
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -89,13 +89,14 @@ struct Numbers {
   bool is_list = false;
 };
 
-// Those that a text consists of; none if it is another text.
+// The number, or the list of numbers, that a text consists of; none if it is any other text.
 std::optional<Numbers> numbers_in(std::string_view cell, char decimal) {
   const std::string_view text = trim(cell);
   if (parse_int64(text)) return Numbers{};
   const bool is_list = text.starts_with('[') || text.starts_with('(');
   if (!is_list) {
-    // Too large for int64: float32 would lose digits, as those of an id.
+    // A whole number that is too large for int64 stays text, because float32 would lose digits, of an id for
+    // example.
     const bool is_whole = text.find_first_not_of("+-0123456789") == text.npos;
     return !is_whole && parse_float(text, decimal) ? std::optional(Numbers{Content::kFloats}) : std::nullopt;
   }
@@ -106,13 +107,13 @@ std::optional<Numbers> numbers_in(std::string_view cell, char decimal) {
   return std::nullopt;
 }
 
-// How texts are read, and where.
+// How texts are decoded, and the place that is being read.
 struct Reading {
   const CellRules& cells;
   const TextEncoding encoding = text_encoding_from_name(cells.encoding);
   const Slice* slice = nullptr;
   const SourceRow* row = nullptr;
-  std::optional<std::uint64_t> stretch{};  // where it begins in the slice's only file
+  std::optional<std::uint64_t> stretch{};  // offset of the stretch in the slice's only file
   std::string decoded{};
 
   bool is_text(std::string_view text) { return decode_text(text, encoding, decoded).replaced == 0; }
@@ -165,7 +166,7 @@ void add_text(Column& column, std::string_view text, Reading& reading) {
   if (!is_text) column.not_of_encoding = reading.place();
 }
 
-// Their texts are not numbers, whatever they look like.
+// Adds a list of texts. They are never taken for numbers.
 void add_texts(Column& column, BytesView list, Reading& reading) {
   std::uint64_t count = 0;
   add_content(column, Content::kText);
@@ -244,7 +245,7 @@ std::string without_uri_ending(std::string_view name) {
   return std::string(name);
 }
 
-// The columns of the rows that were looked at, and the features that they make.
+// Collects the columns of the rows that are looked at, and infers features from them.
 class Inference {
  public:
   Inference(const Input& input, const InferenceOptions& options)
@@ -271,7 +272,8 @@ class Inference {
 
   void ignore() { ++ignored_; }
 
-  /// The following rows are of a slice; or of a stretch of its only file, from an offset on.
+  /// Tells that the following rows belong to a slice, or to a stretch that begins at an offset in its only
+  /// file.
   void begin(const Slice& slice, std::optional<std::uint64_t> stretch = std::nullopt) {
     reading_.slice = &slice;
     reading_.stretch = stretch;
@@ -284,8 +286,8 @@ class Inference {
     }
     if (rows_ == 0) {
       return invalid(concat("no row can be read to infer a schema from; ",
-                            first_rejection_.empty() ? "there is none in its first files" : first_rejection_,
-                            ". Correct it, name its format, or name a --schema"));
+                            first_rejection_.empty() ? "its first files have no rows" : first_rejection_,
+                            ". Correct the input, name its format, or name a --schema"));
     }
     find_roles();
     if (is_table()) add_remark_of_header();
@@ -295,7 +297,7 @@ class Inference {
     }
     if (schema_.features.empty())
       return invalid(
-          "no column of the rows that were looked at has a value that makes a feature; name a --schema");
+          "no column of the rows that were looked at has a value to infer a feature from; name a --schema");
     std::sort(schema_.features.begin(), schema_.features.end(),
               [](const FeatureDefinition& a, const FeatureDefinition& b) { return a.name < b.name; });
     return InferredSchema{std::move(schema_), std::move(remarks_)};
@@ -311,14 +313,14 @@ class Inference {
     if (found != by_name_.end()) return found->second;
     if (columns_.size() == kMaxColumns) {
       return invalid(concat("the rows that were looked at have more than ", kMaxColumns,
-                            " columns together; name those that are wanted in a --schema"));
+                            " columns together; name the columns that you want in a --schema"));
     }
     Column& column = columns_.emplace_back(make_column(name, input_.format));
     by_name_.emplace(column.name, &column);
     return &column;
   }
 
-  // The first rows, or all, may be of the split "test".
+  // The first rows, or all rows, may belong to the split "test".
   static bool is_split_by_values(const Column& column) {
     const bool are_texts = column.content == Content::kText && column.are_words;
     return column.names_train || (column.is_split_name && are_texts && column.are_split_names);
@@ -347,7 +349,7 @@ class Inference {
   Status add_feature(const Column& column) {
     if (!is_valid_utf8(column.name)) {
       return invalid(concat("the name of column \"", printable_line(column.name, kQuotedBytes),
-                            "\" is not UTF-8, so that no schema can name it; rename it"));
+                            "\" is not UTF-8, so no schema can name it; rename the column"));
     }
     FeatureDefinition feature{.name = column.name, .columns = {column.name}};
     feature.is_optional = column.values < rows_;
@@ -377,7 +379,7 @@ class Inference {
     if (number == columns_.end()) return;
     remarks_.push_back(concat("a column is called ", number->name,
                               ", which is a number: if the first line of the table is data, put a line with "
-                              "the columns' names above it"));
+                              "the column names above it"));
   }
 
   void add_remarks(const Column& column) {
@@ -385,7 +387,7 @@ class Inference {
     if (column.values == 0) {
       remarks_.push_back(
           concat("column ", column.name, " is empty in all ", rows_,
-                 " rows that were looked at, so it becomes no feature; a --schema can name it"));
+                 " rows that were looked at, so no feature is inferred; a --schema can name the column"));
     } else if (!column.not_of_encoding.empty() && may_be_other_encoding && !is_mapped_) {
       remarks_.push_back(concat("column ", column.name, " is stored as bytes, because ",
                                 column.not_of_encoding, " is not ", reading_.cells.encoding,
@@ -393,8 +395,8 @@ class Inference {
                                 "--encoding windows-1252"));
     } else if (column.is_split_name && &column != split_) {
       remarks_.push_back(concat("column ", column.name,
-                                " has no usual name of a split (train, validation, test), so it is a feature "
-                                "and splits nothing; in a --schema, split = \"",
+                                " does not hold the usual names of splits (train, validation, test), so it "
+                                "becomes a feature and splits nothing; in a --schema, split = \"",
                                 column.name, "\" makes it the split"));
     } else if (column.content == Content::kText && &column != id_ && !column.are_image_names) {
       if (const auto remark = column.odd_texts.remark(column.name)) remarks_.push_back(*remark);
@@ -416,12 +418,12 @@ class Inference {
   std::uint64_t rows_ = 0;
   std::uint64_t ignored_ = 0;
   std::string first_rejection_;
-  std::deque<Column> columns_;  // in the order in which they came
+  std::deque<Column> columns_;  // in the order in which they were found
   std::unordered_map<std::string_view, Column*> by_name_;
   const Column* split_ = nullptr;
   const Column* id_ = nullptr;
   bool has_images_ = false;
-  std::set<std::string> names_;  // of features
+  std::set<std::string> names_;  // names of features
   Schema schema_;
   std::vector<std::string> remarks_;
 };
@@ -432,7 +434,7 @@ struct Share {
   std::uint64_t bytes;
 };
 
-// Takes rows until there are none, or as many as the share has.
+// Takes rows until the source ends, or the share of rows and bytes is used up.
 Status take_rows(RowSource& source, const Share& share, Inference& inference) {
   for (std::uint64_t seen = 0; seen < share.rows || source.consumed_bytes() < share.bytes;) {
     HEADRACE_TRY(const std::optional<SourceRow> row, source.next());
@@ -447,7 +449,8 @@ Status take_rows(RowSource& source, const Share& share, Inference& inference) {
   return {};
 }
 
-// Looks at stretches of a large file, spread from byte `begin` to its end: as many bytes as come before.
+// Looks at stretches of a large file, which are spread from byte `begin` to its end and have `begin` bytes in
+// all.
 Status look_at_stretches(const Input& input, const Slice& slice, StoreRegistry& stores,
                          const InferenceOptions& options, std::uint64_t begin, Inference& inference) {
   const InputFile& file = slice.files.front();

@@ -312,7 +312,8 @@ TEST_F(InferSchema, TextThatIsNotUtf8IsBytesUnlessItsEncodingIsNamed) {
 
 TEST_F(InferSchema, AColumnThatIsCalledSplitAndNamesNoneIsTold) {
   EXPECT_THAT(remarks("split,n\nleft,1\nright,2\n"),
-              AllOf(HasSubstr("column split has no usual name of a split"), HasSubstr("split = \"split\"")));
+              AllOf(HasSubstr("column split does not hold the usual names of splits"),
+                    HasSubstr("split = \"split\"")));
   EXPECT_EQ(remarks("split,n\ntest,1\n"), "none");
 }
 

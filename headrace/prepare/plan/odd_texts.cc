@@ -17,7 +17,7 @@ bool is_whole_number(std::string_view text) {
          text.find_first_not_of(concat("+-", kDigits)) == text.npos;
 }
 
-// As a shell takes it.
+// Quotes a text for a shell if necessary.
 std::string as_argument(std::string_view text) {
   const bool is_plain = std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ',' ||
@@ -40,7 +40,7 @@ void OddTexts::add_text(std::string_view text, std::string_view place) {
   if (is_new && different_.size() <= kNamedTexts) different_.emplace_back(text);
 }
 
-// A text with a comma or a quote cannot be part of the option's value.
+// Suggests an option. A text with a comma or a quote cannot be part of the value of --missing.
 std::string OddTexts::option() const {
   if (have_decimal_comma_) return "If its comma begins a fraction, say --decimal ,";
   if (std::ranges::find(different_, "") != different_.end())

@@ -28,7 +28,7 @@ bool encodes_images(const Schema& schema) {
   });
 }
 
-// Values of a plan that is read; the first that is missing or wrong is kept as an error.
+// Reads the values of a plan. Keeps the first value that is missing or wrong as an error.
 class PlanReader {
  public:
   explicit PlanReader(const Configuration& configuration) : configuration_(configuration) {}
@@ -103,7 +103,7 @@ Error damaged_plan(std::string_view what) {
   return {Code::kDataLoss, concat("the plan is damaged: ", what, "; start over with --overwrite")};
 }
 
-// But for what it continues.
+// Reads everything but the base that the plan continues.
 Result<PreparePlan> read_plan(const Configuration& configuration, InputKinds kinds) {
   PlanReader reader(configuration);
   PreparePlan plan;
@@ -142,7 +142,7 @@ Result<PreparePlan> read_plan(const Configuration& configuration, InputKinds kin
   return plan;
 }
 
-// "append 1 <digest of the manifest>".
+// Reads the base, which the plan writes as "append 1 <digest of the manifest>".
 Status read_base_of_plan(const Configuration& configuration, PreparePlan& plan, const Location& output) {
   const std::string text = PlanReader(configuration).text(kContinuesKey);
   if (text.empty()) return {};
@@ -164,11 +164,11 @@ Result<PreparePlan> parse_plan(const Configuration& configuration, std::vector<S
   HEADRACE_TRY(PreparePlan plan, read_plan(configuration, kinds));
   plan.input.slices = std::move(slices);
   HEADRACE_CHECK(read_base_of_plan(configuration, plan, output));
-  // Whatever is not as this program would write it would not come to the same bytes either.
+  // If this program would write the plan differently, its shards would differ too.
   if (plan_configuration(plan) == configuration) return plan;
   return Error{Code::kFailedPrecondition,
                "the plan was made by another version of Headrace, or of its libraries (zlib, libdeflate, "
-               "libjpeg): all that execute a plan must have the same"};
+               "libjpeg): all processes that execute a plan must use the same versions"};
 }
 
 Result<PreparePlan> continue_plan(const Location& output, Continuation continuation, InputKinds kinds) {

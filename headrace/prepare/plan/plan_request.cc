@@ -10,9 +10,10 @@
 namespace headrace {
 namespace {
 
-// The most objects of a folder in a slice with a map. Few, since one process maps a whole slice.
+// The most objects of a folder in a slice with a map. The number is small, since one process maps a whole
+// slice.
 constexpr std::uint64_t kMappedObjects = 1000;
-// The files of a folder that tell whether it has splits. Few, since each is read.
+// How many files of a folder are read to find out whether it has splits. Each of them costs a request.
 constexpr std::uint64_t kFilesLookedAt = 20;
 
 Status find_schema(const PlanRequest& request, const PlanningContext& context, PlannedPrepare& planned) {
@@ -45,7 +46,8 @@ Status check_encoding(const Schema& schema) {
   return Error{
       Code::kInvalidArgument,
       concat("a schema with the encoding ", schema.cells.encoding,
-             " does not go with --map, whose function gets text that is not UTF-8 as bytes and decodes it")};
+             " does not go with --map: the function gets text that is not UTF-8 as bytes, and decodes it "
+             "itself")};
 }
 
 // Whether one of the first files of a layout lies in a split's folder.

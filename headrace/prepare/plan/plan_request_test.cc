@@ -203,7 +203,7 @@ TEST_F(PlanRequests, EncodersMustHaveTheWeightsOfThePlan) {
     const Status checked = check_encoders(plan, planned->encoders);
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().code, Code::kFailedPrecondition);
-    EXPECT_THAT(checked.error().message, HasSubstr("other weights of hash:8"));
+    EXPECT_THAT(checked.error().message, HasSubstr("weights of hash:8 that differ"));
   }
 }
 
@@ -282,7 +282,8 @@ TEST_F(PlanRequests, ToContinueThereMustBeADatasetAndItsEncoders) {
   other.encoder_digests["hash:8"] = "another";
   add_part("inputs", "_headrace/inputs/1", read_line("in.csv"));
   publish(plan_configuration(other));
-  EXPECT_THAT(failure(plan(append, "in.csv")), HasSubstr("FAILED_PRECONDITION the plan was made with other"));
+  EXPECT_THAT(failure(plan(append, "in.csv")),
+              HasSubstr("FAILED_PRECONDITION the plan was made with weights"));
   publish(plan_configuration(first->plan), OwnershipAction::kOverwrite);
   const auto more = plan(append, "in.csv");
   ASSERT_TRUE(more) << more.error().message;

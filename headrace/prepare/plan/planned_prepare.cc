@@ -18,8 +18,8 @@ Status check_encoders(const PreparePlan& plan, const TextEncoders& encoders) {
   for (const auto& [name, encoder] : encoders) {
     const auto planned = plan.encoder_digests.find(name);
     if (planned != plan.encoder_digests.end() && planned->second == encoder->weights_digest()) continue;
-    return Error{Code::kFailedPrecondition, concat("the plan was made with other weights of ", name,
-                                                   " than the weights on this machine")};
+    return Error{Code::kFailedPrecondition, concat("the plan was made with weights of ", name,
+                                                   " that differ from those on this machine")};
   }
   return {};
 }

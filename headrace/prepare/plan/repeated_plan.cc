@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kNamedInputs = 3;  // in a message
 
-// The first few of some inputs, and how many there are.
+// Collects the names of the first few inputs, and counts all of them.
 class NamedInputs {
  public:
   void add(std::string_view url) {
@@ -39,13 +39,13 @@ Error lost_input(std::string_view what, std::string_view how) {
 
 Error missing_input(const InputPlace& input) {
   if (!input.location || !is_staged_folder(input.location->key))
-    return lost_input(input.describe(), "is gone");
+    return lost_input(input.describe(), "has been removed");
   return {Code::kFailedPrecondition,
-          "its rows came from a Python program, and are not kept: only that program can make it again, with "
+          "its rows came from a Python program, and were not kept: only that program can make it again, with "
           "overwrite"};
 }
 
-// Calls `take` with everything that lies at an input now: all that `input` lists.
+// Calls `take` with everything at an input's place now, which is all that `input` lists.
 Status list_present(const InputPlace& place, const Input& input,
                     const std::function<void(const ReadInput&)>& take) {
   for (const Slice& slice : input.slices) {
@@ -63,7 +63,7 @@ Status list_present(const InputPlace& place, const Input& input,
   });
 }
 
-// The record of what was read, in parts with `tag` in their names.
+// Returns a manifest with the parts that record inputs and have `tag` in their names.
 Manifest own_inputs(const Manifest& manifest, const std::string& tag) {
   Manifest own;
   for (const ManifestPart& part : manifest.parts) {
@@ -72,7 +72,7 @@ Manifest own_inputs(const Manifest& manifest, const std::string& tag) {
   return own;
 }
 
-/// Finds what a version has read among what is there now.
+/// Finds the input that a version has read among the input that is there now.
 class EarlierInput {
  public:
   EarlierInput(const PublishedFolder& version, const std::string& tag, const InputPlace& place,
@@ -91,7 +91,7 @@ class EarlierInput {
       HEADRACE_TRY(Input input, look());
       if (input.version == plan_.input.version) return input;
     }
-    return Error(compared.error()).in(concat(place_.describe(), " is not as it was read"));
+    return Error(compared.error()).in(concat(place_.describe(), " has changed since it was read"));
   }
 
  private:
@@ -101,7 +101,8 @@ class EarlierInput {
     return !found && found.error().code == Code::kNotFound ? missing_input(place_) : std::move(found);
   }
 
-  // Takes what the version's record names. All that the version itself has read must be there, in its size.
+  // Selects the inputs that the version's record names. All inputs that the version itself has read must be
+  // there, with the same sizes.
   Status compare(const Input& present) {
     KnownInputs sizes, versions;
     HEADRACE_CHECK(list_present(place_, present, [&](const ReadInput& input) {
@@ -119,7 +120,7 @@ class EarlierInput {
           if (size == KnownInputs::Match::kChanged) resized.add(input.url);
           if (size == KnownInputs::Match::kSame && !is_same) rewritten.add(input.url);
         }));
-    if (!gone.is_empty()) return lost_input(gone.text(), "is gone");
+    if (!gone.is_empty()) return lost_input(gone.text(), "has been removed");
     if (!resized.is_empty()) return lost_input(resized.text(), "has changed");
     repeated_.rewritten_inputs = rewritten.text();
     plan_.only = std::make_shared<KnownInputs>();
@@ -127,7 +128,7 @@ class EarlierInput {
                        [&](const ReadInput& input) { plan_.only->add(input.url, input.version); });
   }
 
-  // Takes what is there now, but for what later versions have added.
+  // Selects everything that is there now, except the inputs that later versions have added.
   Status leave_out(const Versions& later, const Input& present) {
     std::set<std::string_view> known;
     for (const ManifestPart& part : version_.manifest.parts) known.insert(part.key);
@@ -160,7 +161,7 @@ Result<VersionOrigin> read_origin(const PublishedFolder& version) {
                configuration_of(version.folder, version.manifest, kPlanKey));
   if (!configuration || configuration_digest(*configuration) != origin.plan_digest) {
     return Error{Code::kFailedPrecondition, concat("the plan of version ", version.number, " of ",
-                                                   version.folder.describe(), " is gone")};
+                                                   version.folder.describe(), " is missing")};
   }
   origin.configuration = *std::move(configuration);
   if (version.manifest.entry > 0) {

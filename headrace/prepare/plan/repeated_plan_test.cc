@@ -81,7 +81,7 @@ TEST_F(RepeatedPlans, WithoutItsPlanAVersionHasNoOrigin) {
   const auto origin = read_origin(version);
   ASSERT_FALSE(origin);
   EXPECT_EQ(origin.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(origin.error().message, HasSubstr("the plan of version 2 of memory://test/out is gone"));
+  EXPECT_THAT(origin.error().message, HasSubstr("the plan of version 2 of memory://test/out is missing"));
   version.manifest.entry = 0;
   EXPECT_EQ(read_origin(version).error().code, Code::kFailedPrecondition) << "there is no former claim";
 }
@@ -133,16 +133,20 @@ TEST_F(RepeatedPlans, InputsThatAreGoneAreNamedThreeAtMost) {
     ASSERT_TRUE(remove_object(store(), concat("tables/", name, ".csv")));
   };
   remove("b");
-  EXPECT_THAT(failure(repeat(version)),
-              AllOf(HasSubstr("FAILED_PRECONDITION memory://test/tables is not as it was read"),
-                    HasSubstr("the input memory://test/tables/b.csv is gone since it was read: restore it")));
+  EXPECT_THAT(
+      failure(repeat(version)),
+      AllOf(
+          HasSubstr("FAILED_PRECONDITION memory://test/tables has changed since it was read"),
+          HasSubstr("the input memory://test/tables/b.csv has been removed since it was read: restore it")));
   for (const char* name : {"c", "d"}) remove(name);
-  EXPECT_THAT(failure(repeat(version)), HasSubstr("/tables/c.csv, memory://test/tables/d.csv is gone since"));
-  remove("e");
-  EXPECT_THAT(failure(repeat(version)), HasSubstr("/tables/d.csv and 1 more is gone since"));
-  remove("a");
   EXPECT_THAT(failure(repeat(version)),
-              HasSubstr("FAILED_PRECONDITION the input memory://test/tables is gone since it was read"));
+              HasSubstr("/tables/c.csv, memory://test/tables/d.csv has been removed since"));
+  remove("e");
+  EXPECT_THAT(failure(repeat(version)), HasSubstr("/tables/d.csv and 1 more has been removed since"));
+  remove("a");
+  EXPECT_THAT(
+      failure(repeat(version)),
+      HasSubstr("FAILED_PRECONDITION the input memory://test/tables has been removed since it was read"));
 }
 
 TEST_F(RepeatedPlans, AnInputOfAnotherSizeHasChangedAndOneOfTheSameIsToldToPeople) {
@@ -163,9 +167,11 @@ TEST_F(RepeatedPlans, WithoutItsRecordWhatLaterVersionsAddedIsPassedOver) {
   const PublishedFolder second = make("tables", Continuation::kAppend);
   ASSERT_TRUE(remove_object(store(), "out/" + first.manifest.parts.at(0).key));
   EXPECT_THAT(urls(repeat(first, {&second})), ElementsAre("/a.csv", "/b.csv"));
-  EXPECT_THAT(failure(repeat(first)), AllOf(HasSubstr("NOT_FOUND"), HasSubstr("is not as it was read")));
+  EXPECT_THAT(failure(repeat(first)),
+              AllOf(HasSubstr("NOT_FOUND"), HasSubstr("has changed since it was read")));
   put_table("d");
-  EXPECT_THAT(failure(repeat(first, {&second})), HasSubstr("is not as it was read")) << "who added d?";
+  EXPECT_THAT(failure(repeat(first, {&second})), HasSubstr("has changed since it was read"))
+      << "who added d?";
 }
 
 TEST_F(RepeatedPlans, ObjectsOfAFolderArePassedOverLikeFiles) {
@@ -184,7 +190,8 @@ TEST_F(RepeatedPlans, ObjectsOfAFolderArePassedOverLikeFiles) {
   EXPECT_EQ(repeated->planned.plan.input.objects, 2U);
   EXPECT_EQ(plan_configuration(repeated->planned.plan), configuration);
   ASSERT_TRUE(remove_object(store(), "images/train/cat/1.jpg"));
-  EXPECT_THAT(failure(repeat(made)), HasSubstr("memory://test/images/train/cat/1.jpg is gone since"));
+  EXPECT_THAT(failure(repeat(made)),
+              HasSubstr("memory://test/images/train/cat/1.jpg has been removed since"));
 }
 
 TEST_F(RepeatedPlans, RowsFromAProgramAreNotThereForEver) {
@@ -208,7 +215,7 @@ TEST_F(RepeatedPlans, EncodersMustBeThoseOfThePlan) {
   other.encoder_digests["hash:8"] = "another";
   add_part("inputs", "_headrace/inputs/1", "");
   EXPECT_THAT(failure(repeat(version(publish(plan_configuration(other))))),
-              HasSubstr("FAILED_PRECONDITION the plan was made with other weights of hash:8"));
+              HasSubstr("FAILED_PRECONDITION the plan was made with weights of hash:8"));
   const auto repeated =
       repeat(version(publish(plan_configuration(planned->plan), OwnershipAction::kOverwrite)));
   ASSERT_TRUE(repeated) << repeated.error().message;

@@ -11,21 +11,21 @@ std::optional<Version> version_of(const Reference& reference) {
   return Version{std::string(reference.version)};
 }
 
-// Decides what an error says about: the reference itself, which anybody finds the same at any time, or the
-// present state of store, network and machine.
+// Whether an error comes from the reference itself, so that every process gets it at any time. Other errors
+// come from the present state of the store, the network or the machine.
 bool is_of_reference(const Error& error) {
   return error.code == Code::kNotFound || error.code == Code::kInvalidArgument;
 }
 
-Error of_the_moment(const Error& error) {
+Error temporary_error(const Error& error) {
   if (error.code == Code::kCancelled) return error;
-  return {error.code, concat("fetching what a row refers to: ", error.message,
-                             ". The row is not rejected for this, since it may pass: run the same command "
-                             "again once the object can be read, or take the row out of the input")};
+  return {error.code, concat("fetching an object that a row refers to: ", error.message,
+                             ". The row is not rejected, because this may be temporary: run the same command "
+                             "again once the object can be read, or remove the row from the input")};
 }
 
 Status take_error(Error error, FetchedReference& fetched) {
-  if (!is_of_reference(error)) return of_the_moment(error);
+  if (!is_of_reference(error)) return temporary_error(error);
   fetched = {{}, std::move(error)};
   return {};
 }
@@ -61,7 +61,7 @@ Result<std::span<const FetchedReference>> ReferenceReader::fetch(std::span<const
   return std::span<const FetchedReference>(fetched_);
 }
 
-// All in one call; when one of them fails, each by itself, to know which.
+// Fetches all references in one call. If that fails, fetches each by itself, to find out which one failed.
 Status ReferenceReader::fetch_known(std::span<const Reference> references, std::span<const Wanted> wanted) {
   std::vector<ReadRequest> requests;
   requests.reserve(wanted.size());
@@ -103,8 +103,8 @@ Status ReferenceReader::fetch_one(const Reference& reference, const Wanted& want
   }
   if (!object) return take_error(std::move(object).error(), fetched);
   if (!reference.version.empty() && object->object.version.token != reference.version) {
-    return of_the_moment({Code::kFailedPrecondition,
-                          concat(location.describe(), " is there in another version than was listed")});
+    return temporary_error(
+        {Code::kFailedPrecondition, concat(location.describe(), " has changed since it was listed")});
   }
   objects_[wanted.place] = std::move(object->data);
   fetched.data = objects_[wanted.place];

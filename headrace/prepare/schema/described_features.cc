@@ -12,7 +12,7 @@ FeatureSchema describe_values(const char* type, const FeatureShape& shape) {
   return out;
 }
 
-// Pixels without a format are not an image to those who decode.
+// Whether a feature holds an image that readers can decode. Raw pixels have no image format.
 bool is_encoded_image(const FeatureDefinition& feature) {
   return feature.type == SchemaType::kImage && feature.image.output != ImageOutput::kRaw &&
          feature.image.output != ImageOutput::kRawBase64;

@@ -11,7 +11,7 @@ namespace headrace {
 namespace {
 
 constexpr int kPngLevel = 6;
-constexpr std::size_t kMostRawBytes = std::size_t{1} << 30;  // as text, what an int can count
+constexpr std::size_t kMostRawBytes = std::size_t{1} << 30;  // their size as base64 fits an int
 
 std::string text_of(const ImageSize& size) { return concat(size.height, " x ", size.width); }
 
@@ -20,7 +20,7 @@ ImageSize upright_size(const ImageHeader& header) {
   return {.width = header.size.height, .height = header.size.width};
 }
 
-// JPEG has no alpha, and who reads raw pixels in base64 knows grey and RGB.
+// JPEG has no alpha channel, and readers of raw pixels in base64 accept only grey and RGB.
 std::uint32_t channels_to_decode(const ImageHeader& header, const ImageSteps& steps) {
   if (steps.channels != 0) return steps.channels;
   const bool has_alpha = header.channels == 2 || header.channels == 4;

@@ -22,8 +22,8 @@ std::string_view without_plus(std::string_view text) {
   return has_plus ? text.substr(1) : text;
 }
 
-// from_chars does not distinguish a number that is too large from one near 0. If even long double cannot hold
-// it, the sign of the exponent decides.
+// from_chars does not distinguish a number that is too large from a number near 0. If even long double cannot
+// hold the number, the sign of the exponent decides.
 Result<float> out_of_range(std::string_view cell, std::string_view digits) {
   long double wide = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), wide);

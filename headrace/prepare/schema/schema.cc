@@ -11,8 +11,8 @@
 namespace headrace {
 namespace {
 
-constexpr std::int64_t kMostNumbers = 100'000'000;  // or texts of a fixed shape
-constexpr std::int64_t kLongestSide = 65'500;       // of an image; JPEG's limit
+constexpr std::int64_t kMostNumbers = 100'000'000;  // or texts, in a fixed shape
+constexpr std::int64_t kLongestSide = 65'500;       // of an image; the limit of JPEG
 constexpr std::size_t kMostSchemaBytes = 64 << 20;
 constexpr double kSplitTolerance = 1e-9;
 
@@ -68,11 +68,11 @@ Status read_image_steps(TomlKeys& keys, ImageSteps& steps) {
   for (const char* const key : {"resize", "crop", "channels", "background"}) {
     const TomlNode* const node = keys.find(key);
     if (node != nullptr && steps.output == ImageOutput::kAsIs)
-      return keys.error(*node, key,
-                        "needs encode = \"jpeg\", \"png\", \"raw\" or \"raw-base64\", as the pixels change");
+      return keys.error(
+          *node, key, "needs encode = \"jpeg\", \"png\", \"raw\" or \"raw-base64\", since the pixels change");
   }
   if (const TomlNode* const quality = keys.find("quality"); quality && steps.output != ImageOutput::kJpeg)
-    return keys.error(*quality, "quality", "is JPEG's: it needs encode = \"jpeg\"");
+    return keys.error(*quality, "quality", "is for JPEG only: it needs encode = \"jpeg\"");
   return {};
 }
 
@@ -110,7 +110,7 @@ Status read_columns(TomlKeys& keys, FeatureDefinition& feature) {
   if (!fits)
     return keys.error(
         node, "columns",
-        concat("are ", feature.columns.size(), ", so shape must be [", feature.columns.size(), "]"));
+        concat("has ", feature.columns.size(), " names, so shape must be [", feature.columns.size(), "]"));
   feature.shape = {FeatureShape::Kind::kFixed, feature.columns.size()};
   return {};
 }
@@ -140,13 +140,14 @@ Result<FeatureDefinition> read_feature(std::string_view name, const TomlNode& no
       if (nearest_name(key, {"type"})) return keys.error(value, key, "is not a key; did you mean type?");
     }
     return keys.error(node, "type",
-                      "is missing; say type = \"image\", \"bytes\", \"string\", \"int64\", \"float32\", "
+                      "is missing; write type = \"image\", \"bytes\", \"string\", \"int64\", \"float32\", "
                       "\"label\" or \"vector\"");
   }
   HEADRACE_CHECK(keys.word("type", kTypes, feature.type));
   if (is_of_image(feature.type)) {
     HEADRACE_CHECK(keys.text("image", feature.image_feature));
-    if (feature.image_feature.empty()) return keys.error(node, "image", "is missing: the image's feature");
+    if (feature.image_feature.empty())
+      return keys.error(node, "image", "is missing: name the feature of the image");
     HEADRACE_CHECK(keys.finish());
     return feature;
   }
@@ -168,7 +169,8 @@ Result<FeatureDefinition> read_feature(std::string_view name, const TomlNode& no
   if (type == SchemaType::kLabel) HEADRACE_CHECK(read_label(keys, feature));
   if (type == SchemaType::kVector) {
     HEADRACE_CHECK(keys.text("encoder", feature.encoder));
-    if (feature.encoder.empty()) return keys.error(node, "encoder", "is missing, for example \"hash:512\"");
+    if (feature.encoder.empty())
+      return keys.error(node, "encoder", "is missing; write, for example, \"hash:512\"");
   }
   HEADRACE_CHECK(keys.finish());
   return feature;
@@ -192,16 +194,19 @@ Status read_splits(const TomlNode& node, std::string_view source_name, Schema& s
   };
   const auto* const table = node.get<TomlTable>();
   if (table == nullptr || table->entries.empty())
-    return wrong("must name splits and their shares, as train = 0.8");
-  if (schema.split) return wrong("and split exclude each other: splits come from a column, or from a hash");
+    return wrong("must name splits and their shares, such as train = 0.8");
+  if (schema.split)
+    return wrong("and split exclude each other: splits come either from a column or from a hash");
   double sum = 0;
   for (const auto& [name, value] : table->entries) {
     const auto share = value.number();
     if (!is_usable_split_name(name))
       return wrong(
-          "has a name that objects cannot have: letters, digits, \"_\", \"-\" and \".\" can be in it");
-    if (to_lower(name) == "discard") return wrong("cannot have a split discard: it leaves rows out");
-    if (!share || !(*share > 0) || *share > 1) return wrong(concat("needs shares above 0, up to 1: ", name));
+          "has a name that cannot be part of an object's name: use letters, digits, \"_\", \"-\" and \".\"");
+    if (to_lower(name) == "discard")
+      return wrong("cannot have a split called discard: that name leaves rows out");
+    if (!share || !(*share > 0) || *share > 1)
+      return wrong(concat("needs shares above 0 and up to 1: ", name));
     schema.splits.emplace_back(name, *share);
     sum += *share;
   }
@@ -209,7 +214,7 @@ Status read_splits(const TomlNode& node, std::string_view source_name, Schema& s
   return {};
 }
 
-// Features that describe an image get their columns from the image's feature.
+// Copies the columns of each image's feature to the features that describe the image.
 Status join_images(std::string_view source_name, std::vector<FeatureDefinition>& features) {
   for (FeatureDefinition& feature : features) {
     if (!is_of_image(feature.type)) continue;
@@ -227,7 +232,7 @@ Status join_images(std::string_view source_name, std::vector<FeatureDefinition>&
   return {};
 }
 
-// Bare where TOML allows it.
+// Writes a key without quotes where TOML allows that.
 std::string key_text(std::string_view name) {
   const bool is_bare = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -305,8 +310,8 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
         Code::kInvalidArgument,
         concat(source_name,
                " begins with {, as JSON does: a schema is TOML, in which a feature is two lines such as "
-               "[features.age] and type = \"float32\"; headrace prepare without --schema prints the one "
-               "that it infers, to begin with")};
+               "[features.age] and type = \"float32\"; headrace prepare without --schema prints the "
+               "schema that it infers, which you can start from")};
   }
   if (!table) return table.error();
   TomlKeys keys(*table, "", source_name);
@@ -320,13 +325,15 @@ Result<Schema> parse_schema(std::string_view toml, std::string_view source_name)
   if (const TomlNode* const node = keys.find("splits"))
     HEADRACE_CHECK(read_splits(*node, source_name, schema));
   if (schema.group && schema.splits.empty())
-    return keys.error(*keys.find("group"), "group", "needs [splits]: it says which rows come to one split");
+    return keys.error(*keys.find("group"), "group",
+                      "needs [splits]: it says which rows must be in the same split");
   const TomlNode* const features = keys.find("features");
   HEADRACE_CHECK(keys.finish());
   if (features == nullptr || features->get<TomlTable>() == nullptr ||
       features->get<TomlTable>()->entries.empty()) {
-    return Error{Code::kInvalidArgument,
-                 concat(source_name, ": no features; say for each, as [features.image], of what type it is")};
+    return Error{
+        Code::kInvalidArgument,
+        concat(source_name, ": no features; give each a table such as [features.image] with its type")};
   }
   for (const auto& [name, node] : features->get<TomlTable>()->entries) {
     HEADRACE_TRY(FeatureDefinition feature, read_feature(name, node, source_name));

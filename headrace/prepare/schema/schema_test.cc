@@ -179,7 +179,7 @@ TEST(Schema, ValuesAreChecked) {
               HasSubstr("resize must be [height, width], from 1 to 65500"));
   EXPECT_THAT(of_image("encode='png'\nresize = [0, 150]"), HasSubstr("resize must be"));
   EXPECT_THAT(of_image("resize = [150, 150]"), HasSubstr("resize needs encode"));
-  EXPECT_THAT(of_image("quality = 90"), HasSubstr("quality is JPEG's"));
+  EXPECT_THAT(of_image("quality = 90"), HasSubstr("quality is for JPEG only"));
   EXPECT_THAT(of_image("encode='jpeg'\nquality = 101"), HasSubstr("from 1 to 100"));
   EXPECT_THAT(of_image("uri = 1"), HasSubstr("uri must be true or false"));
   EXPECT_THAT(error_of("[features.a]\ntype='label'\nvocabulary=['x','x']"), HasSubstr("has \"x\" twice"));

@@ -16,14 +16,14 @@ void add_if_absent(Schema& schema, FeatureDefinition feature) {
   if (!has_feature(schema, feature.name)) schema.features.push_back(std::move(feature));
 }
 
-// Null: there is none.
+// Returns the only image feature, or null if there is none.
 Result<FeatureDefinition*> find_image(Schema& schema) {
   FeatureDefinition* image = nullptr;
   for (FeatureDefinition& feature : schema.features) {
     if (feature.type != SchemaType::kImage) continue;
     if (image != nullptr) {
       return Error{Code::kInvalidArgument,
-                   concat("--compat tfrecorder is for records with one image; there are ", image->name,
+                   concat("--compat tfrecorder is for records with one image; the schema has ", image->name,
                           " and ", feature.name)};
     }
     image = &feature;
@@ -31,13 +31,13 @@ Result<FeatureDefinition*> find_image(Schema& schema) {
   if (image != nullptr && image->name != "image" && has_feature(schema, "image")) {
     return Error{Code::kInvalidArgument,
                  concat("--compat tfrecorder stores ", image->name,
-                        " as the feature image, and another feature has that name; rename it")};
+                        " as the feature image, but another feature has that name; rename that feature")};
   }
   return image;
 }
 
-// `image` is a copy of one of the schema's: adding features moves those.
-void add_what_tells_of(const FeatureDefinition& image, Schema& schema) {
+// `image` is a copy of a feature of the schema, because adding features moves the schema's features.
+void add_image_features(const FeatureDefinition& image, Schema& schema) {
   constexpr std::pair<const char*, SchemaType> kSizes[] = {{"image_height", SchemaType::kImageHeight},
                                                            {"image_width", SchemaType::kImageWidth},
                                                            {"image_channels", SchemaType::kImageChannels}};
@@ -73,7 +73,7 @@ Result<Schema> in_tfrecorder_layout(Schema schema) {
   }
   if (schema.split) {
     FeatureDefinition split{.name = "split", .type = SchemaType::kString, .columns = {*schema.split}};
-    if (!has_uris) split.default_text = "TRAIN";  // what images are of that lie in no split's folder
+    if (!has_uris) split.default_text = "TRAIN";  // for images that lie in no split's folder
     add_if_absent(schema, std::move(split));
   }
   std::sort(schema.features.begin(), schema.features.end(),

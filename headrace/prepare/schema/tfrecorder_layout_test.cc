@@ -82,7 +82,7 @@ TEST(TfrecorderLayout, LeavesRecordsWithoutImagesAsTheyAre) {
 
 TEST(TfrecorderLayout, RefusesSeveralImagesAndATakenName) {
   EXPECT_THAT(laid_out("[features.a]\ntype = \"image\"\n[features.b]\ntype = \"image\"\n"),
-              HasSubstr("for records with one image; there are a and b"));
+              HasSubstr("for records with one image; the schema has a and b"));
   EXPECT_THAT(laid_out("[features.a]\ntype = \"image\"\n[features.image]\ntype = \"int64\"\n"),
               HasSubstr("another feature has that name"));
 }

@@ -56,7 +56,7 @@ bool MergedRows::comes_before(const Candidate& a, const Candidate& b) {
   return a.spill < b.spill;
 }
 
-// The next row of the spill that gave the last one, if that lies in the piece.
+// Replaces the front of the heap by the next row of its spill, or removes it if that row is not in the piece.
 Status MergedRows::replace_front() {
   Spill& spill = *heap_.front().spill;
   HEADRACE_TRY(spill.has_row, spill.cursor.next());
@@ -70,7 +70,7 @@ Status MergedRows::replace_front() {
   return {};
 }
 
-// Restores the heap when only its front may lie wrong.
+// Restores the heap when only its front may be in the wrong place.
 void MergedRows::sink_front() {
   std::size_t at = 0;
   while (true) {
@@ -84,8 +84,8 @@ void MergedRows::sink_front() {
   }
 }
 
-// Whether little enough is held of the piece from piece_first_ to `last`, or would hardly be less in a
-// smaller one: buckets that are as large as the piece are held anyway.
+// Whether the piece from piece_first_ to `last` needs little enough memory, or a smaller piece would hardly
+// need less, since buckets that are as large as the piece are held anyway.
 bool MergedRows::is_small(std::uint64_t last, int level) const {
   std::uint64_t coarse_bytes = 0, fine_bytes = 0;
   for (const Spill& spill : spills_) {
@@ -98,7 +98,7 @@ bool MergedRows::is_small(std::uint64_t last, int level) const {
 }
 
 // Chooses the largest piece that may begin at piece_first_. Pieces begin at multiples of their size, as
-// buckets do, so a bucket is part of a piece, or a piece part of a bucket.
+// buckets do, so either a bucket is part of a piece, or a piece is part of a bucket.
 int MergedRows::choose_level() const {
   int level = 0;
   while ((piece_first_ & span_of(level)) != 0) ++level;
@@ -128,7 +128,8 @@ Result<bool> MergedRows::step(Spill& spill) {
   return spill.has_row;
 }
 
-// Reads what has not been read of the buckets with orders up to `last`. Spills that need some have none left.
+// Reads the buckets with orders up to `last` that have not been read yet. A spill that needs buckets has no
+// rows left in memory.
 Status MergedRows::read_up_to(std::uint64_t last) {
   std::vector<BucketRead> reads;
   std::vector<Spill*> spills;

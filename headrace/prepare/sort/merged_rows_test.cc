@@ -126,7 +126,8 @@ TEST(MergedRows, OfSeveralSplitsAreOneSequence) {
   std::vector<SliceSpill> spills;
   for (const RowsReader& reader : readers) spills.push_back({&reader, 0});
 
-  // In another order than the spills have them, and not all: the number is the one asked for.
+  // Requests only some of the splits, in another order than the spills have them. The number of a row's
+  // split is its number in the request.
   const std::vector<std::string_view> asked = {"c", "none", "a"};
   std::vector<OwnedRow> expected;
   for (const OwnedRow& row : rows) {

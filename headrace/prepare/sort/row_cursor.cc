@@ -17,9 +17,10 @@ Result<bool> RowCursor::next() {
   while (position_ < data_.size()) {
     row_position_ = position_;
     if (rows_left_ == 0) return damaged(position_, "more rows than the table lists");
-    if (!read_row(data_, position_, row_)) return damaged(position_, "no row, though the checksum is right");
+    if (!read_row(data_, position_, row_))
+      return damaged(position_, "a malformed row, although the checksum is right");
     if (row_.order < possible_.first || row_.order > possible_.last)
-      return damaged(row_position_, "a row that does not belong here, though the checksum is right");
+      return damaged(row_position_, "a row that does not belong here, although the checksum is right");
     possible_.first = row_.order;
     --rows_left_;
     if (row_.order > range_.last) {
@@ -34,7 +35,7 @@ Result<bool> RowCursor::next() {
 
 Status RowCursor::read_cells(std::vector<Cell>& cells) const {
   if (headrace::read_cells(row_.cells, cells)) return {};
-  return damaged(row_position_, "a row without proper cells, though the checksum is right");
+  return damaged(row_position_, "a row with malformed cells, although the checksum is right");
 }
 
 }  // namespace headrace

@@ -19,7 +19,7 @@ unsigned reference_flags(const Reference& reference) {
 
 std::size_t sized_bytes(std::size_t size) { return varint_size(size) + size; }
 
-// Without the byte for the kind.
+// The encoded size of a cell without the byte for its kind.
 std::size_t cell_bytes(const Cell& cell) {
   switch (cell.kind) {
     case CellKind::kMissing:
@@ -35,7 +35,7 @@ std::size_t cell_bytes(const Cell& cell) {
   }
 }
 
-// Whether these can be the data of such a cell.
+// Whether a cell of this kind can have these data.
 bool fits_kind(CellKind kind, BytesView data) {
   if (kind == CellKind::kFloats) return data.size() % sizeof(float) == 0;
   if (kind == CellKind::kByteStrings) return count_byte_strings(data).has_value();
@@ -117,8 +117,8 @@ std::strong_ordering compare_order(const EncodedRow& a, const EncodedRow& b) {
 
 Result<std::size_t> row_body_bytes(const OrderedRow& row) {
   if (row.cells.size() > kMaxRowCells) {
-    return Error{Code::kInvalidArgument, concat(row.cells.size(), " cells in a row, but ", kMaxRowCells,
-                                                " are the most; use fewer columns")};
+    return Error{Code::kInvalidArgument, concat("a row has ", row.cells.size(), " cells, but at most ",
+                                                kMaxRowCells, " are allowed; use fewer columns")};
   }
   std::size_t size = kOrderAndTieBytes + sized_bytes(row.id.size()) + varint_size(row.place.file) +
                      varint_size(row.place.row) + row.cells.size();

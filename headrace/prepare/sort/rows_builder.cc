@@ -12,10 +12,10 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kChunkBytes = 1 << 20;
-// Rows lie anywhere in memory when they are copied in their order.
+// Rows are prefetched because they lie scattered in memory when they are copied in their order.
 constexpr std::size_t kPrefetchedRows = 8;
 
-// A row that lies in memory of our own, its size before it.
+// Returns a row in the builder's own memory, where the size of the row stands before it.
 BytesView row_at(const std::byte* row) {
   std::size_t position = 0;
   std::uint64_t body_bytes = 0;
@@ -59,13 +59,13 @@ Status RowsBuilder::use_split(std::string_view name) {
     if (!is_valid_utf8(name) || name.size() > kMaxSplitNameBytes) {
       return Error{Code::kInvalidArgument,
                    concat("a split is called \"", printable_line(name, 100),
-                          "\", which is not UTF-8, or of more than ", kMaxSplitNameBytes,
-                          " bytes; name the column that the splits are in")};
+                          "\", which is not UTF-8 or has more than ", kMaxSplitNameBytes,
+                          " bytes; name the column that holds the splits")};
     }
     if (splits_.size() == kMaxRowsSplits) {
       return Error{Code::kInvalidArgument,
-                   concat("\"", printable_line(name, 100), "\" is a split beside ", kMaxRowsSplits,
-                          " others, which are the most; name the column that the splits are in")};
+                   concat("\"", printable_line(name, 100), "\" is one split too many: there can be at most ",
+                          kMaxRowsSplits, "; name the column that holds the splits")};
     }
     found = splits_.emplace(name, Split{}).first;
   }
@@ -139,7 +139,7 @@ Bucket RowsBuilder::append_hashes(Bytes& out) const {
   return {begin, static_cast<std::uint32_t>(hashes.size()), crc32c(BytesView(out).subspan(begin))};
 }
 
-// At most, so that the object is not copied when the footer comes to it.
+// An upper bound of the footer's size. It is reserved, so that adding the footer does not copy the object.
 std::size_t RowsBuilder::footer_bytes() const {
   std::size_t bytes = 256;
   for (const auto& [name, split] : splits_) {

@@ -136,7 +136,8 @@ TEST(RowsBuilder, NamesOfSplitsAreLimitedInNumber) {
   EXPECT_TRUE(add(builder, "0", {}));
   const Status status = add(builder, "one more", {});
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("\"one more\" is a split beside 1024 others"));
+  EXPECT_THAT(status.error().message,
+              HasSubstr("\"one more\" is one split too many: there can be at most 1024"));
   const Result<RowsReader> reader = RowsReader::open(std::move(builder).finish(), "spill");
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(reader->splits().size(), kMaxRowsSplits);

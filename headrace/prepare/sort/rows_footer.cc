@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kBucketRows = 64, kBucketBytes = 16 << 10;
 constexpr std::size_t kBucketEntryBytes = 16;
-// Room for kMaxRowsSplits names of kMaxSplitNameBytes, each byte of which JSON may write as six.
+// Room for kMaxRowsSplits names of kMaxSplitNameBytes. JSON may write each byte of a name as six bytes.
 constexpr std::size_t kMaxSplitsBytes = 8 << 20;
 
 Error damaged(const char* what) { return {Code::kDataLoss, what}; }
@@ -59,14 +59,14 @@ Result<std::vector<RowsSplit>> parse_splits(BytesView part) {
   return splits;
 }
 
-// The table of a split whose rows begin at `begin`.
+// Parses the table of a split whose rows begin at `begin`.
 Result<BucketTable> parse_table(BytesView part, const RowsSplit& split, std::uint64_t begin) {
   const std::uint64_t end = begin + split.bytes;
   if (part.size() < sizeof(std::uint32_t)) return damaged("a table is cut");
   const auto count = load_little_endian<std::uint32_t>(part.data());
   if (!std::has_single_bit(count) || std::countr_zero(count) > BucketTable::kMaxBits ||
       part.size() != sizeof count + count * kBucketEntryBytes) {
-    return damaged("a table has another size than it says");
+    return damaged("a table does not have the size that it states");
   }
   std::vector<Bucket> buckets;
   buckets.reserve(count);
@@ -85,7 +85,7 @@ Result<BucketTable> parse_table(BytesView part, const RowsSplit& split, std::uin
   return BucketTable(std::countr_zero(count), std::move(buckets), end);
 }
 
-// The parts of a footer, one after another.
+// Removes the next part from the rest of a footer; none if the part is cut.
 std::optional<BytesView> next_part(BytesView& rest) {
   std::size_t position = 0;
   std::uint64_t size = 0;

@@ -8,14 +8,14 @@
 namespace headrace {
 namespace {
 
-// The trailer, and the tables of a spill of 32 MiB with some splits.
+// Room for the trailer, and for the tables of a spill of 32 MiB with a few splits.
 constexpr std::uint64_t kEndBytes = 128 << 10;
-// Far above the tables of 1,024 splits.
+// Far larger than the tables of 1,024 splits.
 constexpr std::uint64_t kMaxFooterBytes = 128 << 20;
 
 constexpr std::string_view kNoSpill = "not the end of a spill of rows, or a damaged one";
 
-// The last bytes, with one request.
+// Reads the last bytes with one request.
 Result<Bytes> read_end(const SpillObject& object, std::uint64_t size_bytes, const CallOptions& options) {
   const std::uint64_t offset = object.size_bytes - size_bytes;
   if (object.store == nullptr) {
@@ -28,7 +28,7 @@ Result<Bytes> read_end(const SpillObject& object, std::uint64_t size_bytes, cons
   return out;
 }
 
-// Where the footer lies, by the trailer.
+// Finds the place of the footer in the trailer.
 Result<Bucket> find_footer(const SpillObject& object, BytesView end) {
   const std::uint64_t trailer_begin = object.size_bytes - kRowsTrailerBytes;
   const std::byte* const trailer = end.data() + end.size() - kRowsTrailerBytes;
@@ -73,7 +73,7 @@ Result<std::optional<OrderedRow>> RowRange::next() {
 Result<RowsReader> RowsReader::open(std::unique_ptr<SpillObject> object, const CallOptions& options) {
   if (object->size_bytes < kRowsHeader.size() + kRowsTrailerBytes) return damaged_spill(*object, 0, kNoSpill);
   Result<RowsFooter> footer = read_footer(*object, options);
-  // Damage on the way is not there the second time.
+  // A second read does not repeat damage that occurred in transfer.
   if (!footer && footer.error().code == Code::kDataLoss && object->store != nullptr)
     footer = read_footer(*object, options);
   if (!footer) return std::move(footer).error();
@@ -95,7 +95,7 @@ Result<RowsReader> RowsReader::open(BytesView object, std::string name) {
 
 Result<RowsReader> RowsReader::open(Bytes object, std::string name) {
   HEADRACE_TRY(RowsReader reader, open(BytesView(object), std::move(name)));
-  reader.owned_ = std::move(object);  // its bytes stay where they are
+  reader.owned_ = std::move(object);  // moving it does not move its bytes
   return reader;
 }
 

@@ -234,11 +234,13 @@ void expect_damage_mended(std::uint64_t call, const std::vector<OwnedRow>& rows)
 }
 
 TEST(RowsReader, DamageOfTablesOnTheWayIsReadAgain) {
-  expect_damage_mended(2, {{.order = 1}});  // after the write: the end, which is all of so small a spill
+  // The write comes first, and then the read of the end, which is all of so small a spill.
+  expect_damage_mended(2, {{.order = 1}});
 }
 
 TEST(RowsReader, DamageOfRowsOnTheWayIsReadAgain) {
-  expect_damage_mended(3, thousand_rows());  // after the write and the end: the rows
+  // The read of the rows comes after the write and the read of the end.
+  expect_damage_mended(3, thousand_rows());
 }
 
 TEST(RowsReader, DamageThatStaysIsAnErrorThatNamesObjectAndOffset) {
@@ -250,7 +252,7 @@ TEST(RowsReader, DamageThatStaysIsAnErrorThatNamesObjectAndOffset) {
   const Result<RowRange> range = reader->read("train", {});
   ASSERT_FALSE(range);
   EXPECT_EQ(range.error().code, Code::kDataLoss);
-  EXPECT_THAT(range.error().message, HasSubstr("memory://m/work/rows-1-2, from byte 8: other bytes"));
+  EXPECT_THAT(range.error().message, HasSubstr("memory://m/work/rows-1-2, from byte 8: bytes that differ"));
   const std::uint64_t second = reader->find_table("train")->first_order(1);
   expect_rows(*reader, {second, kMost}, within(rows, {second, kMost}));
 }
@@ -372,8 +374,8 @@ TEST(RowsReader, RowsThatContradictTheTablesAreErrors) {
            {"not ascending", set_order(5, 1), "does not belong here"},
            {"of the next bucket", set_order(63, 0x80), "does not belong here"},
            {"another number of rows", move_row, "fewer rows than the table lists"},
-           {"no row", [](Bytes& bytes) { bytes[8 + 20] = std::byte{0x7f}; }, "without proper cells"},
-           {"a short row", [](Bytes& bytes) { bytes[8 + 20] = std::byte{1}; }, "no row"}}) {
+           {"no row", [](Bytes& bytes) { bytes[8 + 20] = std::byte{0x7f}; }, "malformed cells"},
+           {"a short row", [](Bytes& bytes) { bytes[8 + 20] = std::byte{1}; }, "a malformed row"}}) {
     Bytes damaged = spill;
     contradiction.make(damaged);
     seal_spill(damaged);

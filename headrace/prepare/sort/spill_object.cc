@@ -41,7 +41,7 @@ const Bucket* find_damaged(const BucketRead& read) {
 
 Error damaged_spill(const SpillObject& object, std::uint64_t offset_bytes, std::string_view what) {
   return {Code::kDataLoss, concat(object.name, ", from byte ", offset_bytes, ": ", what,
-                                  "; remove it and start the command again, and look at network and disks")};
+                                  "; remove it, run the command again, and check the network and the disks")};
 }
 
 Status read_buckets(std::span<BucketRead> reads, const CallOptions& options) {
@@ -54,7 +54,7 @@ Status read_buckets(std::span<BucketRead> reads, const CallOptions& options) {
   for (const BucketRead* read : wanted) {
     if (const Bucket* bucket = find_damaged(*read)) {
       return damaged_spill(*read->object, bucket->offset_bytes,
-                           "other bytes than were written, also when read again");
+                           "bytes that differ from what was written, even when read again");
     }
   }
   return {};

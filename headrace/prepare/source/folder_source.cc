@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-// Bounds what is held of a listing; some stores list from the beginning each time.
+// Limits how much of a listing is held. It is large because some stores list from the beginning each time.
 constexpr std::size_t kPageObjects = 65'536;
 
 class FolderSource final : public RowSource {
@@ -35,7 +35,7 @@ class FolderSource final : public RowSource {
       const ObjectInfo& object = page_[position_++];
       consumed_bytes_ += object.size_bytes;
       ++row_;
-      HEADRACE_TRY(const bool is_new, look(object));
+      HEADRACE_TRY(const bool is_new, must_read(object));
       if (is_new) return std::optional(row_of(object));
     }
   }
@@ -47,8 +47,8 @@ class FolderSource final : public RowSource {
     return concat(base_url_, std::string_view(object.key).substr(prefix_.size()));
   }
 
-  // Whether an object is to be read; its URL becomes the current one.
-  Result<bool> look(const ObjectInfo& object) {
+  // Whether an object is to be read. Makes its URL the current one.
+  Result<bool> must_read(const ObjectInfo& object) {
     url_ = url_of(object);
     if (known_ == nullptr) return true;
     const KnownInputs::Match match = known_->look(url_, object.version.token);
@@ -68,7 +68,7 @@ class FolderSource final : public RowSource {
     return row;
   }
 
-  // At the end of the listing it is known whether the folder is as it was.
+  // Lists the next page. At the end, checks whether the folder has changed since it was first listed.
   Status load_page() {
     page_.clear();
     position_ = 0;
@@ -88,7 +88,8 @@ class FolderSource final : public RowSource {
     if (!has_ended_ || digest_.finish() == expected_digest_) return {};
     return Error{Code::kFailedPrecondition,
                  concat(folder_.describe(), " changed while it was being read: its objects up to ", last_,
-                        " are others than at the beginning; run it again when nobody writes there")};
+                        " are not those listed at the beginning; run the command again while nothing ",
+                        "writes there")};
   }
 
   const Location folder_;
@@ -107,7 +108,7 @@ class FolderSource final : public RowSource {
   bool has_ended_ = false;
   std::uint64_t row_ = 0;
   std::uint64_t consumed_bytes_ = 0;
-  std::string url_;  // of the current row
+  std::string url_;  // URL of the current row
 };
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST_F(FolderSource, ARangeThatChangedIsNoticedAndOthersAreNot) {
     EXPECT_EQ(first.error().code, Code::kFailedPrecondition);
     EXPECT_NE(first.error().message.find("memory://test/data changed while it was being read"),
               std::string::npos);
-    EXPECT_NE(first.error().message.find("run it again"), std::string::npos);
+    EXPECT_NE(first.error().message.find("run the command again"), std::string::npos);
     EXPECT_TRUE(read_slice(*input, input->slices[1]).status) << change;
   };
   ASSERT_TRUE(read_slice(*input, input->slices[0]).status);

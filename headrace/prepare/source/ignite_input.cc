@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-// For a page: a node may have to sort before it has the first one.
+// The timeout of a page. A node may have to sort all rows before it can send the first page.
 constexpr std::chrono::minutes kPageTimeout{5};
 
 class IgniteSqlInputs final : public InputKind {

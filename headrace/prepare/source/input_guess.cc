@@ -15,10 +15,10 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kNamesLookedAt = 1000;
-constexpr std::uint64_t kArchiveBytes = 64 << 20;  // that are read of an archive to see names
+constexpr std::uint64_t kArchiveBytes = 64 << 20;  // how much of an archive is read to see names
 constexpr std::size_t kNameBytes = 200;
 
-// The formats that names tell, each with the first that tells it.
+// Collects the formats that names suggest, each with the first name that suggests it.
 class Guess {
  public:
   Guess(std::string name, bool needs_labels) : name_(std::move(name)), needs_labels_(needs_labels) {}
@@ -34,7 +34,7 @@ class Guess {
     if (is_example(Layout::kImageFiles, path)) return add_without_label(InputFormat::kImageFiles, path);
     const ClassifiedPath imdb = classify_path(Layout::kAclImdb, path);
     if (imdb.verdict == PathVerdict::kExample) return add(InputFormat::kAclImdb, path);
-    // Files that aclimdb has no use for ("unsup") are not examples of a text folder.
+    // Files that the layout aclimdb ignores ("unsup") are not examples of a text folder either.
     const bool is_known = !imdb.reason.starts_with("outside of ");
     if (is_known) return;
     if (is_example(Layout::kTextFolder, path) && needs_labels_) return add(InputFormat::kTextFolder, path);
@@ -49,16 +49,15 @@ class Guess {
     if (found_.empty() && is_workbook_name(name_)) {
       return Error{Code::kInvalidArgument,
                    concat(name_,
-                          " is a workbook of a spreadsheet, which Headrace does not read: save its table as "
-                          "CSV, or in Python give ",
-                          needs_labels_ ? "headrace.prepare" : "headrace.load(…).predict",
-                          " the frame of pandas.read_excel")};
+                          " is a spreadsheet workbook, which Headrace does not read: save its table as "
+                          "CSV, or in Python pass the frame of pandas.read_excel to ",
+                          needs_labels_ ? "headrace.prepare" : "headrace.load(…).predict")};
     }
     if (found_.empty() && without_label_) {
       return Error{Code::kInvalidArgument,
                    concat("files in ", name_, ", such as ", without_label_->second,
                           ", lie in no folder that names their label: name the folder above, or read them "
-                          "without labels by --layout ",
+                          "without labels with --layout ",
                           input_format_name(without_label_->first))};
     }
     std::vector<std::string> told, options;
@@ -68,24 +67,24 @@ class Guess {
     }
     const std::string what =
         told.empty()
-            ? concat("no ending or folder shows it; name it with --layout: ", list_input_formats())
-            : concat("they suggest ", join(told, " and "), "; say which is meant: ", join(options, " or "));
+            ? concat("no ending or folder suggests one; name it with --layout: ", list_input_formats())
+            : concat("they suggest ", join(told, " and "), "; choose one with ", join(options, " or "));
     return Error{Code::kInvalidArgument,
-                 concat("cannot tell the format of ", name_, " by its names: ", what)};
+                 concat("cannot tell the format of ", name_, " from its names: ", what)};
   }
 
  private:
   Error arrow_error() const {
-    const std::string what = concat(arrow_file_, " in ", name_, " is a table of Arrow, which ");
+    const std::string what = concat(arrow_file_, " in ", name_,
+                                    " is an Arrow table, which this command does not read: in Python, ");
     if (needs_labels_) {
-      return {Code::kInvalidArgument, concat(what,
-                                             "headrace.prepare(…) of Python reads, not this command: "
-                                             "docs/how-to/prepare-from-python.md")};
+      return {Code::kInvalidArgument,
+              concat(what, "headrace.prepare(…) reads it: docs/how-to/prepare-from-python.md")};
     }
     const bool is_parquet = to_lower(arrow_file_).ends_with(".parquet");
     return {Code::kInvalidArgument,
-            concat(what, "this command does not read: in Python, headrace.load(…).predict(pandas.",
-                   is_parquet ? "read_parquet" : "read_feather", "(…)) answers its rows; or save it as CSV")};
+            concat(what, "headrace.load(…).predict(pandas.", is_parquet ? "read_parquet" : "read_feather",
+                   "(…)) predicts its rows; or save it as CSV")};
   }
 
   static bool is_example(Layout layout, std::string_view path) {
@@ -98,13 +97,15 @@ class Guess {
 
   const std::string name_;
   const bool needs_labels_;
-  // A file that is a row if rows need no labels; texts beside images are not: they tell about them.
+  // A file that is a row if rows need no labels. Texts beside images are not rows, since they describe the
+  // images.
   std::optional<std::pair<InputFormat, std::string>> without_label_;
   std::string arrow_file_;
   std::map<InputFormat, std::string> found_;
 };
 
-// Two files that follow one another, and differ in more than a number: "1.jpg", "1.cls".
+// Whether two successive files belong to one sample, such as "1.jpg" and "1.cls": they have one key, and the
+// last endings of their names differ.
 bool are_one_sample(std::string_view a, std::string_view b) {
   const auto first = split_sample_path(a), second = split_sample_path(b);
   if (!first || !second || first->key != second->key) return false;
@@ -170,7 +171,7 @@ Result<InputFormat> guess_input_format(const Location& location, bool needs_labe
   }
   if (seen > 0) return guess.finish();
   return Error{Code::kNotFound,
-               concat("nothing is at ", location.describe(), "; check the URL with headrace ls")};
+               concat("there is nothing at ", location.describe(), "; check the URL with headrace ls")};
 }
 
 }  // namespace headrace

@@ -23,7 +23,7 @@ InputKinds input_kinds() {
 
 namespace {
 
-// The kind with that name that is not the stores'; null if there is none.
+// Returns the kind with that name; null if there is none, or if it is the kind of stored input.
 const InputKind* other_kind(InputKinds kinds, std::string_view name) {
   const auto found = std::ranges::find_if(
       kinds, [&](const InputKind* kind) { return kind != &stored_input_kind() && kind->name() == name; });
@@ -54,10 +54,9 @@ Result<InputPlace> open_input_place(std::string_view text, StoreRegistry& stores
 Result<Input> find_input(const InputPlace& place, const InputRequest& request) {
   const bool is_stored = place.kind == &stored_input_kind();
   if (!is_stored && request.format && *request.format != InputFormat::kRows) {
-    return Error{
-        Code::kInvalidArgument,
-        concat(place.describe(), " is ", place.kind->name(), ", which says itself what its rows are; ",
-               "the format ", input_format_name(*request.format), " is for files: leave it out")};
+    return Error{Code::kInvalidArgument,
+                 concat(place.describe(), " is ", place.kind->name(), ", which describes its own rows; ",
+                        "the format ", input_format_name(*request.format), " is for files: leave it out")};
   }
   return place.kind->find(place, request);
 }

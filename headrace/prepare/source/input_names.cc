@@ -48,7 +48,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-// Takes "-00000-of-00010" off.
+// Removes an ending such as "-00000-of-00010".
 void remove_shard_number(std::string_view& name) {
   const std::size_t of = name.rfind("-of-");
   if (of == name.npos || !is_number(name.substr(of + 4))) return;
@@ -101,7 +101,7 @@ std::optional<InputFormat> format_of_name(std::string_view path) {
   const auto* const found =
       std::ranges::find_if(kEndings, [&](const Name& ending) { return name.ends_with(ending.name); });
   if (found == kEndings.end()) return std::nullopt;
-  // Only files of TFRecord are numbered behind their ending.
+  // Only TFRecord files may have a number after their ending.
   if (name.size() != whole && found->format != InputFormat::kTfrecord) return std::nullopt;
   return found->format;
 }

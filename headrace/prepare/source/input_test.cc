@@ -145,7 +145,7 @@ TEST_F(FindInput, WhatIsNotThereIsNotFound) {
     EXPECT_EQ(code("in/*.nothing", format), Code::kNotFound);
   }
   EXPECT_EQ(find("nothing", InputFormat::kCsv).error().message,
-            "there is neither an object nor a folder memory://test/nothing; check the URL with headrace ls");
+            "there is no object and no folder at memory://test/nothing; check the URL with headrace ls");
 }
 
 TEST_F(FindInput, AFolderWithNothingOfTheFormatIsRefusedWithWhatToDo) {
@@ -156,7 +156,7 @@ TEST_F(FindInput, AFolderWithNothingOfTheFormatIsRefusedWithWhatToDo) {
     EXPECT_EQ(input.error().code, Code::kInvalidArgument) << input_format_name(format);
     const std::string& message = input.error().message;
     EXPECT_NE(message.find("memory://test/in"), std::string::npos) << message;
-    EXPECT_NE(message.find("the first is notes.txt"), std::string::npos) << message;
+    EXPECT_NE(message.find("the first object is notes.txt"), std::string::npos) << message;
     EXPECT_NE(message.find("another format: aclimdb"), std::string::npos) << message;
   }
 }

@@ -25,7 +25,7 @@ void KnownInputs::settle() {
 }
 
 KnownInputs::Match KnownInputs::look(std::string_view url, std::string_view version) const {
-  // As it was recorded: several may look the same there.
+  // The record replaces invalid UTF-8, so several URLs may look the same there.
   const bool is_recorded_as_it_is = is_valid_utf8(url);
   const std::uint64_t key = hash_of(is_recorded_as_it_is ? url : replace_invalid_utf8(url).text);
   const auto after =

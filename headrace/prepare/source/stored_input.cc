@@ -21,11 +21,11 @@ namespace {
 constexpr std::string_view kLooking = "looking at the input";
 
 Error not_there(const Location& location) {
-  return {Code::kNotFound, concat("there is neither an object nor a folder ", location.describe(),
+  return {Code::kNotFound, concat("there is no object and no folder at ", location.describe(),
                                   "; check the URL with headrace ls")};
 }
 
-// Cuts the objects of a folder into ranges.
+// Cuts the objects of a folder into slices, each a range of keys.
 class FolderCutter {
  public:
   FolderCutter(const Location& location, InputFormat format, std::uint64_t slice_objects)
@@ -54,10 +54,10 @@ class FolderCutter {
     if (!has_examples_) {
       return Error{Code::kInvalidArgument,
                    concat("none of the ", input_.objects, " objects in ", location.describe(),
-                          " is of the format ", input_format_name(input_.format),
+                          " has the format ", input_format_name(input_.format),
                           ", whose files lie in <split>/<label>/ or <label>/; "
                           "the first is ",
-                          first_path_, ". Name another folder, or another format: ", list_input_formats())};
+                          first_path_, ". Name another folder or another format: ", list_input_formats())};
     }
     input_.version = digest_.finish();
     return std::move(input_);
@@ -89,14 +89,14 @@ std::string url_of(const Location& location, const ObjectInfo& object) {
   return url.text();
 }
 
-// None if nothing lies below it.
+// Lists the folder of a layout; none if nothing lies below it.
 Result<std::optional<Input>> find_layout_folder(const Location& location, InputFormat format,
                                                 const SliceLimits& limits, const KnownInputs* only) {
   FolderCutter cutter(location, format, limits.objects);
   bool is_there = false;
   const std::string prefix = folder_prefix(location.key);
   HEADRACE_CHECK(location.store->list(prefix, {}, [&](const ObjectInfo& object) {
-    // As folder_source.cc names it.
+    // folder_source.cc forms the URL of an object in the same way.
     const std::string url =
         concat(location.url.text(), '/', std::string_view(object.key).substr(prefix.size()));
     if (only != nullptr && !only->has(url)) return true;
@@ -108,12 +108,12 @@ Result<std::optional<Input>> find_layout_folder(const Location& location, InputF
   return std::optional(std::move(input));
 }
 
-// Files that follow one another in slices of about one size.
+// Puts successive files into slices of about the same size.
 Input input_of_files(const Location& location, InputFormat format, const std::vector<ObjectInfo>& objects,
                      const SliceLimits& limits) {
   Input input{.format = format, .url = location.url.text()};
   FolderDigest digest;
-  // The names of staged parts have digests in them: staged again, they are the same.
+  // The names of staged parts have digests in them, so parts that are staged again have the same names.
   const bool is_staged = is_staged_folder(location.key);
   for (const ObjectInfo& object : objects) {
     const bool fits = !input.slices.empty() && input.slices.back().size_bytes <= limits.size_bytes &&
@@ -133,7 +133,7 @@ Input input_of_files(const Location& location, InputFormat format, const std::ve
   return input;
 }
 
-// The shards of what Headrace has published, ascending by key.
+// Returns the shards of a published dataset, ascending by key.
 Result<std::vector<ObjectInfo>> find_shards(const PublishedFolder& published) {
   const Location& folder = published.folder;
   std::map<std::string, std::uint64_t> sizes;
@@ -155,14 +155,14 @@ Result<std::vector<ObjectInfo>> find_shards(const PublishedFolder& published) {
              " of the dataset is missing or was altered after it was published; prepare that dataset again")};
 }
 
-// Those below a folder that are of the format by their names; none if nothing lies there.
+// Returns the files below a folder whose names have the format; none if nothing lies there.
 Result<std::vector<ObjectInfo>> find_files_below(const Location& location, InputFormat format) {
   if (format == InputFormat::kTfrecord) {
     HEADRACE_TRY(const auto published, read_published(location, "dataset"));
     if (published) return find_shards(*published);
   }
   const std::string prefix = folder_prefix(location.key);
-  // Names do not tell whether records are examples or requests.
+  // Names do not show whether records are examples or requests.
   const InputFormat named = format == InputFormat::kRequestLog ? InputFormat::kTfrecord : format;
   std::vector<ObjectInfo> files;
   std::string first_other;
@@ -178,17 +178,17 @@ Result<std::vector<ObjectInfo>> find_files_below(const Location& location, Input
   if (!files.empty() || first_other.empty()) return files;
   return Error{
       Code::kInvalidArgument,
-      concat("no object in ", location.describe(), " is of the format ", input_format_name(format),
-             " by its ending; the first is ", first_other,
+      concat("no object in ", location.describe(), " has an ending of the format ", input_format_name(format),
+             "; the first object is ", first_other,
              ". Name the object itself, a pattern like *.txt, or another format: ", list_input_formats())};
 }
 
-// The object of that name itself; none if it is not there.
+// Returns the object with exactly that name; none if there is none.
 Result<std::optional<ObjectInfo>> find_object(const Location& location) {
   if (location.key.empty()) return std::optional<ObjectInfo>();
   auto object = location.store->stat(location.key, {});
   if (object) return std::optional(*std::move(object));
-  // Also what looks like a pattern may be a name.
+  // The name of an object may look like a pattern.
   if (object.error().code == Code::kNotFound || is_pattern(location.key)) return std::optional<ObjectInfo>();
   return object.error().in(kLooking);
 }
@@ -200,11 +200,11 @@ Result<std::vector<ObjectInfo>> find_matches(const Location& location) {
     return is_hidden_path(std::string_view(object.key).substr(folder_bytes));
   });
   if (!found.empty()) return found;
-  return Error{Code::kNotFound, concat("no object is as the pattern ", location.describe(),
-                                       " says; check it with headrace ls")};
+  return Error{Code::kNotFound,
+               concat("no object matches the pattern ", location.describe(), "; check it with headrace ls")};
 }
 
-// A name that is unique among the files of the input.
+// Returns a name for a file that is unique in the input.
 std::string name_in_input(const Location& input, std::string_view key) {
   const std::string folder = folder_prefix(input.key);
   if (key.starts_with(folder)) return std::string(key.substr(folder.size()));

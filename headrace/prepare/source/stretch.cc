@@ -46,7 +46,7 @@ Result<Bytes> read_bytes(const Location& location, const InputFile& file, std::u
   return bytes;
 }
 
-// The whole lines among bytes from the middle of a file, or from its middle to its end.
+// Returns the complete lines of bytes that begin in the middle of a file, and may reach its end.
 std::string_view whole_lines(std::string_view text, bool is_at_end) {
   text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   return is_at_end ? text : text.substr(0, text.rfind('\n') + 1);

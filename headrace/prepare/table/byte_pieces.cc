@@ -36,7 +36,8 @@ Error BytePieces::describe(const Error& error) const {
   return error.in(concat("reading ", file_.location.describe()));
 }
 
-// Where nothing has to be fetched or inflated, no thread is needed; nor is one had for certain.
+// Starts to read the next piece. It needs no thread if nothing has to be fetched or inflated. The system may
+// also refuse a thread; the piece is then read when it is used.
 void BytePieces::read_ahead() {
   const bool is_cheap = !input_.is_gzip() && (input_.position() == 0 || consumed_bytes_ == file_.size_bytes);
   ahead_ = std::async(is_cheap ? std::launch::deferred : std::launch::async | std::launch::deferred,

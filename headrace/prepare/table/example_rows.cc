@@ -21,10 +21,10 @@ RowProblem problem_of(std::string_view reason, std::string_view feature, std::st
 
 RowProblem no_example(std::string_view detail) { return {"not a tf.Example", std::string(detail)}; }
 
-// The values of a feature. Floats in one run, as they are written, and a single byte string are borrowed.
+// The values of a feature. A single run of packed floats and a single byte string are borrowed.
 struct Values {
   Bytes& made;
-  std::uint64_t limit_bytes;  // of `made`
+  std::uint64_t limit_bytes;  // largest size of `made`
   BytesView borrowed{};
   std::uint64_t byte_strings = 0;
   bool is_made = false;

@@ -40,13 +40,13 @@ bool is_whole(std::string_view number) { return number.find_first_of(".eE") == n
 std::optional<float> nearest_float(std::string_view number) {
   float value = 0;
   if (std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc{}) return value;
-  double wide = 0;  // stays 0 if it is nearer to that than any double; larger ones than double were refused
+  double wide = 0;  // stays 0 if the number is too small for a double; the parser refused too large numbers
   std::from_chars(number.data(), number.data() + number.size(), wide);
   if (std::abs(wide) > 1) return std::nullopt;
   return number.starts_with('-') ? -0.0F : 0.0F;
 }
 
-// Walks a text that was found to be JSON.
+// Walks a text that was already found to be JSON.
 class ObjectReader {
  public:
   ObjectReader(std::string_view text, std::uint64_t cell_limit_bytes, RowCells& cells)
@@ -67,7 +67,7 @@ class ObjectReader {
       skip_spaces();
       take(',');
       skip_spaces();
-      // The parser takes a zero byte for the text's end.
+      // The parser takes a zero byte for the end of the text.
       if (at_ >= text_.size()) return RowProblem{"not JSON", "the object has no end"};
     }
     skip_spaces();
@@ -85,7 +85,7 @@ class ObjectReader {
     return is_there;
   }
 
-  // The string that begins here, up to and including its closing quote.
+  // Takes the string that begins here, up to and including its closing quote.
   std::string_view string_token() {
     const std::size_t begin = at_++;
     while (at_ < text_.size() && text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
@@ -97,20 +97,20 @@ class ObjectReader {
   static std::string_view without_quotes(std::string_view token) { return token.substr(1, token.size() - 2); }
   static std::string unescaped(std::string_view token) { return parse_json(token).value_or("").text(); }
 
-  // Decoded.
+  // Takes a string and decodes it.
   std::string_view take_text() {
     const std::string_view token = string_token();
     return is_escaped(token) ? cells_.keep(unescaped(token)) : without_quotes(token);
   }
 
-  // A number or a word.
+  // Takes a number or a word.
   std::string_view take_plain() {
     const std::size_t begin = at_;
     at_ = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());
     return text_.substr(begin, at_ - begin);
   }
 
-  // A list or an object.
+  // Takes a list or an object.
   std::string_view take_nested() {
     const std::size_t begin = at_;
     int depth = 0;
@@ -161,7 +161,7 @@ class ObjectReader {
            token.substr(1, token.size() - 2).find_first_not_of("+-.0123456789eE, \t\r\n") == token.npos;
   }
 
-  // Whether the list has texts only, and one at least.
+  // Whether the list has only texts, and at least one.
   static bool is_list_of_texts(std::string_view token) {
     bool is_in_text = false, has_text = false;
     for (std::size_t at = 1; at + 1 < token.size(); ++at) {
@@ -177,7 +177,7 @@ class ObjectReader {
     return token.starts_with('[') && has_text;
   }
 
-  // Adds the list of texts that begins here, and moves behind it.
+  // Adds the list of texts that begins here, and moves to its end.
   Problem add_texts(std::string_view name) {
     const std::size_t begin = cells_.made().size();
     take('[');
@@ -205,7 +205,7 @@ class ObjectReader {
                                                           row_limit_bytes(cell_limit_bytes_), " bytes")};
   }
 
-  // One, or a list of them.
+  // Adds a number or a list of numbers.
   Problem add_numbers(std::string_view name, std::string_view token) {
     const CellKind kind = is_whole(token) ? CellKind::kInt64s : CellKind::kFloats;
     const std::size_t begin = cells_.made().size();

@@ -24,7 +24,7 @@ class RecordParser final : public RowParser {
     buffer_.clear();
     at_ = 0;
     buffer_offset_bytes_ = 0;
-    passed_over_until_ = 0;
+    skipped_until_ = 0;
     damage_.reset();
     is_ended_ = false;
   }
@@ -39,16 +39,16 @@ class RecordParser final : public RowParser {
 
   Result<std::optional<SourceRow>> next() override {
     while (next_row_ == end_row_) {
-      if (!pass_over()) return std::optional<SourceRow>();
-      if (damage_) return go_on_behind_damage();
+      if (!skip_record()) return std::optional<SourceRow>();
+      if (damage_) return resume_after_damage();
       RecordScanner scanner(rest(), limit_bytes_);
       BytesView record;
       const ScanOutcome outcome = scanner.next(record);
       if (outcome == ScanOutcome::kEnd || needs_more(outcome)) return std::optional<SourceRow>();
-      if (outcome == ScanOutcome::kTooLarge) return std::optional(leave_out_record());
+      if (outcome == ScanOutcome::kTooLarge) return std::optional(reject_large_record());
       if (outcome != ScanOutcome::kRecord) {
         damage_ = {outcome, offset_bytes()};
-        return go_on_behind_damage();
+        return resume_after_damage();
       }
       at_ += scanner.position();
       ++records_;
@@ -68,14 +68,14 @@ class RecordParser final : public RowParser {
   BytesView rest() const { return BytesView(buffer_).subspan(at_); }
   std::uint64_t offset_bytes() const { return buffer_offset_bytes_ + at_; }
 
-  // Goes to the end of a record that is left out; false if that is not there yet.
-  bool pass_over() {
-    if (offset_bytes() >= passed_over_until_) return true;
-    at_ += std::min<std::uint64_t>(passed_over_until_ - offset_bytes(), rest().size());
-    return offset_bytes() == passed_over_until_;
+  // Goes to the end of a record that is left out. Returns false if more bytes are needed for that.
+  bool skip_record() {
+    if (offset_bytes() >= skipped_until_) return true;
+    at_ += std::min<std::uint64_t>(skipped_until_ - offset_bytes(), rest().size());
+    return offset_bytes() == skipped_until_;
   }
 
-  // Behind a record whose data are damaged, the next header tells whether its length was right.
+  // If the data of a record are damaged, the header of the next record shows whether the length was right.
   bool needs_more(ScanOutcome outcome) const {
     if (is_ended_) return false;
     if (outcome == ScanOutcome::kTruncated) return true;
@@ -104,17 +104,17 @@ class RecordParser final : public RowParser {
     return out;
   }
 
-  // Its length is sound, so it need not be held.
-  SourceRow leave_out_record() {
+  // Leaves out a record that is too large. Its length is valid, so its data need not be held.
+  SourceRow reject_large_record() {
     const auto size = load_little_endian<std::uint64_t>(rest().data());
-    passed_over_until_ = offset_bytes() + std::min(size, kNoRecordLimitBytes) + kRecordFramingBytes;
+    skipped_until_ = offset_bytes() + std::min(size, kNoRecordLimitBytes) + kRecordFramingBytes;
     ++records_;
     return rejected(
         {std::string(scan_outcome_text(ScanOutcome::kTooLarge)),
          concat(size, " bytes at offset ", offset_bytes(), ", at most ", limit_bytes_, " are read")});
   }
 
-  Result<std::optional<SourceRow>> go_on_behind_damage() {
+  Result<std::optional<SourceRow>> resume_after_damage() {
     const std::optional<std::size_t> found = find_next_record(rest(), 0, limit_bytes_);
     if (!found && !is_ended_) {
       at_ += rest().size() - std::min(rest().size(), kRecordHeaderBytes);
@@ -134,16 +134,16 @@ class RecordParser final : public RowParser {
 
   // State of the current file.
   RowId id_;
-  std::uint64_t rows_before_ = 0;  // of rows that are staged, in other files
+  std::uint64_t rows_before_ = 0;  // number of staged rows in the files before
   RowPlace place_;
-  std::uint64_t records_ = 0;   // so far
-  std::uint64_t next_row_ = 0;  // of the record
+  std::uint64_t records_ = 0;   // number of records so far
+  std::uint64_t next_row_ = 0;  // next row of the record
   std::uint64_t end_row_ = 0;
   Bytes buffer_;
-  std::size_t at_ = 0;  // in it
+  std::size_t at_ = 0;  // position in `buffer_`
   std::uint64_t buffer_offset_bytes_ = 0;
-  std::uint64_t passed_over_until_ = 0;  // offset
-  std::optional<Damage> damage_;         // the place to go on is still looked for
+  std::uint64_t skipped_until_ = 0;  // offset of the end of a record that is left out
+  std::optional<Damage> damage_;     // set while the next undamaged record is searched for
   bool is_ended_ = false;
 };
 

@@ -110,7 +110,7 @@ class RequestRows final : public RecordRows {
   const std::uint64_t cell_limit_bytes_;
   std::vector<Column> columns_;
   std::uint64_t rows_ = 0;
-  bool has_objects_ = false;  // each row is an object of JSON
+  bool has_objects_ = false;  // each row is a JSON object
   RowCells cells_;
   std::vector<NamedCell> shown_;
   std::deque<Bytes> decoded_;

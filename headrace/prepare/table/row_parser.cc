@@ -50,9 +50,9 @@ class FileRows final : public RowSource {
   const std::vector<SourceFile> files_;
   const CompressionOfHead compression_of_head_;
   const std::unique_ptr<RowParser> parser_;
-  std::unique_ptr<BytePieces> pieces_;  // of the file that is read
+  std::unique_ptr<BytePieces> pieces_;  // pieces of the file that is being read
   bool is_ended_ = false;
-  std::uint32_t opened_ = 0;  // files
+  std::uint32_t opened_ = 0;  // number of files
   std::uint64_t closed_bytes_ = 0;
 };
 

@@ -69,7 +69,7 @@ class TableParser final : public RowParser {
     }
     if (row) return std::optional(take(*row));
     if (is_ended_ && !has_header_)
-      return invalid("is empty: a table begins with a header, a row of its columns' names");
+      return invalid("is empty: a table begins with a header, which is a row of column names");
     return std::optional<SourceRow>();
   }
 
@@ -98,7 +98,7 @@ class TableParser final : public RowParser {
     HEADRACE_CHECK(check_delimiter(names));
     HEADRACE_TRY(const std::vector<std::size_t> order, sort_names(names));
     if (names_.empty()) return begin_table(std::move(names), order);
-    return go_on_with(names, order);
+    return match_columns(names, order);
   }
 
   Status check_delimiter(const std::vector<std::string>& names) const {
@@ -116,11 +116,11 @@ class TableParser final : public RowParser {
     return {};
   }
 
-  // Rejects a file whose header shows that it cannot be read as text.
+  // Fails if the header shows that the file cannot be read as text.
   Status check_text(const std::vector<std::string>& names) const {
     if (!names.empty() && begins_as_utf16(names.front())) return invalid(kIsUtf16);
     if (!names.empty() && names.front().starts_with("PK\x03\x04"))
-      return invalid("is a workbook of a spreadsheet, or a zip: save its table as CSV");
+      return invalid("is a spreadsheet workbook or a zip file: save its table as CSV");
     for (const std::string& name : names) {
       if (name.find('\0') != name.npos)
         return invalid("has zero bytes in its header: it is not text, or it is UTF-16; convert it to UTF-8");
@@ -131,7 +131,7 @@ class TableParser final : public RowParser {
     return {};
   }
 
-  // The numbers of the columns, ascending by name.
+  // Returns the numbers of the columns, ascending by name.
   Result<std::vector<std::size_t>> sort_names(const std::vector<std::string>& names) const {
     std::vector<std::size_t> order(names.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -158,7 +158,7 @@ class TableParser final : public RowParser {
     return {};
   }
 
-  Status go_on_with(const std::vector<std::string>& names, const std::vector<std::size_t>& order) {
+  Status match_columns(const std::vector<std::string>& names, const std::vector<std::size_t>& order) {
     for (std::size_t i = 0; i < std::max(order.size(), order_.size()); ++i) {
       const std::string* const here = i < order.size() ? &names[order[i]] : nullptr;
       const std::string* const there = i < order_.size() ? &names_[order_[i]] : nullptr;
@@ -205,7 +205,7 @@ class TableParser final : public RowParser {
                      column_of_.size())};
     }
     std::string what = concat(", ", column_text(row.problem_cell));
-    // The message names no cell: which cell it is depends on how the bytes were cut.
+    // The message names no cell, because the cell depends on how the bytes were cut into pieces.
     if (row.problem == CsvProblem::kRowTooLarge)
       what = concat(": ", row.size_bytes, " bytes, at most ", csv_options_.max_row_bytes, " are read");
     if (row.problem == CsvProblem::kQuoteNotClosed)
@@ -227,8 +227,8 @@ class TableParser final : public RowParser {
 
   // State of the table.
   std::vector<std::string> names_;
-  std::vector<std::size_t> order_;  // of the names: the first, the second …
-  std::vector<NamedCell> cells_;    // of the last row
+  std::vector<std::size_t> order_;  // numbers of the columns, ascending by name
+  std::vector<NamedCell> cells_;    // cells of the last row
 
   // State of the current file.
   std::string where_;
@@ -236,7 +236,7 @@ class TableParser final : public RowParser {
   RowPlace place_;
   ByteOrderMark mark_;
   std::optional<CsvReader> reader_;
-  std::vector<std::size_t> column_of_;  // in `cells_`, of each cell of the file
+  std::vector<std::size_t> column_of_;  // for each cell of a row of the file, its place in `cells_`
   bool has_header_ = false;
   bool is_ended_ = false;
 };

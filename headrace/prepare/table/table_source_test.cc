@@ -100,7 +100,7 @@ TEST(TableSource, AnUnusableHeaderIsAnError) {
             "is UTF-16, which is not read: convert it to UTF-8"},
            {std::string("\xFE\xFF\0a\0\n", 6), "is UTF-16"},
            {std::string("a\0,\0b\0\n\0", 8), "zero bytes in its header"},
-           {std::string("PK\x03\x04\0\n", 6), "is a workbook of a spreadsheet, or a zip"},
+           {std::string("PK\x03\x04\0\n", 6), "is a spreadsheet workbook or a zip file"},
            {"a,b\r1,2\r3,4\r", "lines that end with CR alone"},
            {"a\r1\r2\r", "lines that end with CR alone"},
            {"a,\"b", "quote that is not closed: row 1 (line 1), column 2"},

@@ -22,14 +22,14 @@ std::string_view name_of(const Location& output, const ObjectInfo& object) {
   return std::string_view(object.key).substr(folder_prefix(output.key).size());
 }
 
-// Objects that are needed at an output.
+// Describes the objects that are needed at an output.
 struct Needed {
-  bool only_work_may_go = false;     // nothing was begun there, so who knows whose the rest is
-  Patterns names{};                  // of the plan in force
-  std::vector<std::string> parts{};  // keys of those that manifests name, sorted
+  bool only_work_may_go = false;     // no plan was begun there, so other objects may belong to anyone
+  Patterns names{};                  // names of the objects of the plan in force
+  std::vector<std::string> parts{};  // keys of the parts that manifests name, sorted
 };
 
-// None if nobody knows, or another stage owns the output.
+// Returns none if it is unknown which objects are needed, or if another stage owns the output.
 Result<std::optional<Needed>> find_needed(const Location& output, const CallOptions& call) {
   HEADRACE_TRY(const ChainState chain, read_chain(output, call));
   if (chain.is_free()) {
@@ -47,7 +47,7 @@ Result<std::optional<Needed>> find_needed(const Location& output, const CallOpti
   return std::optional(std::move(needed));
 }
 
-// Whether a plan was begun there, or left work: other folders need not be listed whole.
+// Whether a plan was begun there or left work objects. Other folders need not be listed completely.
 Result<bool> may_have_leftovers(const Location& output, const CallOptions& call) {
   bool found = false;
   for (const std::string_view name : {kManifestPrefix, kWorkFolder}) {
@@ -62,8 +62,8 @@ Result<bool> may_have_leftovers(const Location& output, const CallOptions& call)
 
 }  // namespace
 
-// Parts are written once their plan has claimed the output. So all that is listed before the chain is read
-// belongs to a plan that has an entry there, or had one.
+// A plan writes parts only after it has claimed the output. So every part that is listed before the chain is
+// read belongs to a plan that has, or had, an entry there.
 Result<std::vector<ObjectInfo>> find_leftovers(const Location& output, const CallOptions& call) {
   Patterns names = prepare_output().names;
   names.emplace_back(kWorkFolder);

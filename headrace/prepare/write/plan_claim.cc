@@ -6,8 +6,8 @@
 namespace headrace {
 namespace {
 
-// Patterns for the shards and other parts whose names carry `tag`. Splits have any name. Until plan 4, all
-// lay beside the shards.
+// Returns patterns for the shards and other parts whose names have `tag`. Splits can have any name. Until
+// version 4 of plans, all parts lay beside the shards.
 std::vector<std::string> names_with(std::string_view tag) {
   std::vector<std::string> names;
   for (const char* ending : {".tfrecord", ".tfrecord.gz"}) {
@@ -44,12 +44,13 @@ Result<PlanClaim> examine_continuation(const Location& output, const PreparePlan
     claim.published = chain.entry + 1;
   } else if (chain.published != plan.base->number) {
     return Error{Code::kAborted, concat(output.describe(),
-                                        " was published anew, or removed, while it was to be "
+                                        " was published again or removed before it could be "
                                         "continued; run the same command again")};
   } else if (is_unfinished(chain) && !is_continued) {
-    return Error{Code::kFailedPrecondition,
-                 concat(output.describe(), " is being made anew by ", describe(chain.owner.actor),
-                        ": let that end, or start it again, and then continue what it has published")};
+    return Error{
+        Code::kFailedPrecondition,
+        concat(output.describe(), " is being overwritten by ", describe(chain.owner.actor),
+               ": let that end, or start it again, and then continue the dataset that it publishes")};
   }
   claim.joins = is_of_plan;
   claim.seen.is_own = is_of_plan;

@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// The feature that training and evaluating take for the class: "label", or the only label.
+// The feature that training and evaluation use as the class: the label called "label", or the only label.
 const FeatureDefinition* class_feature(const Schema& schema) {
   std::vector<const FeatureDefinition*> labels;
   for (const FeatureDefinition& feature : schema.features) {
@@ -56,14 +56,15 @@ DatasetAttributes describe_dataset(const TaskContext& context, const Arrangement
 
 Status subtract(std::uint64_t& from, std::uint64_t count) {
   if (count > from) {
-    return Error{Code::kInternal, concat(count, " rows were retried, of ", from,
-                                         " that were rejected. Nothing was published; please report this")};
+    return Error{Code::kInternal, concat(count, " rows were retried, but only ", from,
+                                         " had been rejected. Nothing was published; please report this")};
   }
   from -= count;
   return {};
 }
 
-// Adds what the plan continues. Rows that were retried were rejected in it.
+// Adds the counts and inputs of the dataset that the plan continues. Rows that were retried had been counted
+// there as rejected.
 Status add_base(DatasetAttributes& attributes, const BaseDataset& base, const Arrangement& arrangement) {
   const DatasetAttributes& before = base.attributes;
   for (const auto& [name, count] : before.counts) attributes.counts[name] += count;
@@ -92,7 +93,7 @@ Result<std::vector<ManifestPart>> take_slice_parts(const TaskContext& context,
   const Location& output = context.output;
   for (ManifestPart part : parts) {
     const Location from = context.work_folder().at(part.key);
-    // "report-00003.jsonl.gz": arrange has compared it.
+    // The key is a name such as "report-00003.jsonl.gz", which arrange has checked.
     part.key = lines_key(part.role, context.tag(), part.key.substr(part.key.find('-') + 1));
     HEADRACE_CHECK(copy_once(from, output.at(part.key), part.size_bytes, part.crc32c));
     out.push_back(std::move(part));
@@ -126,8 +127,8 @@ Status check_totals(const DatasetAttributes& attributes, const Arrangement& arra
   std::uint64_t merged = 0;
   for (const ShardReceipt& receipt : receipts) merged += receipt.in;
   if (merged == arrangement.counts.kept) return check_sum(attributes.counts);
-  return Error{Code::kInternal, concat(arrangement.counts.kept, " rows were to be written and ", merged,
-                                       " came to shards. Nothing was published. Run it again with ",
+  return Error{Code::kInternal, concat(arrangement.counts.kept, " rows were to be written, but ", merged,
+                                       " reached shards. Nothing was published. Run it again with ",
                                        "--overwrite, and please report this")};
 }
 
@@ -165,8 +166,8 @@ Result<PrepareResult> read_result(const TaskContext& context, std::uint64_t numb
   if (published->manifest.plan != context.plan_digest) {
     return Error{Code::kFailedPrecondition,
                  concat(context.output.describe(),
-                        " holds a published dataset of another plan; give another output, --append to add "
-                        "what is new, or --overwrite")};
+                        " holds a published dataset of another plan; name another output, or use --append ",
+                        "to add new input, or --overwrite")};
   }
   HEADRACE_TRY(PrepareResult result, describe_published(context, published->manifest));
   result.manifest_number = published->number;
@@ -211,7 +212,7 @@ Result<PrepareResult> publish(const TaskContext& context, const Arrangement& arr
       .kind = std::string(kDatasetKind), .created_by = std::string(run_id), .plan = context.plan_digest};
   const auto& counts = result.attributes.counts;
   if (context.plan.retries() && counts.at("rejected") == counts.at("in")) {
-    HEADRACE_CHECK(remove_work(context));  // or the next time would find these tasks done
+    HEADRACE_CHECK(remove_work(context));  // otherwise the next command would find these tasks done
     return leave_base(context);
   }
   if (base != nullptr) {

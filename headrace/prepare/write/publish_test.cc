@@ -144,11 +144,11 @@ TEST_F(PublishTest, TheManifestSaysWhichFeatureNamesTheRecords) {
 }
 
 TEST_F(PublishTest, RowsThatWereKeptAndCameToNoShardStopIt) {
-  receipts.front().in = 1;  // though two were written, so that all counts add up
+  receipts.front().in = 1;  // although two were written; all other counts add up
   const auto made = publish_it();
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Code::kInternal);
-  EXPECT_THAT(made.error().message, HasSubstr("2 rows were to be written and 1 came to shards"));
+  EXPECT_THAT(made.error().message, HasSubstr("2 rows were to be written, but 1 reached shards"));
   EXPECT_FALSE(is_published());
   EXPECT_EQ(work_objects(), 3U);
 }
@@ -230,7 +230,8 @@ TEST_F(PublishTest, CountsOfAllShardsAndSlicesAreAddedUp) {
   receipts.back().labels = {{"kind", {{"a", 1}, {"b", 1}}}};
   receipts.push_back({.split = "test", .in = 3, .written = 3});
   receipts.back().labels = {{"kind", {{"b", 3}}}};
-  std::swap(receipts[1], receipts[2]);  // the one without a shard, for want of a row, is not the last
+  std::swap(receipts[1],
+            receipts[2]);  // so that the receipt without a shard, which has no row, is not the last
   EXPECT_EQ(publish_it().error().code, Code::kInvalidArgument) << "two rows more were rejected than allowed";
   max_rejects = {.rows = 2};
   const auto made = publish_it();
@@ -289,7 +290,7 @@ TEST_F(PublishTest, MoreRetriedRowsThanWereRejectedStopIt) {
   const auto made = publish_it();
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Code::kInternal);
-  EXPECT_THAT(made.error().message, HasSubstr("2 rows were retried, of 1"));
+  EXPECT_THAT(made.error().message, HasSubstr("2 rows were retried, but only 1"));
   arrangement.retried = {{"missing", 1}};
   EXPECT_TRUE(publish_it());
 }

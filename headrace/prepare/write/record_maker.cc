@@ -37,7 +37,7 @@ RowRemark rejected_text(const std::string& encoding, std::uint64_t places, const
              "with U+FFFD in these places"));
 }
 
-// A number that a cell of numbers holds at `place`.
+// Reads the number at `place` in a cell of numbers. Returns false if the type cannot hold it.
 template <typename Number>
 bool number_at(const Cell& cell, std::size_t place, Number& number) {
   if (cell.kind == CellKind::kInt64s) {
@@ -92,7 +92,7 @@ RowRemark rejected_list(const Cell& cell, const FeatureDefinition& definition) {
                           may_be_list && !definition.is_uri ? "; shape = \"ragged\" takes them" : ""));
 }
 
-// Appends what a cell has; one number unless it `is_list`.
+// Appends the numbers of a cell. A cell that is not `is_list` must hold one number.
 template <typename Number>
 Status append_numbers(const Cell& cell, bool is_list, char decimal, std::vector<Number>& numbers) {
   if (cell.kind == CellKind::kBytes) return append_texts(as_text(cell.data), is_list, decimal, numbers);
@@ -117,7 +117,7 @@ Status append_numbers(const Cell& cell, bool is_list, char decimal, std::vector<
   return {};
 }
 
-// How the schema would say that the text, which is not a number, is one, or is none at all.
+// Returns a hint for a text that is not a number: how the schema can make it a number or a missing value.
 std::string hint_of_rules(const Cell& cell, char decimal, const FeatureDefinition& feature) {
   constexpr std::size_t kLongestPlaceholder = 20;
   if (cell.kind != CellKind::kBytes) return "";
@@ -135,11 +135,11 @@ std::string hint_of_rules(const Cell& cell, char decimal, const FeatureDefinitio
 
 struct RecordMaker::Feature {
   const FeatureDefinition* definition = nullptr;
-  std::vector<std::size_t> places;  // in a row's cells
+  std::vector<std::size_t> places;  // places of its columns in a row's cells
   std::unordered_map<std::string_view, std::int64_t> ids;
-  std::string shown_vocabulary;  // its first values, for people
+  std::string shown_vocabulary;  // its first values, for messages
   std::int64_t vocabulary_size = 0;
-  std::size_t label_number = 0;  // among the labels
+  std::size_t label_number = 0;  // its number among the labels
   const TextEncoder* encoder = nullptr;
   TextEncoding encoding = TextEncoding::kUtf8;
   bool replaces_text = false;
@@ -148,11 +148,11 @@ struct RecordMaker::Feature {
   std::vector<std::int64_t> int64s;
   std::vector<float> floats;
   std::vector<BytesView> byte_strings;
-  std::deque<std::string> decoded;  // what of them had to be changed
+  std::deque<std::string> decoded;  // holds the texts that decoding has changed
   std::string text;
   ImageConverter converter;
   std::optional<ConvertedImage> image;
-  const Feature* of_image = nullptr;  // whose image it tells of
+  const Feature* of_image = nullptr;  // the image feature that it describes
 
   const std::string& column() const { return definition->columns.front(); }
   bool is_list() const { return definition->shape.kind != FeatureShape::Kind::kScalar; }
@@ -179,11 +179,11 @@ RecordMaker::RecordMaker(const Schema& schema, const Vocabularies& vocabularies,
       feature.ids.emplace(value, feature.vocabulary_size++);
   }
   // Features that describe images come after the images.
-  const auto tell = std::stable_partition(features_.begin(), features_.end(), [](const Feature& feature) {
-    return !is_of_image(feature.definition->type);
-  });
-  for (auto feature = tell; feature != features_.end(); ++feature) {
-    const auto image = std::find_if(features_.begin(), tell, [&](const Feature& other) {
+  const auto describing =
+      std::stable_partition(features_.begin(), features_.end(),
+                            [](const Feature& feature) { return !is_of_image(feature.definition->type); });
+  for (auto feature = describing; feature != features_.end(); ++feature) {
+    const auto image = std::find_if(features_.begin(), describing, [&](const Feature& other) {
       return other.definition->name == feature->definition->image_feature;
     });
     feature->of_image = &*image;
@@ -220,7 +220,7 @@ Status RecordMaker::make(std::span<const std::span<const Cell>> rows,
 // here, and is rejected when its record is made.
 Status RecordMaker::encode_texts(std::span<const std::span<const Cell>> rows) {
   std::vector<std::string_view> texts;
-  std::vector<std::string> decoded;  // of what is not UTF-8
+  std::vector<std::string> decoded;  // holds the texts that decoding has changed
   for (Feature& feature : features_) {
     if (feature.encoder == nullptr) continue;
     texts.clear();
@@ -283,7 +283,7 @@ RowRemark RecordMaker::add_image(Feature& feature, const Cell& cell, MadeRecord&
   return {};
 }
 
-// Nothing, if there is no image.
+// Adds nothing if there is no image.
 void RecordMaker::add_of_image(Feature& feature) {
   const std::optional<ConvertedImage>& image = feature.of_image->image;
   if (!image) return;
@@ -319,7 +319,7 @@ RowRemark RecordMaker::add_label(Feature& feature, const Cell& cell) {
   return {};
 }
 
-// One, a list of them, or an empty list of anything.
+// Adds a byte string, a list of byte strings, or an empty list of anything.
 RowRemark RecordMaker::add_byte_strings(Feature& feature, const Cell& cell, TextEncoding encoding) {
   const FeatureDefinition& definition = *feature.definition;
   read_byte_strings(cell, feature.byte_strings);
@@ -379,7 +379,7 @@ RowRemark RecordMaker::add_numbers(Feature& feature, std::span<const Cell> cells
       return rejection("missing value", definition.columns[i],
                        "there is nothing, and the feature is not optional");
     }
-    // The schema's default has a point, whatever the cells have.
+    // The schema's default uses a decimal point, whatever the cells use.
     const char decimal = is_default ? CellRules{}.decimal : schema_.cells.decimal;
     const Status added = is_float ? append_numbers(cell, is_list, decimal, feature.floats)
                                   : append_numbers(cell, is_list, decimal, feature.int64s);

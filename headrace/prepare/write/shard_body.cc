@@ -4,7 +4,7 @@
 
 namespace headrace {
 
-constexpr std::size_t kMemberBytes = 1 << 20;  // uncompressed; a shard can be read from each member on
+constexpr std::size_t kMemberBytes = 1 << 20;  // uncompressed; a reader can begin at each member
 
 Result<ShardBody> ShardBody::create(const std::string& compression, int level, OnceUpload upload) {
   const bool is_plain = compression == "none";

@@ -21,9 +21,8 @@
 namespace headrace {
 namespace {
 
-constexpr SizeLimit kIndexLimit{
-    .bytes = kIndexLimitBytes,
-    .what_to_do = "make smaller shards: --shard-records and --shard-size say how large they are"};
+constexpr SizeLimit kIndexLimit{.bytes = kIndexLimitBytes,
+                                .what_to_do = "make smaller shards with --shard-records or --shard-size"};
 
 std::string receipt_to_text(const ShardReceipt& receipt) {
   Json document = {{"split", receipt.split},     {"in", receipt.in},
@@ -65,7 +64,7 @@ Location receipt_location(const TaskContext& context, const ShardTask& task) {
   return context.work_folder().at(concat("shard-", task.split, "-", zero_padded(task.number, 5)));
 }
 
-// One shard, as it is written.
+// The task of writing one shard.
 class ShardTaskRun {
  public:
   ShardTaskRun(const TaskContext& context, const Arrangement& arrangement, const ShardTask& task,
@@ -108,7 +107,7 @@ class ShardTaskRun {
     return MergedRows(spills, task_.split, {.range = range, .call = call});
   }
 
-  // One batch is fetched while the one before is converted.
+  // Fetches the next batch while the current batch is converted.
   Status write_rows(MergedRows& rows, ShardBody& body) {
     ReferenceReader first_reader(context_.stores, context_.plan.cell_limit_bytes, {.stop = context_.stop});
     ReferenceReader second_reader(context_.stores, context_.plan.cell_limit_bytes, {.stop = context_.stop});
@@ -129,7 +128,7 @@ class ShardTaskRun {
     return {};
   }
 
-  // In another thread if there is something to wait for, and the system gives one.
+  // Fills the batch in another thread if there is something to wait for and the system provides a thread.
   std::future<Status> start_filling(MergedRows& rows, RowBatch& batch) {
     const auto policy = has_references_ ? std::launch::async : std::launch::deferred;
     try {
@@ -158,8 +157,9 @@ class ShardTaskRun {
   Status check_place(const MergedRow& row) const {
     const std::vector<InputFile>& files = context_.plan.input.slices[row.slice].files;
     if (files.empty() || row.row.place.file < files.size()) return {};
-    return Error{Code::kDataLoss, concat("the sorted row ", row.row.id, " is of file ", row.row.place.file,
-                                         " of a slice of ", files.size(), "; start over with --overwrite")};
+    return Error{Code::kDataLoss,
+                 concat("the sorted row ", row.row.id, " names file ", row.row.place.file,
+                        " of a slice that has ", files.size(), " files; start over with --overwrite")};
   }
 
   void tell() {
@@ -253,7 +253,7 @@ class ShardTaskRun {
                         .image = image});
   }
 
-  // docs/formats/order.md, "Dataset order". Rows come in ascending order.
+  // See docs/formats/order.md, "Dataset order". The orders of the rows ascend.
   void count_thousandth(std::uint64_t order) {
     __extension__ using Wide = unsigned __int128;
     const auto thousandth = static_cast<std::uint64_t>(Wide{order} * kThousandths >> 64);
@@ -307,7 +307,7 @@ class ShardTaskRun {
   std::uint64_t told_rows_ = 0;
   std::uint64_t told_rejected_ = 0;
   std::vector<std::shared_ptr<const RowsReader>> readers_;
-  std::optional<OtherSplits> others_;  // of whose ids no row is written
+  std::optional<OtherSplits> others_;  // no row is written whose id is in one of these splits
   RecordMaker maker_;
   bool has_references_ = false;
   std::vector<const BatchRow*> chosen_;
@@ -323,7 +323,7 @@ class ShardTaskRun {
   ShardReceipt receipt_;
 };
 
-// Whether the objects that a receipt vouches for are there.
+// Whether the objects that a receipt names exist.
 Result<bool> is_there(const Location& output, const ShardReceipt& receipt) {
   for (const std::optional<ManifestPart>* part : {&receipt.shard, &receipt.index, &receipt.report}) {
     if (!*part) continue;
@@ -358,8 +358,7 @@ Result<std::optional<ShardReceipt>> find_shard(const TaskContext& context, const
       receipt->split == task.split && receipt->shard.has_value() == receipt->index.has_value() &&
       (!receipt->shard || (receipt->shard->key == name && receipt->index->key == index_key(name)));
   if (!is_of_task) {
-    return Error{Code::kDataLoss,
-                 concat(place.describe(), " is not what was written; start over with --overwrite")};
+    return Error{Code::kDataLoss, concat(place.describe(), " is damaged; start over with --overwrite")};
   }
   HEADRACE_TRY(const bool holds, is_there(context.output, *receipt));
   if (!holds) return std::optional<ShardReceipt>();

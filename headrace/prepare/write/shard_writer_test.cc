@@ -26,8 +26,6 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-// A table of eight rows in two splits, of which one row is rejected and one has the id of another; read,
-// sorted and arranged.
 // Forwards to another store, and refuses to tell about shards.
 class DenyingStore final : public ForwardingStore {
  public:
@@ -51,6 +49,8 @@ class ChecksumStore final : public ForwardingStore {
   }
 };
 
+// A table of eight rows in two splits, which is read, sorted and arranged. One row is rejected, and one has
+// the id of another row.
 class ShardWriterTest : public testing::Test {
  protected:
   ShardWriterTest() {
