@@ -45,7 +45,7 @@ constexpr Option kInspectOptions[] = {
     {.name = "html",
      .unit = "FILE",
      .sentence = "Write an HTML page about the dataset to this URL: statistics of each feature, sample "
-                 "records, rejected rows, and anything odd."},
+                 "records, rejected rows, and anything unusual."},
     {.name = "statistics",
      .type = OptionType::kFlag,
      .sentence = "Read the records and print a summary of that page; with --json, all of it."},

@@ -66,7 +66,7 @@ void print_tree(Console& console, const LineageNode& node, const TreeWords& word
   }
 }
 
-// The place that the command line asks about, and the version of it, if it names one.
+// The place that the command line asks about, and its version if the command line names one.
 struct Asked {
   Location location;
   std::string digest{};

@@ -52,9 +52,8 @@ constexpr Option kChartOptions[] = {
      .type = OptionType::kNumber,
      .default_value = "0",
      .unit = "weight",
-     .sentence =
-         "Smooth the lines: the weight of earlier values, as TensorBoard smooths points, but by the last "
-         "values of columns. Bands stay.",
+     .sentence = "Smooth the lines with this weight of earlier values, as TensorBoard does, but by the last "
+                 "values of columns. Bands are not smoothed.",
      .minimum = 0,
      .maximum = 0.999},
     {.name = "log", .type = OptionType::kFlag, .sentence = "Scale values logarithmically."},
@@ -76,7 +75,7 @@ Result<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> pars
     if ((a || first.empty()) && (b || last.empty()) && !(a && b && *b < *a)) return std::pair(a, b);
   }
   return Error{Code::kInvalidArgument,
-               concat("--steps ", text, ": it is FIRST:LAST, two steps, as in 100:2000 or 100:")};
+               concat("--steps must be FIRST:LAST, two steps, such as 100:2000 or 100:; it is ", text)};
 }
 
 RunChartAxis axis_of(const std::string& x) {

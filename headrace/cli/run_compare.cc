@@ -142,7 +142,7 @@ Result<std::vector<RunRecord>> chosen_runs(CommandContext& context, const Locati
   return runs;
 }
 
-// How busy the machine was is not a result.
+// Uses the last values without system metrics: how busy the machine was is not a result.
 Result<ComparedRun> with_metrics(CommandContext& context, RunRecord run) {
   auto metrics = last_values(run, history_source(context));
   if (metrics) return ComparedRun{std::move(run), *std::move(metrics)};

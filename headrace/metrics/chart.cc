@@ -66,8 +66,8 @@ std::vector<PieceRun> split_run(const ChartRun& run, std::uint64_t per_piece) {
 struct DecodedPieces {
   std::optional<std::uint64_t> points{};  // the piece that the following members come from
   std::vector<double> values{};
-  std::vector<std::int64_t> x{};      // empty if they are regular and all points count
-  std::vector<std::int64_t> steps{};  // only if they decide which points count
+  std::vector<std::int64_t> x{};      // unused if they are regular and all points count
+  std::vector<std::int64_t> steps{};  // used only if they decide which points count
   struct Level {
     std::optional<std::uint64_t> piece{};
     std::vector<double> values{};

@@ -233,7 +233,7 @@ Result<RefreshReport> RunIndex::refresh_metrics(const HistorySource& source) {
 
 namespace {
 
-// An error that concerns one run only becomes a message.
+// An error that concerns a single run becomes a message.
 Status keep_damage(Status status, std::string& damage) {
   if (status || !concerns_one_record(status.error().code)) return status;
   damage = status.error().message;

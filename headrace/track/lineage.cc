@@ -77,7 +77,7 @@ bool published_the_same(const Entry* a, const Entry* b) {
 
 // The run that made what is there now, if several runs wrote to the same place. If several runs recorded that
 // same result, the first of them.
-const Entry* standing(const Entries& entries) {
+const Entry* current_maker(const Entries& entries) {
   const auto better = [](const Entry* a, const Entry* b) {
     const bool a_finished = a->run->status() == RunStatus::kFinished;
     const bool b_finished = b->run->status() == RunStatus::kFinished;
@@ -165,10 +165,10 @@ class TreeBuilder {
       if (!entry.outputs.empty() && lies_below(start.output, artifact.url))
         below[start.output].push_back(&entry);
     }
-    if (!by_digest.empty()) return {standing(by_digest)};
-    if (!around.empty()) return {standing(around)};
+    if (!by_digest.empty()) return {current_maker(by_digest)};
+    if (!around.empty()) return {current_maker(around)};
     Entries out;
-    for (const auto& [output, entries] : below) out.push_back(standing(entries));
+    for (const auto& [output, entries] : below) out.push_back(current_maker(entries));
     std::sort(out.begin(), out.end(), started_before);
     return out;
   }

@@ -228,8 +228,8 @@ class Redactor {
     out_ += kMask;
     at_ = quoted.end;
     copy_until(quoted.after);
-    const bool goes_on = !rest().empty() && (is_alphanumeric(rest()[0]) || is_quote(rest()[0]));
-    if (goes_on && !name.is_quoted) mask_until(end_of_word(at_, name.begin));
+    const bool continues = !rest().empty() && (is_alphanumeric(rest()[0]) || is_quote(rest()[0]));
+    if (continues && !name.is_quoted) mask_until(end_of_word(at_, name.begin));
   }
 
   // The position after the bracket that closes the one here; the end of the text if none does.

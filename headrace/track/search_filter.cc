@@ -366,7 +366,7 @@ std::optional<double> finite_number(std::string_view text) {
 }
 
 bool value_comes_before(const ColumnValue& one, const ColumnValue& other, bool is_ascending) {
-  const auto rank = [](const ColumnValue& value) {  // of those that come last
+  const auto rank = [](const ColumnValue& value) {  // later ranks come last
     const auto* number = std::get_if<double>(&value);
     return std::holds_alternative<std::monostate>(value) ? 2 : number && std::isnan(*number) ? 1 : 0;
   };

@@ -414,10 +414,10 @@ Result<OwnedOutput> OwnedOutput::take(const Location& output, const StageOutput&
                                                      .configuration = std::move(claim.configuration),
                                                      .actor = claim.actor}));
   owned.suffix_ = owner_suffix(ownership.entry(), claim.action);
-  const bool goes_on =
+  const bool is_continued =
       claim.action == OwnershipAction::kTakeOver || claim.action == OwnershipAction::kContinue;
   owned.folders_.insert_or_assign(
-      "", OwnedFolder{std::move(ownership), goes_on ? seen.chain.published_now() : 0});
+      "", OwnedFolder{std::move(ownership), is_continued ? seen.chain.published_now() : 0});
   for (const StageOutput::Folder& folder : stage.folders) {
     if (!folder.key.empty()) HEADRACE_CHECK(owned.take_folder(folder, claim));
   }
