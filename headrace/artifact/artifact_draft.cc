@@ -248,7 +248,7 @@ std::vector<Artifact> ArtifactDraft::sources() const {
   std::map<std::string, Artifact> by_url;
   for (const Artifact& source : sources_) by_url.emplace(source.url, source);
   if (by_url.size() > kMostSources) {
-    std::map<std::string, Artifact> folders;  // by store
+    std::map<std::string, Artifact> folders;  // one for each store
     for (const auto& [url, source] : by_url) {
       const auto [at, is_new] = folders.try_emplace(store_of(url), source);
       if (is_new) continue;

@@ -69,7 +69,7 @@ Result<CollectedContent> collect_content(const Location& root, bool is_dry_run,
                                          const std::function<void(const ObjectInfo&)>& visit,
                                          const CallOptions& call) {
   std::vector<Candidate> copies;
-  std::vector<std::string> young;  // digests
+  std::vector<std::string> young;  // digests of copies that are too young
   HEADRACE_CHECK(root.store->list(root.at(kContentPrefix).key, {.call = call}, [&](const ObjectInfo& object) {
     auto copy = parse_content_key(root, object.key);
     if (!copy || copy->is_given_up) return true;

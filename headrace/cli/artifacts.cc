@@ -17,7 +17,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kNewestRuns = 1000;  // whose outputs are listed
+constexpr std::size_t kNewestRuns = 1000;  // runs whose outputs are listed
 
 constexpr Positional kLsArtifactsPositionals[] = {
     {.name = "URL",

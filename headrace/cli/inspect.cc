@@ -76,7 +76,7 @@ constexpr Option kInspectOptions[] = {
                  "HEADRACE_PYTHON, else of python3."},
 };
 
-// One inspection, or those of all published folders below.
+// Inspects the folder itself, or all published folders below it.
 Result<std::vector<Inspection>> inspect_all(CommandContext& context, const Location& location,
                                             std::optional<std::uint64_t> version,
                                             const InspectOptions& options) {

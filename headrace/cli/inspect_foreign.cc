@@ -15,7 +15,7 @@ constexpr std::size_t kMaximumLabels = 1000;  // more values than that are not l
 constexpr std::array<std::string_view, 7> kSplitNames = {"train", "test", "validation", "valid",
                                                          "val",   "dev",  "eval"};
 
-// "train-00001-of-00017.tfrecord" → "train"; "" if the name begins with none of the usual splits.
+// "train-00001-of-00017.tfrecord" → "train"; "" if the name does not begin with a usual split name.
 std::string split_of(std::string_view key) {
   const std::string name = to_lower(last_segment(key));
   for (const std::string_view split : kSplitNames) {

@@ -56,7 +56,7 @@ constexpr Option kExecuteOptions[] = {
 
 constexpr Option kPublishOptions[] = {kMaxRejectsOption, kEncoderWeightsOption, kTrackOption, kRunIdOption};
 
-// "3", "3-9".
+// Parses texts such as "3" and "3-9".
 Result<std::vector<std::uint64_t>> parse_tasks(const std::vector<std::string>& texts) {
   constexpr std::size_t kTasksMax = 1'000'000;
   std::vector<std::uint64_t> out;

@@ -17,7 +17,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kTerminalColumns = 140;  // of dots
+constexpr std::size_t kTerminalColumns = 140;  // columns of dots
 
 constexpr Positional kChartPositionals[] = {
     {.name = "URL", .sentence = "The output of the runs, or a folder above it."},
@@ -64,7 +64,7 @@ constexpr Option kChartOptions[] = {
          "standard output."},
 };
 
-// FIRST:LAST
+// Parses FIRST:LAST.
 Result<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> parse_steps(
     std::string_view text) {
   const std::size_t colon = text.find(':');

@@ -62,7 +62,7 @@ struct Written {
   std::uint64_t runs = 0;  // runs that have points
 };
 
-// For each run, the event files that a later run goes on with: their points are exported with that run.
+// For each run, the event files that a later run continues: their points are exported with that later run.
 std::vector<std::set<std::string>> continued_later(const std::vector<RunRecord>& runs) {
   std::vector<std::set<std::string>> continued(runs.size());
   std::set<std::string> later;

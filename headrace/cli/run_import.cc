@@ -1,5 +1,5 @@
-// `runs import`: records runs of other trackers. Programs of the Python package read their files; event files
-// are read here.
+// `runs import`: records runs of other trackers. Programs of the Python package read the files of the
+// trackers, except event files, which are read here.
 
 #include <optional>
 #include <set>
@@ -202,8 +202,8 @@ class ProgramImport {
   }
 
   struct File {
-    Location place;    // of an object or a folder
-    std::string path;  // within the artifact
+    Location place;    // the URL of an object or a folder
+    std::string path;  // the path within the artifact
   };
 
   // Takes the files at a URL that may be copied, and adds a remark about the others.

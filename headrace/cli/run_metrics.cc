@@ -22,7 +22,7 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kPlotColumns = 40;
-// A metric with more that must be read whole has no plot.
+// A metric with more points, all of which must be read, has no plot.
 constexpr std::uint64_t kMostPointsWithoutPyramid = 1'000'000;
 
 constexpr Option kMetricsOptions[] = {

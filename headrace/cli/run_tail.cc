@@ -259,7 +259,7 @@ class RunTail {
   std::map<std::string, std::shared_ptr<SegmentFollower>> logs_;  // by the folder of the logs
   std::set<std::string> event_folders_;
   StepLineFormat format_;
-  std::size_t objects_ = 0;  // of the record
+  std::size_t objects_ = 0;  // objects of the record
   std::size_t turn_ = 0;
   std::size_t quiet_turns_ = 0;
   std::chrono::milliseconds wait_ = kShortestWait;

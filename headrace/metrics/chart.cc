@@ -419,7 +419,7 @@ class ChartReader {
     return decode_integers(raw, count);
   }
 
-  // Point `begin` and those after it.
+  // Adds point `begin` and the points after it.
   void add_regular(const ChartPart& part, const AxisNumbers& x, std::uint64_t begin,
                    std::span<const double> values) {
     const AscendingAxis axis(x, part.points());
@@ -449,7 +449,7 @@ void include(std::optional<ChartRange>& range, std::int64_t first, std::int64_t 
   range->last = std::max(range->last, last);
 }
 
-/// A column of a segment of version 1, whose footer does not tell where its points lie.
+/// A column of a segment of version 1, whose footer does not give the range of its points.
 struct UnknownRange {
   std::size_t series = 0;
   SeriesColumn column;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kSegmentVersion = 2;
 constexpr std::size_t kDigestBytes = 32;
-constexpr std::size_t kMostLevels = 8;  // of version 1
+constexpr std::size_t kMostLevels = 8;  // levels of a column in version 1
 
 void write_piece(WireWriter& writer, std::uint32_t number, const SegmentPiece& piece) {
   writer.message(number, [&](WireWriter& message) {

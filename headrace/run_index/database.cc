@@ -94,7 +94,7 @@ Database& Database::operator=(Database&& other) noexcept {
 
 Database::~Database() {
   for (const Cached& cached : statements_) sqlite3_finalize(cached.statement);
-  sqlite3_close(connection_);  // rolls back
+  sqlite3_close(connection_);  // rolls back an open transaction
 }
 
 Result<Database> Database::open(const std::string& path, std::string_view schema, std::int64_t version,

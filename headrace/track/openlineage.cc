@@ -33,7 +33,7 @@ std::string job_of(const RunRecord& run) {
   return name == parameters.end() || name->second.empty() ? run.start.command : name->second;
 }
 
-// `name`: of the facet's type, with its version: "1-0-1/DatasetVersionDatasetFacet".
+// `name`: the facet's type, with its version: "1-0-1/DatasetVersionDatasetFacet".
 Json facet(const std::string& producer, std::string_view name, Json members) {
   const std::string_view type = name.substr(name.find('/') + 1);
   members["_producer"] = producer;

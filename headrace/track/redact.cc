@@ -33,7 +33,7 @@ bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
 bool is_quote(char c) { return c == '"' || c == '\''; }
 bool is_separator(char c) { return c == '=' || c == ':'; }
 
-// "dbPassword2" and "DB-PASSWORD" as "dbpassword".
+// Turns "dbPassword2" and "DB-PASSWORD" into "dbpassword".
 std::string without_separators(std::string_view name) {
   std::string plain;
   for (const char c : to_lower(name)) {

@@ -11,7 +11,7 @@ namespace {
 using Comparator = FilterClause::Comparator;
 
 constexpr std::size_t kFilterBytesMax = 64 << 10;
-// Each pattern may be compared at every place of each text.
+// Each pattern may be compared at every position of each text.
 constexpr std::size_t kPatternBytesMax = 1 << 10;
 constexpr std::size_t kPatternsMax = 16;
 constexpr std::size_t kClausesMax = 100;  // databases refuse expressions that are much deeper
@@ -145,7 +145,7 @@ Result<SearchColumn> parse_column(std::string_view name, const SearchTarget& tar
   }
   column.key = without_quotes(dot == name.npos ? name : name.substr(dot + 1));
   if (column.entity == Entity::kAttribute) {
-    const bool has_aliases = target.entities.contains(Entity::kDataset);  // runs
+    const bool has_aliases = target.entities.contains(Entity::kDataset);  // true if runs are searched
     if (has_aliases) column.key = attribute_key(column.key);
     if (!target.text_attributes.contains(column.key) && !target.number_attributes.contains(column.key))
       return filter_error(concat("Invalid attribute key '", printable_line(column.key, 60), "' specified"));

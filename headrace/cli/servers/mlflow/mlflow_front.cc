@@ -16,7 +16,7 @@ constexpr int kDownloadThreads = 16;
 constexpr int kUploadThreads = 8;
 constexpr int kMostWaiting = 256;
 constexpr int kMostArtifactsWaiting = 28;         // in each direction; each may hold kStreamBytes
-constexpr std::chrono::seconds kLongestWait{30};  // for a thread
+constexpr std::chrono::seconds kLongestWait{30};  // how long a request waits for a thread
 
 using AnswerStream = PieceQueue<std::string>;
 

@@ -47,7 +47,7 @@ std::map<std::string, std::string, std::less<>> passed_variables(const Environme
   return out;
 }
 
-// Where TensorFlow Serving looks.
+// TensorFlow Serving looks for this file, too.
 constexpr std::string_view kWarmUpFile = "/assets.extra/tf_serving_warmup_requests";
 
 // The files of a version, and of those of its encoders that are SavedModels, by their names.

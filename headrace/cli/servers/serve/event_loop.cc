@@ -181,7 +181,7 @@ class AsioTransport final : public Transport {
 
  private:
   const std::shared_ptr<EventLoop::State> loop_;
-  TransportUser& user_;  // owns this
+  TransportUser& user_;  // the user owns this transport
   TcpSocket socket_;
   std::optional<asio::ssl::context> tls_context_;
   std::optional<TlsSocket> tls_;

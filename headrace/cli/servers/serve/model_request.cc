@@ -32,7 +32,7 @@ std::chrono::nanoseconds own_time(const ServedEntry& entry) {
   return std::chrono::nanoseconds(entry.deadline) * 9 / 10;
 }
 
-// Rows that were committed, until their answers come.
+// Rows that were committed and wait for their answers.
 struct CommittedRows {
   std::shared_ptr<ModelRequest> request;
   std::shared_ptr<LoggedRequest> logged;  // null if the request is not in the sample

@@ -47,7 +47,7 @@ std::string wait_seconds(std::chrono::nanoseconds wait) {
 struct RequestRouter::Asked final : ModelRequest {
   ReceivedRequest request;
   Responder responder;
-  std::optional<std::chrono::milliseconds> given_time{};  // by the client
+  std::optional<std::chrono::milliseconds> given_time{};  // set by the client
   bool is_vertex = false;
 
   Asked(ReceivedRequest received_request, Responder its_responder, ServingMetrics& its_metrics,

@@ -14,7 +14,7 @@ constexpr std::size_t kBufferBytes = 4096;
 constexpr std::size_t kChunkBufferBytes = 32 << 10;
 // A refused body up to this size is read and dropped; a connection with a larger body ends.
 constexpr std::uint64_t kDiscardBytesMax = 64 << 10;
-constexpr std::uint64_t kInflateAlways = 1 << 20;  // whatever the ratio
+constexpr std::uint64_t kInflateAlways = 1 << 20;  // allowed at any ratio
 constexpr std::size_t kInflateStep = 64 << 10;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr Refusal kBusy = {429, "the server holds as many bytes of requests as it may; try again later"};
@@ -381,7 +381,7 @@ void ServedConnection::begin_stream() {
   stream_ = std::make_shared<BodyStream>();
   is_stream_full_ = false;
   stream_->on_change(waker());
-  body_ = RequestBody();  // pieces are charged beforehand
+  body_ = RequestBody();  // pieces are charged in advance
   state_ = State::kStreaming;
   is_request_open_ = true;
   shared_->request_began();
@@ -515,7 +515,7 @@ void ServedConnection::begin_answer(HttpAnswer answer) {
     drop_answer_stream();
     answer_left_ = 0;
   }
-  answer_charge_.clear();  // what was reserved
+  answer_charge_.clear();  // gives back what was reserved
   const std::uint64_t streamed = answer_stream_ ? std::min(kStreamBytes, answer_left_) : 0;
   answer_charge_.add(answer_head_.size() + answer_body_.size() + streamed);
   if (answer_stream_) answer_stream_->on_change(waker());
@@ -542,7 +542,7 @@ void ServedConnection::send_more() {
     }
   }
   if (!answer_stream_ && answer_left_ == 0) return end_answer();
-  if (!answer_stream_ || answer_stream_->is_over()) close();  // it was cut short
+  if (!answer_stream_ || answer_stream_->is_over()) close();  // the answer was cut short
 }
 
 // Returns false if no piece is there now, or all were taken. A piece that is larger than announced ends the

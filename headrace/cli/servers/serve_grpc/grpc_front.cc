@@ -134,7 +134,7 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   grpc::ByteBuffer buffer_;
   grpc::Slice slice_;
   ByteCharge charge_;
-  std::uint64_t reserved_bytes_ = 0;  // of them, for the answer
+  std::uint64_t reserved_bytes_ = 0;  // the part of charge_ for the answer
 };
 
 // A call, as its handler sees it.
