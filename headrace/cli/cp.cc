@@ -50,7 +50,7 @@ void show_same(Console& console, const Location& from, const Location& to, const
 // Whether TO holds these bytes already.
 Result<bool> is_there(const Location& from, const ObjectInfo& object, const Location& to,
                       const ObjectTransferOptions& options) {
-  // A copy by the server is faster than this comparison.
+  // A server copies sooner than this would compare.
   if (is_same_store(from, to) && from.store->capabilities().server_side_copy) return false;
   const auto there = to.store->stat(to.key, options.write.call);
   const auto same = there ? have_same_content(from, object, to, *there, options) : there.error();
