@@ -19,7 +19,7 @@ constexpr int kAttempts = 100;
 
 std::string versions_of(const Location& folder) { return folder.at("_headrace/version-").key; }
 
-// The number that "v3" is.
+// The number in an alias such as "v3".
 std::optional<std::uint64_t> version_in(std::string_view alias) {
   if (!alias.starts_with('v')) return std::nullopt;
   const auto number = parse_number<std::uint64_t>(alias.substr(1));
@@ -35,7 +35,7 @@ Result<ArtifactVersion> parse_at(const Location& folder, std::uint64_t number, B
                                        version->name, ": it was overwritten")};
 }
 
-// Whether the latest version says what is to be logged.
+// Whether the latest version already says what is to be logged.
 bool says_the_same(const ArtifactVersion& latest, ArtifactVersion wanted) {
   wanted.number = latest.number;
   wanted.run = latest.run;
@@ -61,10 +61,10 @@ Result<ArtifactVersion> create_next(const Location& folder, ArtifactVersion want
     wanted.number = latest ? latest->number + 1 : 1;
     const std::string text = serialize_artifact_version(wanted);
     if (text.size() > kArtifactVersionLimitBytes)
-      return Error{Code::kInvalidArgument,
-                   concat("description, metadata and sources of ", wanted.name, " take ",
-                          format_size(text.size()), ", more than the ",
-                          format_size(kArtifactVersionLimitBytes), " of a version: add them as a file")};
+      return Error{Code::kInvalidArgument, concat("description, metadata and sources of ", wanted.name,
+                                                  " take ", format_size(text.size()), ", more than the ",
+                                                  format_size(kArtifactVersionLimitBytes),
+                                                  " that a version can hold: add them as a file")};
     const auto created =
         create_numbered(*folder.store, versions_of(folder), wanted.number, as_bytes(text), call);
     if (created) {
@@ -73,8 +73,9 @@ Result<ArtifactVersion> create_next(const Location& folder, ArtifactVersion want
     }
     if (created.error().code != Code::kAlreadyExists) return created.error();
   }
-  return Error{Code::kAborted, concat("no version of ", folder.describe(),
-                                      " could be created: too many others log it at the same time")};
+  return Error{Code::kAborted,
+               concat("no version of ", folder.describe(),
+                      " could be created: too many other processes log it at the same time; try again")};
 }
 
 Error no_such_alias(const ArtifactReference& wanted, const std::vector<std::string>& aliases) {
@@ -106,7 +107,7 @@ Result<ArtifactVersion> log_artifact(const Location& root, const ArtifactDraft& 
   HEADRACE_CHECK(keep_contents(root, complete.contents, call));
   HEADRACE_TRY(ArtifactVersion version,
                create_next(artifact_folder(root, draft.name()), std::move(complete.version), call));
-  // Copies that were given up before the version was there are kept again; later, `gc` sees the version.
+  // If `gc` gave up copies before the version existed, they are kept again; later, `gc` sees the version.
   HEADRACE_CHECK(keep_contents(root, complete.contents, call));
   return version;
 }
@@ -156,15 +157,16 @@ Result<ArtifactVersion> find_artifact(const Location& root, std::string_view ref
                                       const CallOptions& call) {
   const auto wanted = parse_artifact_reference(reference);
   if (!wanted)
-    return Error{Code::kInvalidArgument, concat("\"", printable_line(reference, 200),
-                                                "\" names no artifact: write NAME, NAME:ALIAS or NAME:v3")};
+    return Error{Code::kInvalidArgument,
+                 concat("\"", printable_line(reference, 200),
+                        "\" is not the name of an artifact: write NAME, NAME:ALIAS or NAME:v3")};
   if (const auto number = version_in(wanted->alias))
     return read_artifact_version(root, wanted->name, *number, call);
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers, artifact_numbers(root, wanted->name, call));
   if (numbers.empty())
     return Error{Code::kNotFound,
                  concat("there is no artifact ", wanted->name, " below ", root.describe(),
-                        ": headrace artifacts ls ", recorded_url(root), " lists those that there are")};
+                        ": headrace artifacts ls ", recorded_url(root), " lists the existing ones")};
   if (wanted->alias == kLatestAlias) return read_artifact_version(root, wanted->name, numbers.back(), call);
   HEADRACE_TRY(const auto aliases, artifact_aliases(root, wanted->name, call));
   if (const auto found = aliases.find(wanted->alias); found != aliases.end())
@@ -189,7 +191,8 @@ Result<std::vector<ArtifactEntry>> read_entries(const Location& root, const Arti
   auto entries = list.finish();
   if (!entries) return std::move(entries).error().in(doing());
   if (entries->size() == version.count) return entries;
-  return Error{Code::kDataLoss, concat(doing(), ": ", entries->size(), " instead of ", version.count)};
+  return Error{Code::kDataLoss,
+               concat(doing(), ": the list has ", entries->size(), " instead of ", version.count)};
 }
 
 Result<std::map<std::string, std::uint64_t, std::less<>>> artifact_aliases(const Location& root,
@@ -204,7 +207,7 @@ Result<std::map<std::string, std::uint64_t, std::less<>>> artifact_aliases(const
 Status check_artifact_alias(std::string_view alias) {
   if (!version_in(alias)) return check_alias(alias);
   return Error{Code::kInvalidArgument,
-               concat("the alias ", alias, " would look like the number of a version: choose another one")};
+               concat("the alias ", alias, " looks like the number of a version: choose another one")};
 }
 
 Status point_artifact_alias(const Location& root, std::string_view name, std::string_view alias,

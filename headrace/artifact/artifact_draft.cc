@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t kMostSources = 64;
 constexpr std::size_t kMostTypeBytes = 128;
 
-// Records of runs: they grow while the folder that holds them stays the same.
+// Whether an object belongs to the records of runs: they grow while the folder that holds them stays the
+// same.
 bool is_record(std::string_view name) {
   for (const std::string_view folder :
        {kRunsPrefix, kMediaPrefix, kConsolePrefix, std::string_view("_headrace/metrics/"),
@@ -40,7 +41,7 @@ Result<std::string> url_of(const Location& object) {
                       "another name")};
 }
 
-// The member that redaction would change, as ".tokenizer.pad_token"; empty: none.
+// The member that redaction would change, such as ".tokenizer.pad_token"; empty if there is none.
 std::string secret_member(const Json& value, const Json& redacted) {
   if (value == redacted) return "";
   if (value.is_object()) {
@@ -57,7 +58,7 @@ std::string secret_member(const Json& value, const Json& redacted) {
   return "";
 }
 
-// They come back as they were given, or are refused: a user reads them, perhaps by a program.
+// Refuses metadata that redaction would change: users and programs must get back exactly what was given.
 Status check_holds_no_secret(const Json& metadata) {
   Json redacted = metadata;
   redact_texts(redacted);
@@ -92,11 +93,11 @@ Result<ArtifactDraft> ArtifactDraft::make(std::string_view name, std::string_vie
                         "\" cannot name an artifact: a name has 1 to 64 letters, digits, '.', '_' and '-', "
                         "and begins with a letter or a digit")};
   if (type.empty() || type.size() > kMostTypeBytes || !is_valid_utf8(type))
-    return Error{Code::kInvalidArgument,
-                 concat("the type of ", name, " has 1 to ", kMostTypeBytes, " bytes: dataset, model, …")};
+    return Error{Code::kInvalidArgument, concat("the type of ", name, " must have 1 to ", kMostTypeBytes,
+                                                " bytes, such as dataset or model")};
   auto metadata = parse_json(metadata_json);
   if (!metadata || !metadata->is_object())
-    return Error{Code::kInvalidArgument, concat("the metadata of ", name, " are no JSON object")};
+    return Error{Code::kInvalidArgument, concat("the metadata of ", name, " are not a JSON object")};
   HEADRACE_CHECK(check_holds_no_secret(*metadata));
   ArtifactDraft draft;
   draft.head_.name = name;
@@ -120,12 +121,12 @@ Status ArtifactDraft::add(std::string path, Addition addition, Additions& added)
     const std::string taken = beside(*additions, path);
     if (taken.empty()) continue;
     return Error{Code::kInvalidArgument,
-                 concat("the artifact ", head_.name, " has ", taken,
-                        " already, beside which there can be no ", path, ": give one of them another path")};
+                 concat("the artifact ", head_.name, " already has ", taken, ", so it cannot have ", path,
+                        ": give one of them another path")};
   }
   if (additions_.size() + added.size() >= kMostArtifactEntries)
-    return Error{Code::kResourceExhausted,
-                 concat("an artifact has at most ", kMostArtifactEntries, " entries: make several")};
+    return Error{Code::kResourceExhausted, concat("an artifact has at most ", kMostArtifactEntries,
+                                                  " entries: split it into several artifacts")};
   addition.entry.path = path;
   added.emplace(std::move(path), std::move(addition));
   return {};
@@ -139,7 +140,8 @@ Status ArtifactDraft::add_published(const Location& folder, std::uint64_t manife
   for (const ManifestPart& part : published->manifest.parts)
     missing[part.key] = {.size_bytes = part.size_bytes, .crc32c = part.crc32c};
   missing[numbered_key(kManifestPrefix, manifest)] = {.sha256 = published->digest};
-  // The entry of ownership makes a copy a whole chain; in old folders there may be none.
+  // With the entry of ownership, a copy of the folder has a complete chain; old folders may have no such
+  // entry.
   const std::uint64_t owner = published->manifest.entry;
   if (owner > 0) missing[numbered_key(kManifestPrefix, owner)] = {};
   const std::string prefix = folder_prefix(folder.key);
@@ -148,7 +150,7 @@ Status ArtifactDraft::add_published(const Location& folder, std::uint64_t manife
     const auto found = missing.find(std::string_view(object.key).substr(prefix.size()));
     if (found == missing.end()) return true;
     ArtifactEntry& entry = found->second;
-    if (entry.crc32c && object.size_bytes != entry.size_bytes) return true;  // told as missing
+    if (entry.crc32c && object.size_bytes != entry.size_bytes) return true;  // reported as missing
     entry.size_bytes = object.size_bytes;
     entry.version = object.version.token;
     auto url = url_of(folder.at(found->first));
@@ -163,9 +165,9 @@ Status ArtifactDraft::add_published(const Location& folder, std::uint64_t manife
   HEADRACE_CHECK(added);
   if (owner > 0) missing.erase(numbered_key(kManifestPrefix, owner));
   if (missing.empty()) return {};
-  return Error{Code::kDataLoss,
-               concat(folder.describe(), " lacks ", missing.begin()->first,
-                      " as its manifest names it: headrace verify ", recorded_url(folder), " tells more")};
+  return Error{Code::kDataLoss, concat(folder.describe(), " does not hold ", missing.begin()->first,
+                                       " as its manifest describes it: headrace verify ",
+                                       recorded_url(folder), " shows what is wrong")};
 }
 
 Status ArtifactDraft::add_objects(const Location& folder, std::string_view path, bool by_content,
@@ -201,7 +203,7 @@ Status ArtifactDraft::add_reference(const Location& location, std::string_view p
   HEADRACE_TRY(Artifact source, describe_artifact(location, {.call = call}));
   if (source.kind == "pattern")
     return Error{Code::kInvalidArgument,
-                 concat(location.describe(), " is a pattern: add its folder, or object by object")};
+                 concat(location.describe(), " is a pattern: add its folder, or its objects one by one")};
   Additions added;
   if (source.manifest > 0) {
     HEADRACE_CHECK(add_published(location, source.manifest, path, call, added));
@@ -246,7 +248,7 @@ std::vector<Artifact> ArtifactDraft::sources() const {
   std::map<std::string, Artifact> by_url;
   for (const Artifact& source : sources_) by_url.emplace(source.url, source);
   if (by_url.size() > kMostSources) {
-    std::map<std::string, Artifact> folders;  // by store
+    std::map<std::string, Artifact> folders;  // one for each store
     for (const auto& [url, source] : by_url) {
       const auto [at, is_new] = folders.try_emplace(store_of(url), source);
       if (is_new) continue;
@@ -286,10 +288,10 @@ Result<ArtifactDraft::Complete> ArtifactDraft::complete(const CallOptions& call)
   }
   auto list = std::make_shared<const std::string>(serialize_entries(entries));
   if (list->size() > kEntryListLimitBytes)
-    return Error{
-        Code::kResourceExhausted,
-        concat("the list of entries of ", head_.name, " has ", format_size(list->size()), ", more than the ",
-               format_size(kEntryListLimitBytes), " that are read: make several")};
+    return Error{Code::kResourceExhausted,
+                 concat("the list of entries of ", head_.name, " has ", format_size(list->size()),
+                        ", more than the limit of ", format_size(kEntryListLimitBytes),
+                        ": split it into several artifacts")};
   out.version.entries = sha256_hex(as_bytes(*list));
   out.version.count = entries.size();
   for (const Artifact& source : sources()) out.version.sources.push_back(source.url);

@@ -64,7 +64,7 @@ Status EntryListReader::add_line(std::string_view line) {
   if (line.size() > kLineLimitBytes) return damaged(number, "is too long");
   if (number > kMostArtifactEntries)
     return Error{Code::kResourceExhausted,
-                 concat("a list of more than ", kMostArtifactEntries, " entries is not read")};
+                 concat("a list of entries has more than ", kMostArtifactEntries, " entries")};
   auto entry = read_json(line, concat("line ", number, " of a list of entries is damaged"), entry_from_json);
   if (!entry) return Error{Code::kDataLoss, entry.error().message};
   if (!entries_.empty() && entries_.back().path >= entry->path) return damaged(number, "is out of order");

@@ -61,7 +61,7 @@ TEST(ArtifactEntry, DamageIsToldWithItsLine) {
               HasSubstr("too large"));
 }
 
-// A flip gives a damaged list or other entries: the digest, which the version names, tells the latter.
+// A flipped bit gives a damaged list, or other entries, which the digest in the version reveals.
 TEST(ArtifactEntry, NoFlippedBitCrashesTheReader) {
   const std::string good = serialize_entries(two_entries());
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {

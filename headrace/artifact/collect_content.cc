@@ -12,12 +12,12 @@
 namespace headrace {
 namespace {
 
-// Digests that versions name. Reads each version and each list of entries once.
+// The digests that versions name. Reads each version and each list of entries once.
 class NamedContents {
  public:
   NamedContents(const Location& root, const CallOptions& call) : root_(root), call_(call) {}
 
-  // Reads the versions that have come since the last call.
+  // Reads the versions that were created since the last call.
   Status refresh() {
     HEADRACE_TRY(const std::vector<std::string> names, list_artifacts(root_, call_));
     for (const std::string& name : names) {
@@ -45,7 +45,8 @@ class NamedContents {
   const Location& root_;
   const CallOptions& call_;
   std::set<std::pair<std::string, std::uint64_t>> read_;
-  std::set<std::string> read_lists_;  // a list may be in digests_ unread: as the file of another artifact
+  // Lists that were read. digests_ may also name a list that was not read, as the file of another artifact.
+  std::set<std::string> read_lists_;
   std::set<std::string> digests_;
 };
 
@@ -68,7 +69,7 @@ Result<CollectedContent> collect_content(const Location& root, bool is_dry_run,
                                          const std::function<void(const ObjectInfo&)>& visit,
                                          const CallOptions& call) {
   std::vector<Candidate> copies;
-  std::vector<std::string> young;  // digests
+  std::vector<std::string> young;  // digests of copies that are too young
   HEADRACE_CHECK(root.store->list(root.at(kContentPrefix).key, {.call = call}, [&](const ObjectInfo& object) {
     auto copy = parse_content_key(root, object.key);
     if (!copy || copy->is_given_up) return true;

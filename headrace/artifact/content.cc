@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kGivenUp = ".given-up";
 constexpr std::size_t kMostAskedOneByOne = 256;
-constexpr int kMostListings = 2;  // of the copies of one content, to read it
+constexpr int kMostListings = 2;  // of the copies of one content, for each read
 
 // The copies of one content.
 struct Copies {
@@ -58,9 +58,9 @@ Result<Copies> copies_of(const Location& root, std::string_view sha256, const Ca
 }
 
 Error has_changed(std::string_view sha256) {
-  return {Code::kFailedPrecondition, concat("the bytes with the SHA-256 ", sha256,
-                                            " have changed since they were looked at: log the "
-                                            "artifact when its files are complete")};
+  return {Code::kFailedPrecondition, concat("the file with the SHA-256 ", sha256,
+                                            " has changed since its digest was computed: log the "
+                                            "artifact again when its files are complete")};
 }
 
 Status write_copy(const Location& copy, const Content& content, const CallOptions& call) {
@@ -98,8 +98,8 @@ Status use_copy(const Location& copy, std::optional<std::uint64_t> size_bytes, c
                       *size_bytes, "; log the artifact again with the same files")};
 }
 
-// Uses the first copy that serves. A copy may be removed while it is in use: then another one is there, or
-// nobody needs the content.
+// Uses the first copy that can be read. A copy may be removed while it is in use: then there is another copy,
+// or nobody needs the content any more.
 Status use_a_copy(const Location& root, std::string_view sha256, std::optional<std::uint64_t> size_bytes,
                   const CallOptions& call, const UseCopy& use) {
   std::map<std::uint64_t, Error> altered;  // by number of the copy

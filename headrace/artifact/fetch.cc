@@ -29,7 +29,7 @@ Result<PlacedReference> place_reference(StoreRegistry& registry, const ArtifactE
   if (is_same) return PlacedReference{std::move(location), std::move(object)};
   return Error{Code::kFailedPrecondition,
                concat(location.describe(), " has changed since the artifact was logged: it had ",
-                      entry.size_bytes, " bytes and the version ", entry.version, "; it has ",
+                      entry.size_bytes, " bytes and the version ", entry.version, "; now it has ",
                       object.size_bytes, " bytes and the version ", object.version.token)};
 }
 
@@ -46,8 +46,8 @@ Status fetch_reference(StoreRegistry& registry, const ArtifactEntry& entry, cons
   const bool is_altered = (!entry.sha256.empty() && hex(digest.finish()) != entry.sha256) ||
                           (entry.crc32c && upload.crc32c() != *entry.crc32c);
   if (is_altered)
-    return Error{Code::kDataLoss, concat(from.location.describe(), " has other bytes than ", entry.path,
-                                         " had when the artifact was logged")};
+    return Error{Code::kDataLoss, concat("the bytes of ", from.location.describe(), " differ from those of ",
+                                         entry.path, " when the artifact was logged")};
   return upload.finish();
 }
 

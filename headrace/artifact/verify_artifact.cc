@@ -12,9 +12,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kMostUnneeded = 1000;  // objects of a listing between two that are wanted
+constexpr std::size_t kMostUnneeded = 1000;  // objects that a listing passes over between two wanted ones
 
-// An object that is referred to, and the entries that refer to it: several paths may have one object.
+// A wanted object, and the entries that refer to it: several paths may refer to one object.
 struct WantedObject {
   Location location{};
   std::vector<const ArtifactEntry*> entries{};
@@ -37,8 +37,8 @@ std::string folder_between(std::string_view first, std::string_view last) {
   return slash == std::string_view::npos ? "" : std::string(first.substr(0, slash + 1));
 }
 
-// Tells of each whether it is there. Listings pass over few objects that are not wanted: where there are
-// many, the next one that is wanted is asked for by itself.
+// Reports for each wanted object whether it exists. A listing passes over only a few objects that are not
+// wanted; after that, the next wanted object is looked up by itself.
 Status find_all(const WantedObjects& wanted, const CallOptions& call, const Found& found) {
   auto next = wanted.begin();
   while (next != wanted.end()) {
@@ -47,27 +47,27 @@ Status find_all(const WantedObjects& wanted, const CallOptions& call, const Foun
     const std::string& after = next->first;
     if (++next == wanted.end()) break;
     const std::string prefix = folder_between(next->first, wanted.rbegin()->first);
-    Status told;
+    Status outcome;
     std::size_t unneeded = 0;
     const auto visit = [&](const ObjectInfo& listed) {
-      while (told && next != wanted.end() && next->first < listed.key)
-        told = found((next++)->second, std::nullopt);
-      if (!told || next == wanted.end()) return false;
+      while (outcome && next != wanted.end() && next->first < listed.key)
+        outcome = found((next++)->second, std::nullopt);
+      if (!outcome || next == wanted.end()) return false;
       if (next->first != listed.key) return ++unneeded < kMostUnneeded;
       unneeded = 0;
-      told = found((next++)->second, listed);
-      return told && next != wanted.end();
+      outcome = found((next++)->second, listed);
+      return outcome && next != wanted.end();
     };
     HEADRACE_CHECK(next->second.location.store->list(
         prefix, {.after = after.starts_with(prefix) ? after : "", .call = call}, visit));
-    HEADRACE_CHECK(told);
+    HEADRACE_CHECK(outcome);
     if (unneeded == kMostUnneeded) continue;
     while (next != wanted.end()) HEADRACE_CHECK(found((next++)->second, std::nullopt));
   }
   return {};
 }
 
-// Says what has changed; empty: nothing.
+// Says what has changed; empty if nothing has.
 std::string change_of(const ArtifactEntry& entry, const ObjectInfo& object) {
   if (object.size_bytes != entry.size_bytes)
     return concat("has changed: it had ", entry.size_bytes, " bytes, and has ", object.size_bytes);
@@ -80,7 +80,7 @@ std::string change_of(const ArtifactEntry& entry, const ObjectInfo& object) {
                 hex32(*object.crc32c));
 }
 
-// Says what is wrong with a content; empty: nothing.
+// Says what is wrong with a content; empty if nothing is.
 Result<std::string> fault_of(const Location& root, const ArtifactEntry& entry, const CallOptions& call,
                              const ArtifactVerifier::Advance& advance) {
   const auto begin = [](const ObjectInfo&) -> Status { return {}; };
@@ -102,13 +102,13 @@ bool is_about_one(Code code) {
 
 }  // namespace
 
-void ArtifactVerifier::tell(std::string_view path, std::string url, std::string problem) {
+void ArtifactVerifier::report(std::string_view path, std::string url, std::string problem) {
   bad_.push_back({artifact_, std::string(path), std::move(url), std::move(problem)});
 }
 
-Status ArtifactVerifier::tell_or_return(std::string_view path, std::string url, const Error& error) {
+Status ArtifactVerifier::report_or_return(std::string_view path, std::string url, const Error& error) {
   if (!is_about_one(error.code)) return error;
-  tell(path, std::move(url), error.message);
+  report(path, std::move(url), error.message);
   return {};
 }
 
@@ -117,9 +117,9 @@ Status ArtifactVerifier::verify(std::string_view name, std::uint64_t number) {
   ++versions_;
   const std::string url = artifact_folder(root_, name).url.text();
   const auto version = read_artifact_version(root_, name, number, call_);
-  if (!version) return tell_or_return("", url, version.error());
+  if (!version) return report_or_return("", url, version.error());
   const auto entries = read_entries(root_, *version, call_);
-  if (!entries) return tell_or_return("", url, entries.error());
+  if (!entries) return report_or_return("", url, entries.error());
   entries_ += entries->size();
   if (checks_references_) HEADRACE_CHECK(verify_references(*entries));
   return verify_contents(*entries);
@@ -135,11 +135,11 @@ Status ArtifactVerifier::verify_aliases(std::string_view name) {
   artifact_ = name;
   const std::string url = artifact_folder(root_, name).url.text();
   const auto aliases = artifact_aliases(root_, name, call_);
-  if (!aliases) return tell_or_return("", url, aliases.error());
+  if (!aliases) return report_or_return("", url, aliases.error());
   HEADRACE_TRY(const auto numbers, artifact_numbers(root_, name, call_));
   for (const auto& [alias, number] : *aliases) {
     if (!std::ranges::binary_search(numbers, number))
-      tell("", url, concat("the alias ", alias, " names version ", number, ", which is missing"));
+      report("", url, concat("the alias ", alias, " names version ", number, ", which is missing"));
   }
   return {};
 }
@@ -150,7 +150,7 @@ Status ArtifactVerifier::verify_references(const std::vector<ArtifactEntry>& ent
     if (!entry.is_reference()) continue;
     auto location = registry_.open(entry.url);
     if (!location) {
-      HEADRACE_CHECK(tell_or_return(entry.path, entry.url, location.error()));
+      HEADRACE_CHECK(report_or_return(entry.path, entry.url, location.error()));
       continue;
     }
     WantedObject& wanted = stores[location->store.get()][location->key];
@@ -169,7 +169,7 @@ Status ArtifactVerifier::verify_references(const std::vector<ArtifactEntry>& ent
     }
     for (const ArtifactEntry* entry : wanted.entries) {
       std::string problem = object ? change_of(*entry, *object) : "is gone";
-      if (!problem.empty()) tell(entry->path, entry->url, std::move(problem));
+      if (!problem.empty()) report(entry->path, entry->url, std::move(problem));
     }
     return {};
   };
@@ -191,7 +191,7 @@ Status ArtifactVerifier::verify_contents(const std::vector<ArtifactEntry>& entri
     if (faults[i].empty()) {
       verified_.insert(kept[i]->sha256);
     } else {
-      tell(kept[i]->path, content_copy(root_, kept[i]->sha256, 1).url.text(), std::move(faults[i]));
+      report(kept[i]->path, content_copy(root_, kept[i]->sha256, 1).url.text(), std::move(faults[i]));
     }
   }
   return {};

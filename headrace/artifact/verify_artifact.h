@@ -58,8 +58,8 @@ class ArtifactVerifier {
  private:
   Status verify_references(const std::vector<ArtifactEntry>& entries);
   Status verify_contents(const std::vector<ArtifactEntry>& entries);
-  Status tell_or_return(std::string_view path, std::string url, const Error& error);
-  void tell(std::string_view path, std::string url, std::string problem);
+  Status report_or_return(std::string_view path, std::string url, const Error& error);
+  void report(std::string_view path, std::string url, std::string problem);
 
   StoreRegistry& registry_;
   const Location root_;

@@ -36,10 +36,10 @@ class AnswerPrinter {
     print(text.substr(0, text.size() - 1) + R"(,"predictions":[)" + "\n");
   }
 
-  // `what`: "text" or "image", and the given one.
+  // `what`: "text" or "image"; `text`: the input as it was given.
   void add(std::string_view what, const std::string& text, const Answers& answers, std::size_t row) {
     if (console_.json()) {
-      // The comma before, so that whoever reads line by line has the whole answer with its line.
+      // The comma comes first, so that a program that reads line by line has each answer whole with its line.
       print(concat(any_ ? "," : "", answers.to_json(row, json_member(what, text)), "\n"));
     } else {
       console_.result(concat(answers.to_text(row), "  ", text));
@@ -87,7 +87,7 @@ Status answer_texts(CommandContext& context, const ExportedModel& model, const O
       if (texts.empty()) break;
       if (context.stop.stop_requested()) return Error{Code::kCancelled, "predicting was stopped"};
       HEADRACE_CHECK(answer(model, encoder, texts, workers_from(values), printer));
-      HEADRACE_CHECK(context.console.flush());  // a program may wait for it before it writes on
+      HEADRACE_CHECK(context.console.flush());  // a program may wait for it before it writes more
     }
   }
   return printer.finish();
@@ -118,7 +118,7 @@ Status answer_images(CommandContext& context, const ExportedModel& model, const 
 
 namespace {
 
-// A model as a program may want to know it before it sends rows.
+// Describes a model for a program that needs to know it before it sends rows.
 Json describe_model(const ExportedModel& model, const std::vector<RawColumn>& columns) {
   Json out = binding_with_classes(model.contract);
   out["model"] = model.folder.url.text();
@@ -156,7 +156,7 @@ Status answer_rows(CommandContext& context, const ExportedModel& model, const Op
     HEADRACE_CHECK(console.result_bytes(as_bytes(describe_model(model, columns).dump() + "\n")));
   }
   for (bool has_more = true; has_more;) {
-    HEADRACE_CHECK(console.flush());  // a program may wait for its answers before it writes on
+    HEADRACE_CHECK(console.flush());  // a program may wait for its answers before it writes more
     HEADRACE_TRY(has_more, stream.wait());
     while (true) {
       HEADRACE_TRY(const std::optional<PredictRows> rows, reader->next());

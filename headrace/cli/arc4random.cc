@@ -1,5 +1,5 @@
-// Debian's c-ares and static C++ library take this function from glibc 2.36; with this one, the servers run
-// with older ones, too.
+// Debian's c-ares and static C++ library take this function from glibc 2.36. With this definition, the
+// servers also run with older versions of glibc.
 
 #include <unistd.h>
 

@@ -17,7 +17,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kNewestRuns = 1000;  // whose outputs are listed
+constexpr std::size_t kNewestRuns = 1000;  // runs whose outputs are listed
 
 constexpr Positional kLsArtifactsPositionals[] = {
     {.name = "URL",
@@ -89,7 +89,7 @@ Json entry_to_json(const ArtifactEntry& entry) {
   return out;
 }
 
-// Warns of a name whose latest version cannot be read.
+// Lists the named artifacts. Warns of a name whose latest version cannot be read.
 Status list_named(CommandContext& context, const Location& root, Json& out) {
   HEADRACE_TRY(const std::vector<std::string> names, list_artifacts(root, context.call()));
   for (const std::string& name : names) {
@@ -115,7 +115,7 @@ Status list_named(CommandContext& context, const Location& root, Json& out) {
   return {};
 }
 
-// The latest manifest of each folder that the newest runs have published.
+// Lists the latest manifest of each folder that the newest runs have published.
 Status list_published(CommandContext& context, const Location& root, Json& out) {
   HEADRACE_TRY(const RunList runs, list_runs(root, kNewestRuns, context.call()));
   std::map<std::string, Artifact> published;
@@ -255,7 +255,7 @@ Status set_artifact_alias(CommandContext& context, const std::vector<std::string
       {.continues_earlier = false, .has_output = false});
 }
 
-// All versions that the command line names.
+// Verifies all versions that the command line names.
 Status verify_named(CommandContext& context, const Location& root, const std::string& reference,
                     ArtifactVerifier& verifier) {
   if (reference.find(':') != std::string::npos) {
@@ -368,7 +368,7 @@ const Command kArtifactsVerifyCommand = {
     .name = "artifacts verify",
     .summary = "Compare artifacts with what is there now",
     .details =
-        "Tells which references have changed since they were logged, or are gone; references are not read. "
+        "Shows which references have changed since they were logged, or are gone; references are not read. "
         "Reads\n"
         "the bytes that are kept with artifacts, and compares them with their SHA-256. The exit code is 1 "
         "if\n"

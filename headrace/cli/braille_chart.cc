@@ -18,7 +18,7 @@ constexpr std::size_t kNumberWidth = 12;
 constexpr std::array<std::array<unsigned, 2>, kDotRows> kDots = {
     {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}};
 
-// U+2800 and the dots.
+// The UTF-8 text of U+2800 and the dots.
 std::string braille(unsigned dots) {
   return {'\xe2', static_cast<char>(0xa0 + (dots >> 6)), static_cast<char>(0x80 + (dots & 0x3f))};
 }

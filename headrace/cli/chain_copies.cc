@@ -64,7 +64,7 @@ Result<bool> ChainCopies::has_any() {
   return false;
 }
 
-// Objects that are gone by now have nothing left to be compared.
+// Objects that are gone by now count as the same: there is nothing left to compare.
 Result<bool> ChainCopies::is_same(const ObjectPair& pair) {
   if (options_.same == SameObjects::kKnown && options_.journal != nullptr &&
       options_.journal->knows(pair.name, *pair.at_from, *pair.at_to))
@@ -87,10 +87,10 @@ Status ChainCopies::compare(const std::string& folder, Chain& chain) {
   if (last == 0) return {};
   std::vector<std::uint64_t> others;
   for (auto& [number, pair] : chain) {
-    // `from` has superseded lower numbers that it lacks. The last one at `to` may be a tombstone, though.
+    // `from` has superseded the lower numbers that it lacks. But the last number at `to` may be a tombstone.
     if (!pair.at_to || (!pair.at_from && number < last && number < last_at_target)) continue;
     if (!pair.at_from && number > last) {
-      // Another copy may have brought what was published since this one listed FROM.
+      // Another copy may have copied what was published after this copy listed FROM.
       HEADRACE_TRY(pair.at_from, find_object(from_.at(pair.name), options_.call));
     }
     HEADRACE_TRY(const bool same, pair.at_from ? is_same(pair) : Result<bool>(false));
@@ -99,8 +99,8 @@ Status ChainCopies::compare(const std::string& folder, Chain& chain) {
   return others.empty() ? Status() : check_numbers_of_another(folder, chain, others);
 }
 
-// The chain at `to` has numbers that are not those of `from`. That is in order where the one at `to` ends in
-// a tombstone, and `from` has begun anew after that; for other tombstones; and for a last number that `from`
+// The chain at `to` has numbers that differ from those of `from`. That is correct if the chain at `to` ends
+// in a tombstone, and `from` began again after it; for other tombstones; and for a last number that `from`
 // has superseded.
 Status ChainCopies::check_numbers_of_another(const std::string& folder, const Chain& chain,
                                              const std::vector<std::uint64_t>& numbers) {
@@ -116,13 +116,14 @@ Status ChainCopies::check_numbers_of_another(const std::string& folder, const Ch
         from.generation() > to.last && (from.owner.published == 0 || from.owner.published > to.last);
     if (is_later && chain.contains(to.last)) return {};
     return Error{Code::kFailedPrecondition,
-                 concat(target.describe(), " was removed by ", describe(to.owner.actor), ", and ",
+                 concat(target.describe(), " was removed by ", describe(to.owner.actor), " after ",
                         from_.at(folder).describe(),
-                        " has begun before: nothing was copied. To copy it there again, remove the tombstone "
+                        " had been begun: nothing was copied. To copy it there again, remove the tombstone "
                         "with headrace rm -r --forget ",
                         target.url.text())};
   }
-  if (!chain.contains(to.last)) return own_output(folder, to.last);  // since the chain was listed
+  if (!chain.contains(to.last))
+    return own_output(folder, to.last);  // it was published after the chain was listed
   for (const std::uint64_t number : numbers) {
     if (!chain.at(number).at_from && number < last_of(chain, &ObjectPair::at_from)) continue;
     const auto entry = read_entry(target, number, options_.call);
@@ -141,7 +142,7 @@ Error ChainCopies::own_output(const std::string& folder, std::uint64_t number) c
   return Error{
       Code::kFailedPrecondition,
       concat(target.describe(), " is an output of its own", owner, ": manifest-", zero_padded(number, 8),
-             " there is not that of ", from_.at(folder).describe(),
+             " there differs from that of ", from_.at(folder).describe(),
              ". Nothing was replaced or published there. Choose another TO; or, if no process works there, "
              "remove it with headrace rm -r --forget ",
              target.url.text())};
@@ -160,8 +161,8 @@ Result<ChainCopies::Chain> ChainCopies::list_chain(const std::string& folder) {
   return chain;
 }
 
-// Adds those that a manifest names. A tombstone clears all before it; other entries, and what nobody could
-// read, name none.
+// Adds the parts that a manifest names. A tombstone clears all parts before it. Other entries, and objects
+// that cannot be read, name none.
 Status ChainCopies::add_parts(const Location& object, Parts& parts) const {
   const auto read = read_object(*object.store, object.key, kManifestLimitBytes, options_.call);
   if (!read && read.error().code == Code::kNotFound) return {};
@@ -187,7 +188,8 @@ Result<ChainCopies::Parts> ChainCopies::parts_of(const std::string& folder) {
   return parts;
 }
 
-// A folder that was listed on both sides, and has no chain, names no parts.
+// Whether a folder may have a chain, and so may name parts. A folder that was listed on both sides shows
+// that.
 bool ChainCopies::may_have_chain(const std::string& folder) const {
   return !all_listed_ || options_.selects || !options_.name_prefix.empty() || chains_.contains(folder);
 }
@@ -208,7 +210,7 @@ Result<bool> ChainCopies::is_part(std::string_view name, bool is_at_to) {
   return false;
 }
 
-// The parts at `to` that are named by manifests that count there, and are not removed.
+// The parts that are named by manifests at `to` that count there, and that will not be removed.
 Result<ChainCopies::Parts> ChainCopies::parts_that_stay(const std::string& folder) {
   Parts parts;
   const Location target = to_.at(folder);
@@ -266,8 +268,8 @@ Status ChainCopies::publish_chain(const std::string& folder, Chain& chain, const
   return {};
 }
 
-// A chain that ends in a tombstone publishes nothing. None is ever copied, so those at `to` are not looked
-// at.
+// A chain that ends in a tombstone publishes nothing. Tombstones are never copied, so those at `to` are not
+// read.
 Status ChainCopies::look_for_tombstone(const std::string& folder, Chain& chain) {
   const std::uint64_t last = last_of(chain, &ObjectPair::at_from);
   if (last == 0 || chain[last].at_to) return {};
@@ -277,14 +279,15 @@ Status ChainCopies::look_for_tombstone(const std::string& folder, Chain& chain) 
   return {};
 }
 
-// Entries that name a manifest which `to` lacks are added to `held`: it was superseded, and only once the
-// later manifest is there, readers do not look for it. Without `held`, they are created.
+// An entry that names a manifest which `to` lacks is added to `held`. That manifest was superseded, but
+// readers look for it until the later manifest is at `to`. Without `held`, such entries are created.
 Status ChainCopies::publish_number(const std::string& folder, std::uint64_t number, Chain& chain,
                                    std::vector<std::uint64_t>* held, const Report& report) {
   ObjectPair& pair = chain[number];
   const bool is_last = number == last_of(chain, &ObjectPair::at_from);
   auto read = read_object(*from_.store, from_.at(pair.name).key, kManifestLimitBytes, options_.call);
-  // The last number is never removed, unless somebody has published after it; others are superseded.
+  // The last number is never removed, unless somebody has published after it. Other numbers may be
+  // superseded.
   if (!read && read.error().code == Code::kNotFound)
     return is_last ? Status(changed(folder, number, "it was removed meanwhile")) : Status();
   if (!read) return std::move(read).error();
@@ -302,7 +305,7 @@ Status ChainCopies::publish_number(const std::string& folder, std::uint64_t numb
   return create(folder, number, chain, *read, report);
 }
 
-// Tombstones say nothing that later numbers do not say. A manifest has to be whole at `to`.
+// A tombstone says nothing that later numbers do not say. The parts of a manifest must be whole at `to`.
 Result<ChainCopies::Need> ChainCopies::need_of(const std::string& folder, std::uint64_t number,
                                                const Chain& chain, BytesView data) {
   const std::string name = from_.at(name_of(folder, number)).describe();
@@ -347,7 +350,7 @@ Status ChainCopies::check_part(const std::string& folder, const ManifestPart& pa
   return Error{Code::kDataLoss, concat("its part ", target.describe(), " has other bytes than it says")};
 }
 
-// Nobody has appended to the chain at `to` but whoever copied it from `from`, too.
+// Checks that only copies from `from` have appended to the chain at `to`.
 Status ChainCopies::check_end(const std::string& folder, Chain& chain) {
   const Location target = to_.at(folder);
   HEADRACE_TRY(const auto end, latest_number(*target.store, target.at(kManifestPrefix).key, options_.call));
@@ -362,8 +365,8 @@ Status ChainCopies::check_end(const std::string& folder, Chain& chain) {
   return same ? Status() : Status(lost_output(target, *end, options_.call));
 }
 
-// Numbers of earlier generations are removed, so a number may be free that was taken once. If somebody has
-// gone on after a manifest that counts, it was published.
+// Numbers of earlier generations are removed, so a number that was taken once may be free again. If somebody
+// has continued after a manifest that counts, that manifest was published.
 Status ChainCopies::check_created(const std::string& folder, std::uint64_t number, Chain& chain,
                                   BytesView data) {
   Status end = check_end(folder, chain);

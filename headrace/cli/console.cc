@@ -24,7 +24,7 @@ constexpr auto kLineInterval = std::chrono::seconds(5);
 
 struct Stage {
   std::string name;
-  std::uint64_t first = 0;  // what was done when the clock was started
+  std::uint64_t first = 0;  // the amount done when the clock was started
   Clock::time_point started{};
   Clock::time_point shown{};
 };

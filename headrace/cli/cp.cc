@@ -38,7 +38,7 @@ constexpr Option kCpOptions[] = {
 void show_same(Console& console, const Location& from, const Location& to, const ObjectInfo& object) {
   if (!console.json())
     return console.result(
-        concat(console.name(to.describe()), "  ", format_size(object.size_bytes), "  was the same already"));
+        concat(console.name(to.describe()), "  ", format_size(object.size_bytes), "  was already the same"));
   const Json out = {{"from", from.url.text()},
                     {"to", to.url.text()},
                     {"objects", 0},
@@ -82,7 +82,7 @@ Status copy_one(CommandContext& context, const Location& from, const ObjectInfo&
                  concat(to.describe(), " is a folder; end TO with '/' to copy into it")};
   }
   ObjectTransferOptions transfer;
-  // Numbers of a chain are never replaced.
+  // Objects of a chain are never replaced.
   transfer.write = {.only_if_absent = options.flag("no-replace") || is_manifest_key(to.key),
                     .resumes = options.flag("resume"),
                     .call = context.call()};

@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// None: it was not given, or the command has no such option.
+// None if the option was not given, or the command has no such option.
 std::optional<double> given_number(const OptionValues& values, std::string_view name) {
   const bool is_known = std::ranges::find(values.table(), name, &Option::name) != values.table().end();
   if (!is_known || !values.has(name)) return std::nullopt;
@@ -47,7 +47,7 @@ void show_forecasts(Console& console, const CurveStudy& study, const OptionValue
   for (const std::string& line : table_lines(rows, Align::kRight)) console.result("  " + line);
 }
 
-// The means from the smallest size to the largest.
+// Shows the means at the smallest and at the largest size, and the course between them.
 void show_points(Console& console, const CurveStudy& study) {
   std::vector<double> means;
   for (const CurvePoint& point : study.points) means.push_back(point.mean);

@@ -12,12 +12,12 @@ Status create_part(const Location& folder, std::string_view name, const std::str
   if (created || created.error().code != Code::kFailedPrecondition) return created;
   return Error{Code::kFailedPrecondition,
                concat(folder.at(name).describe(),
-                      " is of another learning curve; give another folder, or remove that one")};
+                      " belongs to another learning curve; choose another folder, or remove that object")};
 }
 
 }  // namespace
 
-// The page goes first: whoever finds the document finds its page.
+// The page is written first: anyone who finds the document also finds its page.
 Result<Location> write_curve(const Location& folder, const CurveAnswer& answer, const std::stop_token& stop) {
   const Location to = make_stoppable(folder, stop);
   HEADRACE_CHECK(create_part(to, "report.html", answer.page()));

@@ -30,7 +30,7 @@ std::string_view word_for(Outcome outcome) {
   return outcome == Outcome::kOk ? "ok" : outcome == Outcome::kWarning ? "warning" : "failure";
 }
 
-// Shows each finding as it comes, or all of them as a document in the end.
+// Shows each finding as it comes, or all of them as one document at the end.
 class Findings {
  public:
   explicit Findings(Console& console) : console_(console) {}
@@ -53,7 +53,7 @@ class Findings {
     if (failures_ == 0) return {};
     return Error{Code::kFailedPrecondition,
                  concat(url, ": ", failures_, failures_ == 1 ? " failure" : " failures", " in ", count_,
-                        " checks; what to do about each stands above")};
+                        " checks; see the advice above")};
   }
 
  private:
@@ -83,7 +83,7 @@ void examine_folder(CommandContext& context, const std::string& text, const Opti
   const std::string folder = object && *object ? parent_key(location->key) : location->key;
   if (options.flag("no-write")) {
     return report(
-        {"writing", Outcome::kOk, "not tested (--no-write), nor are conditions, checksums and speed"});
+        {"writing", Outcome::kOk, "not tested (--no-write); neither are conditions, checksums and speed"});
   }
   if (of_url.examine_own_writes != nullptr)
     of_url.examine_own_writes(*url, folder, context.environment, call, report);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kLowPriorityMax{60};
 
-// A model that tells how this process is confined.
+// A model that reports how this process is confined.
 class ConfinedModel final : public HostedModel {
  public:
   ConfinedModel(std::unique_ptr<HostedModel> model, std::shared_ptr<Engine> engine, std::string confinement)
@@ -37,10 +37,10 @@ Result<std::unique_ptr<HostedModel>> load_confined(const EngineLoad& load, const
                                                    StoreRegistry& stores) {
   if (load.build != HEADRACE_VERSION) {
     return Error{Code::kFailedPrecondition,
-                 concat("the server is of version ", load.build, ", and its engine process of ",
-                        HEADRACE_VERSION, ": install them together, and start the server again")};
+                 concat("the server has version ", load.build, ", but its engine process has version ",
+                        HEADRACE_VERSION, ": install both together, and restart the server")};
   }
-  const LowPriorityProcess while_loading(kLowPriorityMax);  // versions that are asked come first
+  const LowPriorityProcess while_loading(kLowPriorityMax);  // versions that answer requests come first
   HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", environment));
   HEADRACE_TRY(std::shared_ptr<Engine> engine, open_tensorflow(library));
   std::string confinement;

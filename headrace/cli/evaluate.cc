@@ -57,10 +57,10 @@ constexpr std::uint64_t kEvaluationLimitBytes = 64 << 20;
 struct WrittenEvaluation {
   Location object;
   Location page;
-  std::string json;  // of the object
+  std::string json;  // the text of the object
 };
 
-// An earlier attempt of a run that is started again under its id may have written it.
+// Creates an object. An earlier attempt of the run, which had the same id, may have created it already.
 Status create_or_compare(const Location& to, const std::string& text, const CallOptions& call) {
   const auto created = write_text(*to.store, to.key, text, {.only_if_absent = true, .call = call});
   if (created) return {};
@@ -68,10 +68,10 @@ Status create_or_compare(const Location& to, const std::string& text, const Call
   HEADRACE_TRY(const ReadObject there, read_object(*to.store, to.key, kEvaluationLimitBytes, call));
   if (as_text(there.data) == text) return {};
   return Error{Code::kFailedPrecondition,
-               concat(to.describe(), " holds another result of a run with this id; give another --run-id")};
+               concat(to.describe(), " holds another result of a run with this id; choose another --run-id")};
 }
 
-// The page goes first: whoever finds the object finds the page.
+// The page is written first: anyone who finds the object also finds the page.
 Result<WrittenEvaluation> write_evaluation(CommandContext& context, const Location& run,
                                            const Evaluation& evaluation, const OptionValues& values,
                                            const std::string& run_id) {
@@ -93,7 +93,7 @@ std::string pad_left(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-// Lines of cells of one width.
+// Prints lines whose cells have the same width.
 class Table {
  public:
   Table(Console& console, const std::vector<std::string>& names) : console_(console) {
@@ -132,7 +132,7 @@ void show_classes(Console& console, const TargetEvaluation& target) {
 }
 
 void show_calibration(Console& console, const BinaryScores& scores) {
-  console.result("\n  scores, and the share of them that is a yes:");
+  console.result("\n  scores, and the share of records that are a yes:");
   const Table table(console, {});
   table.line({"score", "records", "mean", "yes"});
   for (std::size_t i = 0; i < BinaryScores::kBins; ++i) {
@@ -166,7 +166,7 @@ void show_numbers(Console& console, const TargetEvaluation& target) {
 }
 
 void show_worst(Console& console, const TargetEvaluation& target) {
-  constexpr std::size_t kShown = 3;  // of those that the object has
+  constexpr std::size_t kShown = 3;  // of the records in the object
   std::size_t shown_records = 0;
   for (const WorstRecord& record : target.worst.records()) {
     if (shown_records == 0) console.result("\n  farthest from the truth:");

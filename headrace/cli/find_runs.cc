@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kMostWarnings = 20;
 
-// A tracking root whose runs are asked for.
+// A tracking root that is searched for runs.
 struct AskedRoot {
   std::string url;
-  std::optional<Location> location{};  // none: only its index is asked
+  std::optional<Location> location{};  // none: only its index is searched
   bool is_above = false;               // only runs that wrote to the place count
 };
 
@@ -45,7 +45,7 @@ Result<std::vector<AskedRoot>> roots_of(CommandContext& context, const Location&
   return roots;
 }
 
-// The same, of those that have an index on this machine.
+// The same, but only the roots that have an index on this machine.
 std::vector<AskedRoot> indexed_roots_of(const IndexFolder& indexes, const std::string& url) {
   std::vector<AskedRoot> roots;
   std::string nearest;
@@ -64,7 +64,7 @@ bool names_metrics(const TableRequest& request) {
                              [&](const FilterClause& clause) { return is_metric(clause.column); });
 }
 
-// A store that refuses every record gives a message for each: the first ones tell it.
+// A store that refuses every record gives a message for each; the first few are enough.
 void warn_of(CommandContext& context, const std::set<std::string>& damaged) {
   std::size_t shown = 0;
   for (const std::string& message : damaged) {
@@ -75,7 +75,7 @@ void warn_of(CommandContext& context, const std::set<std::string>& damaged) {
     context.console.warn(concat("… and ", damaged.size() - kMostWarnings, " more that cannot be read"));
 }
 
-// Runs of the roots that were asked so far.
+// Runs of the roots that were searched so far.
 struct FoundTable {
   std::vector<TableRun> runs;
   std::set<std::string> damaged;
@@ -107,7 +107,7 @@ Status refresh(CommandContext& context, const Location& root, const TableRequest
   return {};
 }
 
-// The first `unshown` runs have only their place in the order.
+// For the first `unshown` runs, only their place in the order is read.
 Status ask_root(CommandContext& context, const IndexFolder& indexes, const AskedRoot& root,
                 const std::string& place, const TableRequest& request, std::size_t unshown,
                 FoundTable& table) {
@@ -148,7 +148,7 @@ Error nothing_found(const Location& location, const TableRequest& request, const
     return {Code::kNotFound, concat("this machine has no index of runs at ", location.describe(),
                                     ": leave out --no-refresh once")};
   if (!request.filter.clauses().empty() || request.offset > 0)
-    return {Code::kNotFound, concat("no run at ", location.describe(), " is left by --where and --offset")};
+    return {Code::kNotFound, concat("--where and --offset leave no run at ", location.describe())};
   if (table.are_others)
     return {Code::kNotFound,
             concat("none of the runs recorded below ", nearest, " wrote to ", location.describe())};
@@ -158,7 +158,7 @@ Error nothing_found(const Location& location, const TableRequest& request, const
   return {Code::kNotFound, concat("no runs are recorded at, above or below ", location.describe())};
 }
 
-// The newest one that wrote to the URL itself, else the newest that wrote below it.
+// The newest run that wrote to the URL itself; if there is none, the newest run that wrote below it.
 // REQUIRES: there are runs, newest first
 const TableRun& newest_run(const std::vector<TableRun>& runs, const std::string& url) {
   const auto found = std::ranges::find(runs, url, [](const TableRun& run) { return run.run.output; });
@@ -172,7 +172,7 @@ void keep_writers_to(const Location& location, std::vector<RunRecord>& runs) {
   });
 }
 
-// The one with that id, else the only one whose id begins so. `url` is the place that was asked.
+// The run with that id; otherwise the only run whose id begins with it. `url` is the place that was given.
 Result<const RunRecord*> run_named(const std::vector<RunRecord>& runs, const std::string& id,
                                    const std::string& url) {
   std::vector<const RunRecord*> matching;
@@ -188,20 +188,21 @@ Result<const RunRecord*> run_named(const std::vector<RunRecord>& runs, const std
                  concat("no run ", id, " is recorded at ", url, "; headrace runs ls ", url, " lists them")};
   if (!is_whole_id)
     return Error{Code::kInvalidArgument,
-                 concat(matching.size(), " runs begin with ", id, ": give more of the id")};
+                 concat("the ids of ", matching.size(), " runs begin with ", id, ": give more of the id")};
   std::vector<std::string> outputs;
   for (const RunRecord* run : matching) outputs.push_back(run->start.output);
   return Error{Code::kInvalidArgument, concat(matching.size(), " runs have the id ", id,
                                               ": give the output of one as the URL: ", join(outputs, ", "))};
 }
 
-// Runs at or below the place whose ids begin so, of all roots; of the nearest alone if it has that very id.
+// Runs at or below the place whose ids begin with `id`, from all roots; from the nearest root alone if it has
+// exactly that id.
 Result<RunList> runs_of_id(CommandContext& context, const Location& location, const std::string& id) {
   HEADRACE_TRY(const Location nearest, tracking_root(location.at("run"), context.call()));
   HEADRACE_TRY(RunList found, find_runs(nearest, id, context.call()));
   if (nearest.key != location.key) keep_writers_to(location, found.runs);
   if (found.runs.size() == 1 && found.runs[0].id == id) return found;
-  HEADRACE_TRY(const std::vector<AskedRoot> roots, roots_of(context, location));  // lists all that is below
+  HEADRACE_TRY(const std::vector<AskedRoot> roots, roots_of(context, location));  // lists everything below
   for (const AskedRoot& root : roots) {
     if (root.location->key == nearest.key) continue;
     HEADRACE_TRY(RunList more, find_runs(*root.location, id, context.call()));

@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Null where this user has no cache, or it cannot be written: what it would tell is found out by reading.
+// Null if this user has no cache, or it cannot be written: then objects are read and compared.
 std::unique_ptr<TransferJournal> open_journal(CommandContext& context, const Location& from,
                                               const Location& to) {
   const auto cache = cache_folder(context.environment);
@@ -25,7 +25,7 @@ std::unique_ptr<TransferJournal> open_journal(CommandContext& context, const Loc
   return nullptr;
 }
 
-// The copy's order: objects that announce others come after them.
+// The order of the copy: objects that announce others come after them.
 int rank_of(std::string_view name) {
   if (is_manifest_key(name)) return 2;
   return last_segment(name) == "saved_model.pb" ? 1 : 0;

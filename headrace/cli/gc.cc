@@ -54,12 +54,14 @@ struct Collection {
   std::vector<std::string> failures;
 };
 
-// Whether the key is that object, or lies in that folder; a longer name that begins the same does not count.
+// Whether the key is that object, or lies in that folder. A longer name with the same beginning does not
+// count.
 bool lies_at(const Location& place, std::string_view key) {
   return key == place.key || key.starts_with(folder_prefix(place.key));
 }
 
-// REQUIRES: an object, or an unfinished write. A store whose clock is ahead makes nothing younger than new.
+// REQUIRES: an object, or an unfinished write. If the store's clock is ahead, an age of 0 still includes
+// everything.
 bool is_old(const auto& written, seconds age) {
   return written.modified &&
          (age == seconds(0) || std::chrono::system_clock::now() - *written.modified >= age);
@@ -86,7 +88,7 @@ std::string described(const Console& console, const Location& place, const Unfin
                 write.modified ? concat(", last written to ", format_time(*write.modified)) : "");
 }
 
-// False, and it stays, where it has grown since it was listed: looking through a large store takes its time.
+// Returns false and keeps the write if it has grown since it was listed: listing a large store takes time.
 Result<bool> remove_if_still_old(const Location& place, const UnfinishedWrite& write, seconds age,
                                  bool is_dry_run, const CallOptions& call) {
   bool has_grown = false;
@@ -124,7 +126,7 @@ Status remove_old(CommandContext& context, const Location& place, seconds age, b
   return {};
 }
 
-// Objects that `prepare` left at an output.
+// Removes objects that `prepare` left at an output.
 Status remove_leftovers(CommandContext& context, const Location& place, seconds age, bool is_dry_run,
                         Collection& found) {
   HEADRACE_TRY(const std::vector<ObjectInfo> leftovers, find_leftovers(place, context.call()));
@@ -148,7 +150,7 @@ Status remove_leftovers(CommandContext& context, const Location& place, seconds 
   return {};
 }
 
-// Bytes that artifacts of this tracking root kept, and that no version names.
+// Removes bytes that artifacts of this tracking root kept, and that no version names.
 Status remove_contents(CommandContext& context, const Location& place, seconds age, bool is_dry_run,
                        Collection& found) {
   const auto tell = [&](const ObjectInfo& object) {
@@ -165,7 +167,7 @@ Status remove_contents(CommandContext& context, const Location& place, seconds a
   return {};
 }
 
-// Numbers that runs of this tracking root have left in many small segments.
+// Compacts the metrics of this tracking root's runs that lie in many small segments.
 Status compact_metrics(CommandContext& context, const Location& place, seconds age, bool is_dry_run,
                        Collection& found) {
   HEADRACE_TRY(
@@ -202,7 +204,7 @@ void show_collection(Console& console, const Location& place, bool is_dry_run, c
                       format_size(found.removed_bytes), unknown, ") below ", console.name(place.describe())));
   if (found.removed_objects > 0)
     console.note(concat(is_dry_run ? "would remove " : "removed ", found.removed_objects,
-                        " objects that headrace prepare left and nobody needs (",
+                        " objects that headrace prepare left behind and nobody needs (",
                         format_size(found.removed_object_bytes), ")"));
   if (found.contents.removed > 0)
     console.note(concat(is_dry_run ? "would remove " : "removed ", found.contents.removed,
@@ -213,9 +215,9 @@ void show_collection(Console& console, const Location& place, bool is_dry_run, c
                         found.metrics.segments, " segments"));
   if (found.too_young > 0)
     console.note(
-        concat("left ", found.too_young, " that were written since; --older-than sets how long ago"));
+        concat("kept ", found.too_young, " that were written too recently; --older-than sets the age"));
   if (found.without_time > 0)
-    console.note(concat("left ", found.without_time, " whose age the store does not report"));
+    console.note(concat("kept ", found.without_time, " whose age the store does not report"));
 }
 
 Status run_gc(CommandContext& context, const std::vector<std::string>& arguments,

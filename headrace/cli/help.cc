@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kWidth = 96;
 constexpr std::size_t kLeftColumn = 30;
 
-// The text in lines that fit beside a left column, the first of which begins after `left`.
+// Wraps the text beside a left column; its first line follows `left`.
 std::string two_columns(std::string left, std::string_view text) {
   std::string out = std::move(left);
   if (out.size() + 2 > kLeftColumn) out += "\n";
@@ -29,10 +29,10 @@ std::string two_columns(std::string left, std::string_view text) {
   return out + "\n";
 }
 
-// Paragraphs, refitted to the width; lines that begin with a blank are examples and stay as they are.
+// Wraps paragraphs to the width. Lines that begin with a blank are examples, and stay as they are.
 std::string fit_details(std::string_view details) {
   std::string out;
-  std::size_t column = 0;  // of a paragraph's last line; 0: none is open
+  std::size_t column = 0;  // of the open paragraph's last line; 0 if none is open
   for (const std::string& line : split(details, '\n')) {
     const bool verbatim = line.empty() || line.front() == ' ';
     if (verbatim) out += concat(column > 0 ? "\n" : "", line, "\n");

@@ -45,7 +45,7 @@ constexpr Option kInspectOptions[] = {
     {.name = "html",
      .unit = "FILE",
      .sentence = "Write an HTML page about the dataset to this URL: statistics of each feature, sample "
-                 "records, rejected rows, and anything odd."},
+                 "records, rejected rows, and anything unusual."},
     {.name = "statistics",
      .type = OptionType::kFlag,
      .sentence = "Read the records and print a summary of that page; with --json, all of it."},
@@ -76,7 +76,7 @@ constexpr Option kInspectOptions[] = {
                  "HEADRACE_PYTHON, else of python3."},
 };
 
-// One inspection, or those of all published folders below.
+// Inspects the folder itself, or all published folders below it.
 Result<std::vector<Inspection>> inspect_all(CommandContext& context, const Location& location,
                                             std::optional<std::uint64_t> version,
                                             const InspectOptions& options) {

@@ -17,12 +17,12 @@ namespace {
 
 constexpr int kDriftThreadsMax = 16;
 
-// A dataset's split.
+// The split of a dataset that the log is compared with.
 struct LearntFrom {
   std::string split;
   SplitStatistics statistics;
   FeatureVocabularies vocabularies;
-  Schema schema;  // without features if the dataset has none
+  Schema schema;  // has no features if the dataset has no schema
 };
 
 Status read_schema(const DatasetAttributes& attributes, LearntFrom& out) {
@@ -60,14 +60,14 @@ Result<LearntFrom> read_dataset(CommandContext& context, const Location& locatio
                                                             .on_corrupt = CorruptionPolicy::kSkipShard,
                                                             .call = context.call()}));
   HEADRACE_TRY(out.statistics, read_split(*dataset, out.vocabularies, options));
-  // prepare made them of an image: no request has them.
+  // prepare made them from an image, so no request has them.
   for (const FeatureDefinition& feature : out.schema.features) {
     if (is_of_image(feature.type)) out.statistics.features.erase(feature.name);
   }
   return out;
 }
 
-// A slice for each file, those first that were written last; of one time, the last by name.
+// One slice for each file. Files that were written last come first; if times are equal, the last name does.
 Result<Input> newest_first(const Location& log) {
   HEADRACE_TRY(Input input, find_input(log, InputFormat::kRequestLog, {.size_bytes = 0}));
   std::ranges::sort(input.slices, [](const Slice& a, const Slice& b) {

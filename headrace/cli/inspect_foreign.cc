@@ -15,7 +15,7 @@ constexpr std::size_t kMaximumLabels = 1000;  // more values than that are not l
 constexpr std::array<std::string_view, 7> kSplitNames = {"train", "test", "validation", "valid",
                                                          "val",   "dev",  "eval"};
 
-// "train-00001-of-00017.tfrecord" → "train"; "" if the name begins with none of the usual splits.
+// "train-00001-of-00017.tfrecord" → "train"; "" if the name does not begin with a usual split name.
 std::string split_of(std::string_view key) {
   const std::string name = to_lower(last_segment(key));
   for (const std::string_view split : kSplitNames) {
@@ -67,7 +67,7 @@ struct ObservedFeature {
   }
 };
 
-// The class that a feature named "label" tells: a number, or the position of the 1 in a one-hot vector.
+// The class that a feature named "label" gives: a number, or the position of the 1 in a one-hot vector.
 std::string label_of(const std::vector<Feature>& features) {
   const auto found = std::find_if(features.begin(), features.end(),
                                   [](const Feature& feature) { return feature.name == "label"; });
@@ -81,7 +81,7 @@ std::string label_of(const std::vector<Feature>& features) {
 
 struct ObservedObject {
   std::string key;
-  std::string_view form;  // "none", "gzip", "zlib": TFRecord, so compressed; or "tar"
+  std::string_view form;  // "none", "gzip" or "zlib" if it is a TFRecord file, compressed like that; or "tar"
 };
 
 constexpr std::string_view kTar = "tar";
@@ -104,8 +104,7 @@ class ForeignReader {
     if (observed_.empty()) {
       return refused_ ? *refused_
                       : Error{Code::kInvalidArgument,
-                              concat("neither a manifest, nor a TFRecord file or a tar lies at ",
-                                     folder_.describe())};
+                              concat("no manifest, TFRecord file or tar lies at ", folder_.describe())};
     }
     const auto tars = std::ranges::count(observed_, kTar, &ObservedObject::form);
     if (tars > 0)
@@ -119,7 +118,7 @@ class ForeignReader {
   }
 
  private:
-  // False: it is neither a TFRecord file nor a tar.
+  // Returns false if the object is neither a TFRecord file nor a tar.
   Result<bool> read(const ObjectInfo& object) {
     Location location = folder_;
     location.key = location.url.path = object.key;
@@ -163,7 +162,7 @@ class ForeignReader {
     }
     ++examples_;
     const auto features = parse_example(record);
-    if (!features) return;  // a record of another kind; `features` then says in how many each was
+    if (!features) return;  // not a tf.Example; `features` counts only those that are
     for (const Feature& feature : *features) features_[feature.name].observe(feature);
     const std::string label = label_of(*features);
     if (!label.empty() && (counts.labels.size() < kMaximumLabels || counts.labels.contains(label)))

@@ -36,7 +36,7 @@ Status read_attributes(const PublishedFolder& published, Inspection& inspection)
   return {};
 }
 
-// The first records of the first shard of each split; a shard that cannot be read is left to the checksums.
+// Reads the first records of the first shard of each split. The checksums report a shard that cannot be read.
 Status read_first_records(CommandContext& context, const PublishedFolder& published,
                           const InspectOptions& options, Inspection& inspection) {
   std::set<std::string> splits;

@@ -9,9 +9,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kSamples = 96;  // of all splits
+constexpr std::size_t kSamples = 96;  // in total, for all splits
 constexpr std::size_t kSamplesOfSplit = 24;
-constexpr std::size_t kExamples = 20;  // of a reason
+constexpr std::size_t kExamples = 20;  // for each reason
 constexpr int kMaxThreads = 16;
 
 Status read_origin(const PublishedFolder& published, const CallOptions& call, DatasetReport& report) {

@@ -12,7 +12,7 @@ constexpr std::size_t kShownValues = 4;
 constexpr std::size_t kShownBytes = 70;
 constexpr std::size_t kShownAttributeBytes = 200;
 
-// At most so many bytes, cut between characters.
+// The first `bytes` bytes at most, cut between characters.
 std::string_view beginning(std::string_view utf8, std::size_t bytes) {
   std::size_t end = std::min(utf8.size(), bytes);
   while (end < utf8.size() && end > 0 && (static_cast<unsigned char>(utf8[end]) & 0xc0) == 0x80) --end;
@@ -46,7 +46,7 @@ std::string show_values(std::monostate) { return "nothing"; }
 class Page {
  public:
   explicit Page(std::string title) : text_(std::move(title)) {}
-  // The name stands once, before the first of its lines.
+  // Prints the name once, before the first of its lines.
   void add(std::string_view name, std::string_view value) {
     const std::string_view shown = name == last_ ? "" : name;
     text_ += concat("\n  ", shown, std::string(kNameWidth - std::min(kNameWidth, shown.size()), ' '), value);
@@ -87,7 +87,8 @@ void add_content(Page& page, const Inspection& inspection) {
   }
 }
 
-// The inputs of a logged request, as features; none: the record is none. A tf.Example has no such field.
+// The inputs of a logged request, as features; none if the record is not a logged request. A tf.Example has
+// no such field.
 std::optional<std::vector<Feature>> logged_features(BytesView record) {
   constexpr std::uint64_t kElementsMax = 1 << 20;
   const auto request = logged_predict_request(record);

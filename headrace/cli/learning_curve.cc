@@ -82,7 +82,7 @@ Result<CurveStudy> study_file(CommandContext& context, const std::string& url, c
   return study;
 }
 
-// With --compare, also reads and studies that curve.
+// Completes the answer: with --compare, also reads and studies the second curve.
 Result<CurveAnswer> answer_curve(CommandContext& context, CurveStudy study, const OptionValues& values,
                                  CurveQuestions questions) {
   CurveAnswer out{.study = std::move(study)};
@@ -137,7 +137,7 @@ Status answer_by_training(CommandContext& context, const std::string& dataset, c
                           const CurveQuestions& questions) {
   HEADRACE_TRY(Location data, context.stores.open(dataset));
   data = make_stoppable(std::move(data), context.stop);
-  if (values.has("compare")) {  // a wrong file is told before anything is trained
+  if (values.has("compare")) {  // reports a wrong file before anything is trained
     HEADRACE_TRY(const Location file, context.stores.open(values.text("compare")));
     HEADRACE_CHECK(read_curve_file(context, file, values));
   }

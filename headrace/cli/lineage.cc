@@ -48,8 +48,8 @@ Json node_to_json(const LineageNode& node, const char* inner_name) {
 }
 
 struct TreeWords {
-  std::string_view made;  // between an artifact and a run
-  std::string_view from;  // between a run and an artifact
+  std::string_view made;  // printed between an artifact and a run
+  std::string_view from;  // printed between a run and an artifact
 };
 
 void print_tree(Console& console, const LineageNode& node, const TreeWords& words,
@@ -66,7 +66,7 @@ void print_tree(Console& console, const LineageNode& node, const TreeWords& word
   }
 }
 
-// The place that the command line asks about, and the version of it, if it names one.
+// The place that the command line asks about, and its version if the command line names one.
 struct Asked {
   Location location;
   std::string digest{};

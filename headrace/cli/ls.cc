@@ -30,7 +30,7 @@ constexpr Option kLsOptions[] = {
 Status check_ls(const OptionValues& options) {
   if (!options.flag("null") || !options.flag("du")) return {};
   return Error{Code::kInvalidArgument,
-               "--null shows only URLs, and --du counts; --json gives both to programs"};
+               "--null and --du exclude each other; programs get both URLs and counts from --json"};
 }
 
 // Prints entries as they come: a listing may be longer than memory.

@@ -29,7 +29,7 @@ Status check_manifest_texts(const std::vector<std::string>& arguments, std::stri
     if (is_valid_utf8(argument)) continue;
     return Error{Code::kInvalidArgument,
                  concat("the argument ", printable_line(argument, 200),
-                        " is not UTF-8, and a manifest has no other texts; ", otherwise)};
+                        " is not UTF-8, but a manifest can only hold UTF-8; ", otherwise)};
   }
   return {};
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kLeastMeasuredError = 1e-12;  // MeasuredError::error
 
-// The metric that --metric asks for: an error is what is missing to an accuracy of 1.
+// The metric that --metric asks for. The error is 1 minus the accuracy.
 Result<double> metric_of_score(const Score& score, std::string_view metric) {
   const std::string name = metric == "loss" ? "loss" : "accuracy";
   const auto found = score.metrics.find(name);
@@ -48,7 +48,7 @@ Result<SweepOptions> sweep_options(const Location& data, const OptionValues& val
   if (values.has("stratify")) out.stratify = values.text("stratify");
   HEADRACE_TRY(out.training, shared_train_options(values));
   out.training.seed = 1;
-  // There is no run yet that could have begun with another version.
+  // No run exists yet that could have begun with another version.
   HEADRACE_TRY(const DataVersion version, choose_data_version(data, data, out.training));
   out.training.data_version = version.number;
   return out;

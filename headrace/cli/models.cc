@@ -41,7 +41,7 @@ constexpr Option kModelsExportOptions[] = {
     kRunIdOption,
 };
 
-// A model that exists: its folder, its name, the numbers of its versions, ascending.
+// An existing model: its folder, its name, and the numbers of its versions, ascending.
 struct FoundModel {
   Location folder;
   std::string name;
@@ -76,7 +76,7 @@ Result<PublishedFolder> published_version(const FoundModel& model, std::uint64_t
   if (found) return *std::move(found);
   return Error{Code::kNotFound, concat("version ", version, " of ", model.folder.describe(),
                                        " is not published; headrace models show ", model.folder.describe(),
-                                       " lists those that are")};
+                                       " lists the published versions")};
 }
 
 Json to_json(const FoundModel& model) {
@@ -103,7 +103,7 @@ Status list_models(CommandContext& context, const std::vector<std::string>& argu
     HEADRACE_TRY(const std::vector<std::string> names, list_named_models(root, context.call()));
     for (const std::string& name : names) {
       const auto read = read_model(named_model_folder(root, name), context.call());
-      if (!read && read.error().code == Code::kNotFound) continue;  // a folder of somebody else
+      if (!read && read.error().code == Code::kNotFound) continue;  // a folder of another program
       if (!read) {
         context.console.warn(read.error().message);
         continue;
@@ -135,7 +135,8 @@ Status show_model(CommandContext& context, const std::vector<std::string>& argum
                             {"aliases", aliases}});
     if (context.console.json()) continue;
     std::string line = concat(version, "  ", context.console.name(source.export_url));
-    if (!published) line += "  not published: its headrace train is at work, or was stopped; run that again";
+    if (!published)
+      line += "  not published: its headrace train is still running, or was stopped; run that command again";
     for (const std::string& alias : aliases) line += concat("  ", context.console.name(alias));
     context.console.result(line);
   }
@@ -150,7 +151,8 @@ Status set_alias(CommandContext& context, const std::vector<std::string>& argume
   HEADRACE_TRY(const Location folder, context.stores.open(arguments[0]));
   const auto version = parse_number<std::uint64_t>(arguments[2]);
   if (!version)
-    return Error{Code::kInvalidArgument, concat("VERSION ", arguments[2], ": it is the number of a version")};
+    return Error{Code::kInvalidArgument,
+                 concat("VERSION is ", arguments[2], "; it must be the number of a version")};
   HEADRACE_CHECK(check_alias(arguments[1]));
   HEADRACE_TRY(const FoundModel model, read_model(folder, context.call()));
   HEADRACE_TRY(const PublishedFolder published, published_version(model, *version, context.call()));
@@ -176,11 +178,11 @@ Status copy_part(const Location& from, const Location& to, const ManifestPart& p
   HEADRACE_CHECK(
       read_in_pieces(*from.store, object, call, [&](BytesView piece) { return upload.append(piece); }));
   if (upload.size_bytes() != part.size_bytes || upload.crc32c() != part.crc32c)
-    return Error{Code::kDataLoss, concat(from.describe(), " is not what its manifest says: it was altered")};
+    return Error{Code::kDataLoss, concat(from.describe(), " does not match its manifest: it was altered")};
   return upload.finish();
 }
 
-// saved_model.pb comes last: servers take a folder that has it for complete.
+// saved_model.pb comes last: servers consider a folder complete once it has that file.
 Status copy_version(const PublishedFolder& version, const Location& to, const CallOptions& call) {
   const std::string below = folder_of_part(version.manifest, kSavedModelFile);
   for (const ManifestPart& part : with_saved_model_last(version.manifest.parts)) {

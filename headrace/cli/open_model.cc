@@ -44,7 +44,7 @@ Result<DatasetAttributes> attributes_of_schema(CommandContext& context, const Op
   return out;
 }
 
-// None: nothing is published there.
+// None if nothing is published there.
 Result<std::optional<DatasetAttributes>> attributes_at(const Location& data,
                                                        std::optional<std::uint64_t> version,
                                                        const CallOptions& call) {
@@ -55,7 +55,7 @@ Result<std::optional<DatasetAttributes>> attributes_at(const Location& data,
   return std::optional(*std::move(attributes));
 }
 
-// Those of the data that the model is used on; none: nobody has described them.
+// The attributes of the data that the model is used on; none if nobody has described them.
 Result<std::optional<DatasetAttributes>> find_attributes(CommandContext& context,
                                                          const std::optional<Location>& data,
                                                          const OptionValues& values) {
@@ -97,7 +97,7 @@ Result<ExportedModel> open_model(CommandContext& context, const Location& run,
       if (is_given(values, option))
         return Error{Code::kInvalidArgument,
                      concat("--", option, " is for a SavedModel that Headrace did not write; the model in ",
-                            run.describe(), " says itself what it takes. Leave it out")};
+                            run.describe(), " describes its own inputs. Leave the option out")};
     }
     return open_exported_model(run, engine, folder);
   }

@@ -53,14 +53,13 @@ Error unknown_option(const Command& command, std::string_view word) {
                        "\nheadrace ", command.name, " --help lists all of them"));
 }
 
-// The Python package has some commands more; it hands all others to this program.
+// The Python package has a few more commands, and passes all others to this program.
 bool is_of_python(std::string_view word) { return word == "demo" || word == "tfrecorder"; }
 
 Error unknown_command(std::span<const Command* const> commands, std::string_view word) {
   if (is_of_python(word)) {
-    return refuse(concat("\"", word,
-                         "\" is a command of Headrace's Python package, which is not this program; ",
-                         "where it is installed: python -m headrace ", word));
+    return refuse(concat("\"", word, "\" is a command of Headrace's Python package, not of this program; ",
+                         "if the package is installed, run: python -m headrace ", word));
   }
   std::set<std::string> names = {"help"};
   for (const Command* command : commands) {
@@ -101,7 +100,7 @@ Status set_value(const FoundOption& option, std::string_view value) {
   const bool may_be_repeated =
       declaration.type == OptionType::kTextList || declaration.type == OptionType::kFlag;
   if (!may_be_repeated && values.given(declaration.name))
-    return refuse(concat("--", declaration.name, " is given more than once, and takes one value"));
+    return refuse(concat("--", declaration.name, " is given more than once, but takes only one value"));
   return values.set(declaration.name, value);
 }
 
@@ -112,7 +111,7 @@ Status take_value(const FoundOption& option, std::string_view word, std::span<co
   if (words.empty()) {
     return refuse(concat(word, " takes a value",
                          declaration.unit.empty() ? "" : concat(" (", declaration.unit, ")"),
-                         ", and none follows"));
+                         ", but none follows"));
   }
   const std::string& value = words.front();
   words = words.subspan(1);
@@ -192,7 +191,7 @@ Result<ParsedCommandLine> parse_command_line(std::span<const Command* const> com
     words = rearranged;
   }
   if (words.empty() || words.front() == "--help" || words.front() == "-h") return help_about("");
-  if (is_option(words.front())) return refuse(concat("a command comes before ", words.front()));
+  if (is_option(words.front())) return refuse(concat("a command must come before ", words.front()));
 
   const bool has_second = words.size() > 1 && !is_option(words[1]);
   if (has_second) {

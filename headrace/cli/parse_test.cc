@@ -66,7 +66,7 @@ TEST(CommandLine, ALetterMayTakeAValue) {
   EXPECT_EQ(line->options.integer("batch-size"), 7);
   EXPECT_EQ(line->arguments, std::vector<std::string>{"a"});
   EXPECT_THAT(error_of({"copy", "a", "-n"}),
-              testing::HasSubstr("-n takes a value (records), and none follows"));
+              testing::HasSubstr("-n takes a value (records), but none follows"));
   EXPECT_THAT(error_of({"copy", "a", "-rn", "7"}), testing::HasSubstr("there is no option -rn"));
 }
 
@@ -74,7 +74,7 @@ TEST(CommandLine, TakesAnOptionTwiceOnlyIfItIsAFlagOrAList) {
   EXPECT_TRUE(parse({"copy", "a", "-r", "--recursive", "--text", "x", "--text", "x"}));
   for (const char* const second : {"--batch-size=7", "--batch-size=8"})
     EXPECT_EQ(error_of({"copy", "a", "--batch-size", "7", second}),
-              "--batch-size is given more than once, and takes one value");
+              "--batch-size is given more than once, but takes only one value");
   EXPECT_THAT(error_of({"copy", "a", "--metrics", "m", "--metrics", "m"}),
               testing::HasSubstr("--metrics is given more than once"));
 }
@@ -123,7 +123,7 @@ TEST(CommandLine, RefusesWhatDoesNotFit) {
   EXPECT_THAT(error_of({"copy", "a", "-json"}),
               testing::HasSubstr("there is no option -json; did you mean --json?"));
   EXPECT_THAT(error_of({"copy", "a", "--r"}), testing::HasSubstr("there is no option --r"));
-  EXPECT_THAT(error_of({"--json", "copy"}), testing::HasSubstr("a command comes before"));
+  EXPECT_THAT(error_of({"--json", "copy"}), testing::HasSubstr("a command must come before"));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ constexpr Option kExecuteOptions[] = {
 
 constexpr Option kPublishOptions[] = {kMaxRejectsOption, kEncoderWeightsOption, kTrackOption, kRunIdOption};
 
-// "3", "3-9".
+// Parses texts such as "3" and "3-9".
 Result<std::vector<std::uint64_t>> parse_tasks(const std::vector<std::string>& texts) {
   constexpr std::size_t kTasksMax = 1'000'000;
   std::vector<std::uint64_t> out;
@@ -66,7 +66,7 @@ Result<std::vector<std::uint64_t>> parse_tasks(const std::vector<std::string>& t
     const auto last = dash == text.size() ? first : parse_number<std::uint64_t>(text.substr(dash + 1));
     if (!first || !last || *first > *last || *last - *first >= kTasksMax - out.size())
       return Error{Code::kInvalidArgument,
-                   concat("--task must be a number, or numbers as 3-9; it is ", text)};
+                   concat("--task must be a number, or a range such as 3-9; it is ", text)};
     for (std::uint64_t task = *first; task <= *last; ++task) out.push_back(task);
   }
   return out;
@@ -120,7 +120,7 @@ Status run_plan(CommandContext& context, const std::vector<std::string>& argumen
   }
   context.console.result(
       concat(output.describe(), " is planned: ", slices, " tasks that read ", planned.plan.input.objects,
-             " objects, ", format_size(planned.plan.input.size_bytes), "; then those that write shards"));
+             " objects, ", format_size(planned.plan.input.size_bytes), "; then tasks that write shards"));
   context.console.note(concat("execute them, on any number of machines: headrace execute ", output.url.text(),
                               "\nthen: headrace publish ", output.url.text()));
   return {};

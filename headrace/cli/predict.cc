@@ -108,7 +108,7 @@ Result<std::unique_ptr<PredictInput>> open_dataset(const ExportedModel& model, c
                             stop);
 }
 
-// Options that only some inputs have a use for.
+// Refuses options that have no use for the given input.
 Status check_uses(const OptionValues& values, std::initializer_list<std::string_view> useless,
                   std::string_view why) {
   for (const std::string_view option : useless) {
@@ -118,7 +118,8 @@ Status check_uses(const OptionValues& values, std::initializer_list<std::string_
   return {};
 }
 
-// `format`: of what lies in stores. `output`: the place whose owner made the rows, if a program staged them.
+// `format`: the format of data in stores. `output`: the place whose owner made the rows, if a program staged
+// them.
 Result<std::unique_ptr<PredictInput>> open_rows(CommandContext& context, const ExportedModel& model,
                                                 const InputPlace& data, std::optional<InputFormat> format,
                                                 const Location& output, const OptionValues& values) {
@@ -132,7 +133,7 @@ Result<std::unique_ptr<PredictInput>> open_rows(CommandContext& context, const E
                         {.on_corrupt = corruption_policy(values)});
 }
 
-// TFRecords and WebDatasets without a manifest hold the model's inputs, or raw rows: their beginning decides.
+// TFRecords and WebDatasets without a manifest hold the model's inputs or raw rows: the first records decide.
 Result<std::unique_ptr<PredictInput>> open_records(CommandContext& context, const ExportedModel& model,
                                                    const Location& data, InputFormat format,
                                                    const Location& output, const OptionValues& values) {
@@ -144,11 +145,12 @@ Result<std::unique_ptr<PredictInput>> open_records(CommandContext& context, cons
   const bool are_rows_unknown = fits.error().code == Code::kFailedPrecondition && !model.is_foreign();
   if (are_rows_unknown) return records;
   return Error{Code::kInvalidArgument,
-               concat(records.error().message, ". Nor are these raw rows of the model (--layout ",
+               concat(records.error().message, ". They are not raw rows of the model either (--layout ",
                       input_format_name(format), "): ", fits.error().message)};
 }
 
-// A published dataset is read as such, TFRecords and WebDatasets as they are, everything else as rows.
+// A published dataset is read as a dataset, TFRecords and WebDatasets as they are, and everything else as
+// rows.
 Result<std::unique_ptr<PredictInput>> open_input(CommandContext& context, const ExportedModel& model,
                                                  const InputPlace& place, const Location& output,
                                                  const OptionValues& values) {
@@ -192,7 +194,7 @@ void show_predictions(Console& console, const Location& output, const PredictRes
                         format_size(result.shard_bytes)));
 }
 
-// Types of a table's columns, as JSON for the program that writes it as Parquet.
+// The types of a table's columns, as JSON for the program that writes the table as Parquet.
 std::string column_types(const ExportedModel& model, const PredictInput& input) {
   std::map<std::string, std::string> types = AnswerFormat(model.contract).column_types();
   for (const std::string& name : input.names()) types[name] = name == "row" ? "int64" : "string";
@@ -232,7 +234,8 @@ Status predict_recorded(CommandContext& context, const PredictSources& sources, 
   HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(temporary_folder(context.environment)));
   const std::string types = concat(staged.path(), "/types.json");
   if (format == PredictionFormat::kParquet) {
-    HEADRACE_CHECK(run_parquet_program(context, kParquetProgram, {}));  // not after hours: is pyarrow there?
+    // Checks now, not after hours, that pyarrow is installed.
+    HEADRACE_CHECK(run_parquet_program(context, kParquetProgram, {}));
     std::ofstream(types) << column_types(model, *input);
   }
   const PredictOptions options{
@@ -310,7 +313,7 @@ Status answer_given(CommandContext& context, const Location& run, const OptionVa
 
 Status check_predict(const OptionValues& values) {
   if (values.has("text") + values.has("image") + values.has("data") != 1)
-    return Error{Code::kInvalidArgument, "give either --text, --image, or --data with --to: what to answer"};
+    return Error{Code::kInvalidArgument, "give what to answer: either --text, --image, or --data with --to"};
   if (!values.has("data")) {
     HEADRACE_CHECK(check_uses(
         values,
@@ -350,7 +353,7 @@ Status run_predict(CommandContext& context, const std::vector<std::string>& argu
     const auto body = [&](RunRecorder& recorder, RunEnd& end) {
       return predict_into_table(context, sources, target, values, recorder, end);
     };
-    // A table has no folder beside it: the record lies with the model's.
+    // A table has no folder beside it, so the record lies with the model's records.
     return record_run(context, "predict", sources.run, values, body, {.has_output = false});
   }
   HEADRACE_TRY(const Location output, context.stores.open(values.text("to")));

@@ -83,7 +83,7 @@ Result<std::vector<std::string>> parse_missing(const OptionValues& values) {
   return texts;
 }
 
-// A schema says by itself what these options say for the schema that is inferred, or comes with a layout.
+// A schema decides what these options decide for a schema that is inferred or comes with a layout.
 Status check_schema_options(const OptionValues& values) {
   if (!values.has("schema")) return {};
   constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
@@ -105,7 +105,7 @@ Status check_schema_options(const OptionValues& values) {
 Status check_map_options(const OptionValues& values) {
   if (!values.has("map")) {
     if (!values.given("map-version") && !values.given("map-timeout")) return {};
-    return wrong(values.given("map-version") ? "map-version" : "map-timeout", "goes with --map");
+    return wrong(values.given("map-version") ? "map-version" : "map-timeout", "needs --map");
   }
   const bool is_of_layout = values.given("encoder") || values.flag("no-text");
   if (!is_of_layout) return {};
@@ -118,12 +118,12 @@ Continuation continuation_of(const OptionValues& values) {
   return values.flag("retry-failed") ? Continuation::kRetryFailed : Continuation::kNone;
 }
 
-// Those that do not decide what records are.
+// Options that do not decide what the records are.
 constexpr std::string_view kOptionsOfRun[] = {"layout",    "print-schema",   "workers", "map-timeout",
                                               "append",    "retry-failed",   "dry-run", "prices",
                                               "overwrite", "encoder-weights"};
 
-// A plan that continues a dataset repeats the options of the plan before it.
+// A plan that continues a dataset repeats the options of the previous plan.
 Status check_continuation(const OptionValues& values) {
   std::vector<std::string_view> chosen;
   for (const std::string_view name : {"append", "retry-failed", "overwrite"}) {
@@ -147,7 +147,7 @@ Status check_prepare_options(const OptionValues& values) {
   if (values.text("layout") != "auto") HEADRACE_CHECK(parse_input_format(values.text("layout")));
   if (values.has("resize")) HEADRACE_CHECK(check_resize(values.text("resize")));
   if (values.given("image-format") && !values.has("resize"))
-    return wrong("image-format", "goes with --resize; without it, images are stored as they are");
+    return wrong("image-format", "needs --resize; without it, images are stored as they are");
   if (values.has("prices")) HEADRACE_CHECK(parse_prices(values.text("prices")));
   HEADRACE_CHECK(parse_missing(values));
   HEADRACE_CHECK(check_continuation(values));
@@ -156,7 +156,7 @@ Status check_prepare_options(const OptionValues& values) {
 }
 
 PlanRequest plan_request_from(const OptionValues& values) {
-  // check_prepare_options has looked at what is parsed here.
+  // check_prepare_options has checked what is parsed here.
   PlanRequest request{.continuation = continuation_of(values),
                       .schema_url = values.has("schema") ? values.text("schema") : "",
                       .layout = {.encoder = values.text("encoder"), .keeps_text = !values.flag("no-text")},
@@ -164,7 +164,7 @@ PlanRequest plan_request_from(const OptionValues& values) {
                                 .missing = parse_missing(values).value_or(std::vector<std::string>{}),
                                 .decimal = values.text("decimal").front()},
                       .in_tfrecorder_layout = values.text("compat") == "tfrecorder"};
-  // Whatever else becomes of an image, it is decoded for that.
+  // An image is decoded to verify it, unless it is decoded for another reason.
   request.layout.image.verify =
       !values.flag("trust-images") && !values.has("resize") && !request.in_tfrecorder_layout;
   if (const auto format = parse_input_format(values.text("layout"))) request.format = *format;
@@ -211,7 +211,7 @@ PlanningContext planning_context(const CommandContext& context, const OptionValu
 
 namespace {
 
-// Options that only some inputs have a use for.
+// Refuses options that have no use for the given input.
 Status check_uses(const OptionValues& values, const PreparePlan& plan) {
   const InputFormat format = plan.input.format;
   const std::string_view name = input_name(plan.input);

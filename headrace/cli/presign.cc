@@ -28,7 +28,7 @@ Status check_presign(const OptionValues& options) {
   return {};
 }
 
-// A URL for each kind of store that can presign.
+// An example URL for each kind of store that can presign.
 std::vector<std::string> examples() {
   std::vector<std::string> urls;
   for (const StoreDriver* driver : StoreRegistry::drivers())
@@ -54,7 +54,7 @@ Status run_presign(CommandContext& context, const std::vector<std::string>& argu
   }
   context.console.result(made.url);
   const bool is_cut = made.usable_until < context.environment.now() + lifetime - std::chrono::minutes(1);
-  context.console.note(concat("good until ", end, is_cut ? ", when the keys that signed it expire" : "",
+  context.console.note(concat("valid until ", end, is_cut ? ", when the keys that signed it expire" : "",
                               "; anyone who has the URL can use it without keys"));
   return {};
 }

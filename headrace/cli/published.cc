@@ -13,7 +13,7 @@
 namespace headrace {
 namespace {
 
-// Describes what is wrong with the part; empty: nothing.
+// Describes what is wrong with the part; empty if nothing is.
 Result<std::string> check_part(const Location& location, const ManifestPart& part, const CallOptions& call,
                                const std::function<void(std::uint64_t)>& advance) {
   if (const Status grammar = check_key(location.key); !grammar) return grammar.error().message;
@@ -38,7 +38,7 @@ Result<std::string> check_part(const Location& location, const ManifestPart& par
   return std::string();
 }
 
-// Adds an entry of ownership that is damaged. One that is gone was superseded meanwhile.
+// Adds an entry of ownership if it is damaged. An entry that is gone was superseded meanwhile.
 Status check_entry(const Location& folder, std::uint64_t number, const CallOptions& call,
                    PublishedVersions& found) {
   const std::string key = numbered_key(folder.at(kManifestPrefix).key, number);
@@ -51,8 +51,8 @@ Status check_entry(const Location& folder, std::uint64_t number, const CallOptio
   return {};
 }
 
-// Takes one manifest, and of its parts those that no manifest taken before names. One that cannot be read is
-// bad itself; what it names is unknown.
+// Adds one manifest, and its parts that no earlier manifest names. A manifest that cannot be read is bad
+// itself, and its parts are unknown.
 Status take_manifest(const Location& folder, const ManifestChoice& choice, std::set<std::string>& known,
                      PublishedVersions& found) {
   auto published = read_published(folder, choice);
@@ -74,7 +74,7 @@ Status take_manifest(const Location& folder, const ManifestChoice& choice, std::
   return {};
 }
 
-// Adds a chain that names what is not there, although all its objects are whole.
+// Adds a chain that names missing objects, although all objects of the chain are whole.
 Status check_chain(const Location& folder, const ChainState& chain, const CallOptions& call,
                    PublishedVersions& found) {
   const auto current = read_current_manifest(folder, call);
@@ -91,7 +91,7 @@ Status take_folder(const Location& folder, bool only_latest, const CallOptions& 
   std::vector<std::uint64_t> numbers;
   if (!only_latest) {
     HEADRACE_TRY(numbers, present_numbers(*folder.store, folder.at(kManifestPrefix).key, call));
-    // The entry that began the generation belongs to what counts, too.
+    // The entry that began the generation counts, too.
     std::erase_if(
         numbers, [&](std::uint64_t number) { return !chain.counts(number) && number != chain.generation(); });
     std::ranges::reverse(numbers);

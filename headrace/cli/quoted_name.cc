@@ -7,7 +7,7 @@ namespace {
 
 bool is_printable(std::string_view text) { return printable_line(text, text.size()) == text; }
 
-// $'…': octal digits for the bytes of what is not printable.
+// Writes a name as $'…', with octal digits for the bytes that are not printable.
 std::string escaped(std::string_view name) {
   std::string out = "$'";
   while (!name.empty()) {
@@ -30,7 +30,7 @@ std::string escaped(std::string_view name) {
   return out + "'";
 }
 
-// Characters that a shell takes for themselves anywhere in a word.
+// Whether a shell takes the character literally, anywhere in a word.
 bool is_plain(char c) {
   const bool is_ascii = static_cast<unsigned char>(c) < 0x80;
   const bool is_letter_or_digit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

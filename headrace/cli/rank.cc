@@ -30,7 +30,7 @@ Result<std::uint64_t> number_of(const Environment& environment, std::string_view
                concat(name, " is \"", printable_line(*text, 40), "\", which is not a number")};
 }
 
-// Arrays count from where they like, in steps: --array=3-11:4.
+// Arrays may start at any number, and count in steps: --array=3-11:4.
 Result<std::uint64_t> place_in_array(const Environment& environment, std::uint64_t number) {
   std::uint64_t first = 0, step = 1;
   if (environment.get("SLURM_ARRAY_TASK_MIN")) {

@@ -11,13 +11,14 @@
 namespace headrace {
 namespace {
 
-// Those that TensorFlow's kernels differ by, as the system calls them: of x86-64, then of AArch64. Sorted.
+// Instruction sets that select TensorFlow's kernels, by the names of the system, for x86-64 and AArch64.
+// Sorted.
 constexpr std::array<std::string_view, 23> kInstructionSets = {
     "amx_bf16", "amx_fp16",    "amx_int8",    "amx_tile",    "asimd",    "asimddp",  "asimdhp", "avx",
     "avx2",     "avx512_bf16", "avx512_fp16", "avx512_vnni", "avx512bw", "avx512dq", "avx512f", "avx512vl",
     "avx_vnni", "bf16",        "f16c",        "fma",         "i8mm",     "sve",      "sve2"};
 
-// The value of the first line of /proc/cpuinfo that begins with one of the names; empty: there is none.
+// The value of the first line of /proc/cpuinfo that begins with one of the names; empty if there is none.
 std::string processor_fact(std::initializer_list<std::string_view> names) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -37,7 +38,7 @@ std::string instruction_sets() {
   return text.empty() ? "unknown" : text;
 }
 
-// The kernels of TensorFlow, which set_tensorflow_environment has load those of oneDNN.
+// The kernels of TensorFlow: set_tensorflow_environment lets it load those of oneDNN.
 std::string tensorflow_kernels(const Environment& environment) {
   auto most = environment.get("ONEDNN_MAX_CPU_ISA");
   if (!most) most = environment.get("DNNL_MAX_CPU_ISA");
@@ -52,7 +53,7 @@ std::map<std::string, std::string> describe_host(const Environment& environment)
           {"tensorflow_kernels", tensorflow_kernels(environment)}};
 }
 
-// Values of a list are redacted before they are joined: a secret may hold what joins them.
+// Values of a list are redacted before they are joined, because a secret may contain the separator.
 std::map<std::string, std::string> parameters_of(const OptionValues& values) {
   std::map<std::string, std::string> parameters;
   for (const Option& option : values.table()) {

@@ -22,7 +22,7 @@ constexpr Positional kRepairDatasetPositionals[] = {
 constexpr Option kRepairDatasetOptions[] = {
     {.name = "dry-run",
      .type = OptionType::kFlag,
-     .sentence = "Make nothing: say what is missing or damaged, and whether its input is as it was."},
+     .sentence = "Write nothing: show what is missing or damaged, and whether its input is unchanged."},
     {.name = "jobs",
      .type = OptionType::kInteger,
      .default_value = "4",
@@ -48,7 +48,7 @@ struct RepairedFolder {
   std::vector<PartRepair> repairs;
 };
 
-// The command that makes again what a folder of another kind than a dataset publishes.
+// The command that makes the contents of a folder again that is not a dataset.
 std::string maker_of(const PublishedFolder& published) {
   const std::string& kind = published.manifest.kind;
   const std::string_view command = kind == "predictions" ? "headrace predict" : "headrace train";
@@ -168,7 +168,7 @@ const Command kRepairCommand = {
     .details =
         "Compares all parts of a dataset, former versions included, with their manifests, as headrace verify "
         "does. "
-        "Makes those that are missing or damaged again: an index from its shard, everything else from the "
+        "Makes missing and damaged parts again: an index from its shard, everything else from the "
         "input, by "
         "the plan that made it. A part is written only if it has exactly the bytes that were published, so "
         "it may run "

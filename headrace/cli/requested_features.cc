@@ -20,7 +20,7 @@ std::vector<Number> numbers_of(BytesView data) {
   return out;
 }
 
-// As it came.
+// The value as it was given.
 Feature feature_of(std::string name, const Cell& cell) {
   Feature out{std::move(name), {}};
   if (cell.kind == CellKind::kBytes) out.values = std::vector<BytesView>{cell.data};
@@ -72,7 +72,7 @@ void RequestedFeatures::add_numbers(NumberFeature& feature, const SourceRow& row
   }
   bool is_read = false;
   const std::span<const Cell> rows[] = {cells};
-  // Without an encoder, no errors but those of the function.
+  // Without an encoder, the only errors are those of the function.
   const Status made = feature.maker.make(rows, [&](const MadeRecord& record) -> Status {
     if (record.remark.is_rejection) return {};
     HEADRACE_TRY(std::vector<Feature> features, parse_example(record.example));

@@ -36,9 +36,9 @@ constexpr Option kRmOptions[] = {
          "there: without a tombstone, a stalled process may publish again."},
 };
 
-// Removes what the command line asks for. Its text alone says what that is, and never what the store holds:
-// the same command, given twice, removes nothing that it left the first time.
-struct Doomed {
+// The removal that the command line asks for. Only the text of the command line says what that is, never the
+// contents of the store: the same command, given twice, removes nothing that it kept the first time.
+struct Removal {
   Location place;
   bool by_pattern;
   bool recursive;
@@ -84,7 +84,7 @@ struct Doomed {
   }
 };
 
-// The objects to remove, as they are shown before. Objects that are written later stay.
+// The objects to remove, as they were shown to the user. Objects that are written later stay.
 struct Survey {
   Totals totals;
   std::vector<std::string> manifests;   // and entries of ownership
@@ -104,16 +104,17 @@ Status leave_out_tombstones(const Location& place, const CallOptions& call, Surv
     HEADRACE_TRY(const auto object, find_object(with_key(place, tombstone), call));
     found.manifests.erase(at);
     --found.totals.objects;
-    if (object) found.totals.bytes -= object->size_bytes;  // else somebody has begun anew, and removed it
+    if (object)
+      found.totals.bytes -= object->size_bytes;  // otherwise somebody has begun again, and removed it
     found.tombstones.push_back(tombstone);
   }
   std::ranges::sort(found.tombstones);
   return {};
 }
 
-Result<Survey> survey(const Doomed& doomed, const CallOptions& call) {
+Result<Survey> survey(const Removal& removal, const CallOptions& call) {
   Survey found;
-  HEADRACE_CHECK(doomed.visit(call, [&](const ObjectInfo& object) -> Status {
+  HEADRACE_CHECK(removal.visit(call, [&](const ObjectInfo& object) -> Status {
     ++found.totals.objects;
     found.totals.bytes += object.size_bytes;
     if (is_manifest_key(object.key)) {
@@ -125,18 +126,18 @@ Result<Survey> survey(const Doomed& doomed, const CallOptions& call) {
     }
     return {};
   }));
-  std::ranges::sort(found.manifests);  // a pattern may match folders, of which each has its own order
-  if (!doomed.forget) HEADRACE_CHECK(leave_out_tombstones(doomed.place, call, found));
+  std::ranges::sort(found.manifests);  // a pattern may match several folders, each with its own order
+  if (!removal.forget) HEADRACE_CHECK(leave_out_tombstones(removal.place, call, found));
   return found;
 }
 
-// Between question and answer much may happen: what was published since would lose parts to this.
-Status check_not_published_since(const Doomed& doomed, const Survey& found, const CallOptions& call) {
-  Status visited = doomed.visit(call, [&](const ObjectInfo& object) -> Status {
+// Much may happen between question and answer: what was published since would lose parts.
+Status check_not_published_since(const Removal& removal, const Survey& found, const CallOptions& call) {
+  Status visited = removal.visit(call, [&](const ObjectInfo& object) -> Status {
     if (!is_manifest_key(object.key) || std::ranges::binary_search(found.manifests, object.key) ||
         std::ranges::binary_search(found.tombstones, object.key))
       return {};
-    return Error{Code::kFailedPrecondition, concat(doomed.place.store->describe(object.key),
+    return Error{Code::kFailedPrecondition, concat(removal.place.store->describe(object.key),
                                                    " was published meanwhile; nothing was removed; look at "
                                                    "what is there, and run the same command again")};
   });
@@ -144,7 +145,7 @@ Status check_not_published_since(const Doomed& doomed, const Survey& found, cons
   return visited;
 }
 
-// The output whose chain was ended and that the folder lies in; null if there is none.
+// The output whose chain has ended and that holds the folder; null if there is none.
 const FoundChain* ended_output(const Location& folder, std::span<const FoundChain> ended) {
   const auto found = std::ranges::find_if(ended, [&](const FoundChain& output) {
     return folder.key != output.folder.key && folder.key.starts_with(folder_prefix(output.folder.key));
@@ -152,12 +153,12 @@ const FoundChain* ended_output(const Location& folder, std::span<const FoundChai
   return found == ended.end() ? nullptr : &*found;
 }
 
-// Whether an owner of the output before its end has the folder's chain. REQUIRES: it has an owner
+// Whether the folder's chain belongs to an owner of the output from before its end. REQUIRES: it has an owner
 bool is_of_earlier(const ChainState& chain, const FoundChain& output) {
   return chain.owner.output_entry > 0 && chain.owner.output_entry <= output.state.last;
 }
 
-// Ends a chain. If it is of a folder in an output that has ended, and was taken by an owner since, it stays.
+// Ends a chain. A chain stays if its folder lies in an ended output, and an owner has taken the folder since.
 Status end_one(const FoundChain& chain, std::span<const FoundChain> known, const Actor& actor,
                const CallOptions& call) {
   Status ended = end_chains({&chain, 1}, actor, call);
@@ -167,15 +168,15 @@ Status end_one(const FoundChain& chain, std::span<const FoundChain> known, const
   return now.owner.output_entry > output->state.last ? Status{} : ended;
 }
 
-// Ends the chains that were found, and then those that their owners had begun in folders of an output just
-// before it ended. All that others begin or write meanwhile stays.
-Status end_all_chains(CommandContext& context, const Doomed& doomed, Survey& found) {
+// Ends the chains that were found, and then the chains that their owners had begun in folders of an output
+// just before it ended. Everything that others begin or write meanwhile stays.
+Status end_all_chains(CommandContext& context, const Removal& removal, Survey& found) {
   const Actor actor = this_process("rm", "", context.environment.now());
   std::vector<FoundChain> ending = found.chains;
   while (!ending.empty()) {
     for (const FoundChain& chain : ending)
       HEADRACE_CHECK(end_one(chain, found.chains, actor, context.call()));
-    HEADRACE_TRY(const Survey now, survey(doomed, context.call()));
+    HEADRACE_TRY(const Survey now, survey(removal, context.call()));
     ending.clear();
     for (const FoundChain& chain : now.chains) {
       const auto is_same = [&](const FoundChain& known) { return known.folder.key == chain.folder.key; };
@@ -194,15 +195,16 @@ Status end_all_chains(CommandContext& context, const Doomed& doomed, Survey& fou
   return {};
 }
 
-Status remove_all(CommandContext& context, const Doomed& doomed, Survey& found) {
-  Store& store = *doomed.place.store;
-  HEADRACE_CHECK(check_not_published_since(doomed, found, context.call()));
-  if (!doomed.forget) HEADRACE_CHECK(end_all_chains(context, doomed, found));
-  // Manifests first: whoever reads meanwhile finds nothing published, rather than something that lacks parts.
+Status remove_all(CommandContext& context, const Removal& removal, Survey& found) {
+  Store& store = *removal.place.store;
+  HEADRACE_CHECK(check_not_published_since(removal, found, context.call()));
+  if (!removal.forget) HEADRACE_CHECK(end_all_chains(context, removal, found));
+  // Manifests are removed first: a reader then finds nothing published, rather than something that lacks
+  // parts.
   HEADRACE_CHECK(store.remove_many(found.manifests, context.call()));
   const std::span others(found.others);
   for (std::size_t at = 0; at < others.size(); at += kKeysAtOnce) {
-    HEADRACE_CHECK(check_stop(context.call().stop, concat("removing ", doomed.place.describe())));
+    HEADRACE_CHECK(check_stop(context.call().stop, concat("removing ", removal.place.describe())));
     const auto keys = others.subspan(at, std::min(kKeysAtOnce, others.size() - at));
     HEADRACE_CHECK(store.remove_many(keys, context.call()));
     context.console.progress("removing", found.manifests.size() + at + keys.size(), found.totals.objects,
@@ -233,36 +235,37 @@ Error only_tombstones(const Location& place) {
                                   " but tombstones of what was removed; --forget removes them, too")};
 }
 
-// Is it all of this machine, or what matches anywhere on it? A mistyped variable must not be enough.
-bool names_no_folder_of_machine(const Doomed& doomed) {
-  const Location& place = doomed.place;
+// Whether this is all of the machine, or what matches anywhere on it. A mistyped variable must not be enough
+// for that.
+bool names_no_folder_of_machine(const Removal& removal) {
+  const Location& place = removal.place;
   if (!place.url.authority.empty()) return false;
-  return place.key.empty() || (doomed.by_pattern && literal_folder(place.key).empty());
+  return place.key.empty() || (removal.by_pattern && literal_folder(place.key).empty());
 }
 
-Status remove_several(CommandContext& context, const Doomed& doomed, bool yes) {
-  const Location& place = doomed.place;
-  if (names_no_folder_of_machine(doomed)) {
+Status remove_several(CommandContext& context, const Removal& removal, bool yes) {
+  const Location& place = removal.place;
+  if (names_no_folder_of_machine(removal)) {
     return Error{Code::kInvalidArgument,
                  "this would remove files from all of this machine; name a folder of it"};
   }
-  HEADRACE_TRY(Survey found, survey(doomed, context.call()));
+  HEADRACE_TRY(Survey found, survey(removal, context.call()));
   if (found.totals.objects == 0) return found.tombstones.empty() ? nothing_at(place) : only_tombstones(place);
   const std::string what = concat(found.totals.objects, " objects (", format_size(found.totals.bytes), ") ",
-                                  doomed.describe(context.console));
+                                  removal.describe(context.console));
   if (!yes && !context.console.can_ask())
     return Error{Code::kFailedPrecondition, concat("rm would remove ", what, "; add --yes to do so")};
   if (!yes && !context.console.confirm(concat("Remove ", what, "?")))
     return Error{Code::kCancelled, "nothing was removed"};
-  HEADRACE_CHECK(remove_all(context, doomed, found));
-  return show_removed(context.console, found.totals, doomed.forget ? 0 : found.chains.size(), what);
+  HEADRACE_CHECK(remove_all(context, removal, found));
+  return show_removed(context.console, found.totals, removal.forget ? 0 : found.chains.size(), what);
 }
 
-Status remove_object(CommandContext& context, const Doomed& doomed, const ObjectInfo& object, bool yes) {
-  const Location& place = doomed.place;
-  if (is_manifest_key(place.key) && !doomed.forget) {
+Status remove_object(CommandContext& context, const Removal& removal, const ObjectInfo& object, bool yes) {
+  const Location& place = removal.place;
+  if (is_manifest_key(place.key) && !removal.forget) {
     return Error{Code::kFailedPrecondition,
-                 concat(place.describe(), " tells who owns ",
+                 concat(place.describe(), " records who owns ",
                         with_key(place, parent_key(parent_key(place.key))).describe(),
                         " and what is published there; remove that folder with -r, or give --forget")};
   }
@@ -274,7 +277,7 @@ Status remove_object(CommandContext& context, const Doomed& doomed, const Object
   return show_removed(context.console, {1, object.size_bytes}, 0, what);
 }
 
-// A name with a wildcard is a pattern. Where something has that very name, it may have been meant alone.
+// A name with a wildcard is a pattern. If something has exactly that name, the user may have meant only that.
 Status check_is_no_name(const Location& place, const CallOptions& call) {
   HEADRACE_TRY(const auto object, find_object(place, call));
   HEADRACE_TRY(const bool folder, is_folder(place, call));
@@ -286,42 +289,43 @@ Status check_is_no_name(const Location& place, const CallOptions& call) {
              "remove that alone, write \\* for its * and \\? for its ?; then the pattern can be used")};
 }
 
-Error need_recursive(const Doomed& doomed) {
+Error need_recursive(const Removal& removal) {
   return {Code::kFailedPrecondition,
-          concat(doomed.place.describe(), doomed.by_pattern ? "/ matches folders" : " is a folder",
+          concat(removal.place.describe(), removal.by_pattern ? "/ matches folders" : " is a folder",
                  "; -r removes all objects below it")};
 }
 
 // Removes the object or folder that a URL without wildcards names.
-Status remove_named(CommandContext& context, Doomed doomed, bool yes) {
-  const Location& place = doomed.place;
+Status remove_named(CommandContext& context, Removal removal, bool yes) {
+  const Location& place = removal.place;
   std::optional<ObjectInfo> object;
-  if (!doomed.only_folders) {
+  if (!removal.only_folders) {
     HEADRACE_TRY(object, find_object(place, context.call()));
   }
-  if (object && !doomed.recursive) return remove_object(context, doomed, *object, yes);
+  if (object && !removal.recursive) return remove_object(context, removal, *object, yes);
   HEADRACE_TRY(const bool folder, is_folder(place, context.call()));
-  if (object && !folder) return remove_object(context, doomed, *object, yes);
-  if (!folder && !place.key.empty() && doomed.only_folders)
+  if (object && !folder) return remove_object(context, removal, *object, yes);
+  if (!folder && !place.key.empty() && removal.only_folders)
     return Error{Code::kNotFound, concat("there is no folder ", place.describe(), "/")};
   if (!folder && !place.key.empty()) return nothing_at(place);
-  doomed.has_object = object.has_value();
-  return doomed.recursive ? remove_several(context, doomed, yes) : need_recursive(doomed);
+  removal.has_object = object.has_value();
+  return removal.recursive ? remove_several(context, removal, yes) : need_recursive(removal);
 }
 
 Status run_rm(CommandContext& context, const std::vector<std::string>& arguments,
               const OptionValues& options) {
   HEADRACE_TRY(const Location place, context.stores.open(arguments[0]));
   const bool yes = options.flag("yes");
-  const Doomed doomed = {.place = has_wildcards(place.key) ? place : with_key(place, literal_name(place.key)),
-                         .by_pattern = has_wildcards(place.key),
-                         .recursive = options.flag("recursive"),
-                         .only_folders = asks_for_folder(arguments[0]),
-                         .forget = options.flag("forget")};
-  if (!doomed.by_pattern) return remove_named(context, doomed, yes);
-  if (doomed.only_folders && !doomed.recursive) return need_recursive(doomed);
+  const Removal removal = {
+      .place = has_wildcards(place.key) ? place : with_key(place, literal_name(place.key)),
+      .by_pattern = has_wildcards(place.key),
+      .recursive = options.flag("recursive"),
+      .only_folders = asks_for_folder(arguments[0]),
+      .forget = options.flag("forget")};
+  if (!removal.by_pattern) return remove_named(context, removal, yes);
+  if (removal.only_folders && !removal.recursive) return need_recursive(removal);
   HEADRACE_CHECK(check_is_no_name(place, context.call()));
-  return remove_several(context, doomed, yes);
+  return remove_several(context, removal, yes);
 }
 
 }  // namespace

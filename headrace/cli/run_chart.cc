@@ -17,7 +17,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kTerminalColumns = 140;  // of dots
+constexpr std::size_t kTerminalColumns = 140;  // columns of dots
 
 constexpr Positional kChartPositionals[] = {
     {.name = "URL", .sentence = "The output of the runs, or a folder above it."},
@@ -52,9 +52,8 @@ constexpr Option kChartOptions[] = {
      .type = OptionType::kNumber,
      .default_value = "0",
      .unit = "weight",
-     .sentence =
-         "Smooth the lines: the weight of earlier values, as TensorBoard smooths points, but by the last "
-         "values of columns. Bands stay.",
+     .sentence = "Smooth the lines with this weight of earlier values, as TensorBoard does, but by the last "
+                 "values of columns. Bands are not smoothed.",
      .minimum = 0,
      .maximum = 0.999},
     {.name = "log", .type = OptionType::kFlag, .sentence = "Scale values logarithmically."},
@@ -65,7 +64,7 @@ constexpr Option kChartOptions[] = {
          "standard output."},
 };
 
-// FIRST:LAST
+// Parses FIRST:LAST.
 Result<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> parse_steps(
     std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -76,7 +75,7 @@ Result<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> pars
     if ((a || first.empty()) && (b || last.empty()) && !(a && b && *b < *a)) return std::pair(a, b);
   }
   return Error{Code::kInvalidArgument,
-               concat("--steps ", text, ": it is FIRST:LAST, two steps, as in 100:2000 or 100:")};
+               concat("--steps must be FIRST:LAST, two steps, such as 100:2000 or 100:; it is ", text)};
 }
 
 RunChartAxis axis_of(const std::string& x) {

@@ -15,7 +15,7 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kWrongCommandLine = 2;
 
-// Prints why, if it failed, and returns the exit code.
+// Prints the error, if there is one, and returns the exit code.
 int finish(Console& console, Status outcome) {
   const Status flushed = console.flush();
   if (outcome && flushed) return kDone;
@@ -25,7 +25,7 @@ int finish(Console& console, Status outcome) {
   return kFailed;
 }
 
-// Where the metrics go; none if nobody asked for them.
+// Where the counters of store requests go; none if nobody asked for them.
 Result<std::optional<Location>> metrics_place(StoreRegistry& stores, const std::string& url) {
   if (url.empty()) return std::optional<Location>();
   Result<Location> place = stores.open(url);

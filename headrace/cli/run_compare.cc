@@ -45,7 +45,7 @@ Json text(const std::string& value) { return Json(value); }
 
 struct ComparedRun {
   RunRecord record;
-  std::map<std::string, double> metrics;  // final ones
+  std::map<std::string, double> metrics;  // final values
 };
 
 Facts final_metrics(const ComparedRun& run) { return facts_of(run.metrics, number_to_json); }
@@ -59,7 +59,7 @@ Facts versions_of_run(const ComparedRun& run) { return facts_of(run.record.versi
 Facts host_of_run(const ComparedRun& run) { return facts_of(run.record.start.host, text); }
 
 struct Section {
-  std::string_view name;  // in JSON
+  std::string_view name;  // the name in JSON
   std::string_view title;
   Facts (*of_run)(const ComparedRun&);
   bool shows_equal = false;
@@ -71,7 +71,7 @@ constexpr Section kSections[] = {{"metrics", "metric", final_metrics, true},
                                  {"versions", "version", versions_of_run},
                                  {"host", "host", host_of_run}};
 
-// The names to be shown, each with the values of all runs; null: the run has none.
+// The names to show, each with the values of all runs; null if a run has no value.
 std::map<std::string, std::vector<Json>> rows_of(const Section& section, const std::vector<ComparedRun>& runs,
                                                  bool shows_equal) {
   std::map<std::string, std::vector<Json>> rows;
@@ -86,7 +86,7 @@ std::map<std::string, std::vector<Json>> rows_of(const Section& section, const s
   return rows;
 }
 
-// A value in its column: on one line, and not too long.
+// A value in its column, shortened and on one line.
 std::string cell(const Json& value) {
   if (value.is_null()) return "-";
   if (!value.is_string()) return format_metric(value.as<double>("a metric"));
@@ -142,7 +142,7 @@ Result<std::vector<RunRecord>> chosen_runs(CommandContext& context, const Locati
   return runs;
 }
 
-// How busy the machine was is not a result.
+// Uses the last values without system metrics: how busy the machine was is not a result.
 Result<ComparedRun> with_metrics(CommandContext& context, RunRecord run) {
   auto metrics = last_values(run, history_source(context));
   if (metrics) return ComparedRun{std::move(run), *std::move(metrics)};

@@ -72,7 +72,7 @@ Status show_console(CommandContext& context, const std::vector<std::string>& arg
   const std::vector<std::string> folders = console_folders(run, rank);
   if (folders.empty())
     return Error{Code::kNotFound, concat("rank ", rank, " of the run ", run.id,
-                                         " has not kept what it printed: headrace train does, and "
+                                         " has not kept its console; headrace train keeps it, and so does "
                                          "hr.init(…, console=True)")};
   context.console.begin_stream();
   for (const std::string& url : folders) {
@@ -90,9 +90,9 @@ const Command kRunsConsoleCommand = {
     .name = "runs console",
     .summary = "Show what a run has printed",
     .details =
-        "Prints the lines that the run has kept, those of earlier attempts first, also while it goes on: "
-        "then up to\n"
-        "the last piece, of which there is one in five minutes. With --json, an object for each line.\n"
+        "Prints the lines that the run has kept, those of earlier attempts first. "
+        "While the run goes on, lines of\n"
+        "the last five minutes may be missing. With --json, an object for each line.\n"
         "\n"
         "  headrace runs console s3://datasets/runs/imdb-1\n"
         "  headrace runs console s3://datasets/runs 20261121-032600 --times",

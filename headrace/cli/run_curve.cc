@@ -27,7 +27,7 @@ Error no_curve(const RunRecord& run, const std::string& metric, const std::vecto
                  "measures one")};
 }
 
-// The scored batches of the first epoch, by the records that were learnt from before.
+// The scored batches of the first epoch, by the number of records that the model had learnt from before.
 Result<std::vector<ScoredBatch>> scored_batches(CommandContext& context, const RunRecord& run,
                                                 std::string_view metric) {
   HEADRACE_TRY(const RunMetrics metrics, metrics_of(context, run));

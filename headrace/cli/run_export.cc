@@ -30,7 +30,7 @@ constexpr Option kExportOptions[] = {
     {.name = "table", .unit = "NAME", .sentence = "Write the tables (hr.Table) of this name, of all steps."},
 };
 
-// One metric of one rank at a time is in memory.
+// Holds one metric of one rank in memory at a time.
 Result<std::uint64_t> write_points(const RunRecord& run, const RunMetrics& metrics, std::ofstream& file) {
   std::uint64_t points = 0;
   HEADRACE_TRY(const std::vector<MetricSummary> summaries, metrics.summaries());
@@ -59,10 +59,10 @@ Result<std::vector<RunRecord>> chosen(CommandContext& context, const Location& l
 
 struct Written {
   std::uint64_t points = 0;
-  std::uint64_t runs = 0;  // that have points
+  std::uint64_t runs = 0;  // runs that have points
 };
 
-// For each run, the event files that a later run goes on with: their points are exported with that run.
+// For each run, the event files that a later run continues: their points are exported with that later run.
 std::vector<std::set<std::string>> continued_later(const std::vector<RunRecord>& runs) {
   std::vector<std::set<std::string>> continued(runs.size());
   std::set<std::string> later;
@@ -74,7 +74,7 @@ std::vector<std::set<std::string>> continued_later(const std::vector<RunRecord>&
   return continued;
 }
 
-// `runs`: oldest first.
+// `runs` are sorted, oldest first.
 Result<Written> write_table(CommandContext& context, const std::vector<RunRecord>& runs,
                             const std::string& path) {
   std::ofstream file(path, std::ios::binary);

@@ -1,5 +1,5 @@
-// `runs import`: records runs of other trackers. Programs of the Python package read their files; event files
-// are read here.
+// `runs import`: records runs of other trackers. Programs of the Python package read the files of the
+// trackers, except event files, which are read here.
 
 #include <optional>
 #include <set>
@@ -48,12 +48,12 @@ constexpr Option kImportOptions[] = {
 
 struct Counts {
   std::uint64_t imported = 0;
-  std::uint64_t known = 0;       // were there already
+  std::uint64_t known = 0;       // were already recorded
   std::uint64_t unfinished = 0;  // were left out
   std::vector<std::string> problems{};
 };
 
-// Imports the runs that it is told of, one after the other.
+// Imports the runs that it is given, one after the other.
 class RunsImport {
  public:
   RunsImport(CommandContext& context, Location root, bool takes_unfinished)
@@ -61,7 +61,7 @@ class RunsImport {
 
   Counts& counts() { return counts_; }
 
-  // Whether the run is to be imported: its record is open then.
+  // Begins the record of a run. Returns false if the run is not to be imported.
   Result<bool> begin(ImportedRun run) {
     if (run.status == RunStatus::kUnfinished && !takes_unfinished_) {
       ++counts_.unfinished;
@@ -87,7 +87,7 @@ class RunsImport {
     return {};
   }
 
-  // A run cannot be imported; the next ones may be. Errors of the store concern all of them.
+  // Reports that a run cannot be imported. Later runs may be imported, unless the error is one of the store.
   Status give_up(std::string_view name, const Status& why) {
     record_.reset();
     const Code code = why.error().code;
@@ -202,15 +202,16 @@ class ProgramImport {
   }
 
   struct File {
-    Location place;    // of an object or a folder
-    std::string path;  // within the artifact
+    Location place;    // the URL of an object or a folder
+    std::string path;  // the path within the artifact
   };
 
-  // Takes the files at a URL that may be copied. A remark tells of the others.
+  // Takes the files at a URL that may be copied, and adds a remark about the others.
   void find_files(const std::string& url, const std::string& path, ImportedRun& run) {
     const auto place = context_.stores.open(url);
     if (!place) {
-      run.remarks.push_back(concat("the files at ", url, " were not imported: no store of Headrace"));
+      run.remarks.push_back(
+          concat("the files at ", url, " were not imported: Headrace cannot open this URL"));
       return;
     }
     const std::string recorded = recorded_url(*place);
@@ -220,7 +221,7 @@ class ProgramImport {
       return;
     }
     const auto folder = allowed_.list_local(*place, context_.call());
-    if (!folder || folder->links_out == 0) {  // an object; or add_files tells why it cannot be listed
+    if (!folder || folder->links_out == 0) {  // an object, or add_files reports why it cannot be listed
       files_.push_back({*place, path});
       return;
     }
@@ -248,7 +249,8 @@ class ProgramImport {
                                             : place.store->stat(place.key, context_.call());
       const Status added = object ? draft.add_file(place, file.path, context_.call())
                                   : draft.add_folder(place, file.path, context_.call());
-      if (!added && added.error().code != Code::kNotFound) return added;  // no files are fine
+      if (!added && added.error().code != Code::kNotFound)
+        return added;  // it is no error if there are no files
     }
     return record.add_files(draft);
   }
@@ -261,7 +263,7 @@ class ProgramImport {
 
 constexpr std::string_view kSqliteMagic = "SQLite format 3";
 
-// The format of a source, by its bytes if it is a file, else by the names in it.
+// The format of a source: by its bytes if it is a file, otherwise by the names in it.
 Result<std::string> format_of(const Location& source, const CallOptions& call) {
   const auto object = source.key.empty() ? Result<ObjectInfo>(Error{Code::kNotFound, ""})
                                          : source.store->stat(source.key, call);
@@ -291,7 +293,8 @@ Result<std::string> format_of(const Location& source, const CallOptions& call) {
                                        "Biases or Neptune; is it the right folder?")};
 }
 
-// The folders of the source. A file has its artifacts beside it, in the folders where its tracker puts them.
+// The folders of the source. If the source is a file, its artifacts lie beside it, in the folders of its
+// tracker.
 std::vector<Location> places_in(const Location& source, std::string_view format) {
   Location beside = source;
   beside.key = beside.url.path = parent_key(source.key);
@@ -302,7 +305,7 @@ std::vector<Location> places_in(const Location& source, std::string_view format)
     places = {source};
     if (format == "wandb" && source.key.ends_with(".wandb")) places.push_back(beside.at("files"));
   }
-  const AllowedFiles near({beside});  // a symbolic link may be the source's own
+  const AllowedFiles near({beside});  // the source may itself be a symbolic link
   std::erase_if(places,
                 [&](const Location& place) { return place.key != source.key && !near.contains(place); });
   return places;
@@ -327,7 +330,7 @@ Status show(CommandContext& context, const Counts& counts) {
                                .dump());
   } else {
     std::string line = concat("imported ", counts.imported, " runs");
-    if (counts.known > 0) line += concat("; ", counts.known, " were there already");
+    if (counts.known > 0) line += concat("; ", counts.known, " were imported before");
     if (counts.unfinished > 0)
       line += concat("; ", counts.unfinished, " have not ended: --unfinished imports them");
     context.console.result(line);
@@ -335,7 +338,7 @@ Status show(CommandContext& context, const Counts& counts) {
   if (counts.problems.empty()) return {};
   return Error{Code::kDataLoss, concat(counts.problems.size(),
                                        " runs could not be imported: see the "
-                                       "warnings. The same command goes on with them")};
+                                       "warnings, then run the same command again")};
 }
 
 Status import_runs(CommandContext& context, const std::vector<std::string>& arguments,
@@ -353,7 +356,7 @@ Status import_runs(CommandContext& context, const std::vector<std::string>& argu
     HEADRACE_CHECK(import_event_runs(context, source, import));
   } else if (source.url.scheme != "file") {
     return Error{Code::kInvalidArgument, concat(source.describe(),
-                                                " is read on this machine: copy it with "
+                                                " must be on this machine: copy it with "
                                                 "headrace cp -r first")};
   } else {
     HEADRACE_TRY(AllowedFiles allowed, allowed_files(context, source, format, options));

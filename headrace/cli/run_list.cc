@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kAllNames = "*";
 constexpr std::size_t kListedCellBytes = 48;
-constexpr std::size_t kPrintedBytes = 64 << 10;  // at once
+constexpr std::size_t kPrintedBytes = 64 << 10;  // printed at a time
 
 using IndexedParameter = std::pair<std::string, std::string>;  // name, value
 
@@ -97,7 +97,7 @@ Result<TableRequest> request_of(const OptionValues& options) {
 const std::string& name_of(const IndexedMetric& metric) { return metric.name; }
 const std::string& name_of(const IndexedParameter& parameter) { return parameter.first; }
 
-// The columns that were named, or all that a run has. `values` are those of a run, sorted by name.
+// The columns that were named, or all columns that a run has. `values` are sorted by name.
 template <typename Values>
 std::vector<std::string> columns_of(const std::vector<std::string>& named, const std::vector<TableRun>& runs,
                                     Values TableRun::*values) {
@@ -117,8 +117,8 @@ std::vector<std::string> columns_of(const std::vector<std::string>& named, const
   return columns;
 }
 
-// Cells of the columns of one kind, metrics or parameters, for each run: borrowed; null where the run lacks
-// the value.
+// The cells of the columns of one kind (metrics or parameters) for each run: borrowed, and null if the run
+// lacks the value.
 template <typename Value>
 struct CellBlock {
   std::vector<std::string> columns;

@@ -22,7 +22,7 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kPlotColumns = 40;
-// A metric with more that must be read whole has no plot.
+// A metric with more points, all of which must be read, has no plot.
 constexpr std::uint64_t kMostPointsWithoutPyramid = 1'000'000;
 
 constexpr Option kMetricsOptions[] = {
@@ -62,7 +62,8 @@ Status print_json(CommandContext& context, const RunRecord& run,
   return {};
 }
 
-// A small plot of each: the last values of columns of equal width. Empty if that takes too many points.
+// A small plot of each metric, from the last values of columns of equal width. Empty if that takes too many
+// points.
 Result<std::vector<std::string>> plots_of(CommandContext& context, const RunMetrics& metrics,
                                           const std::vector<MetricSummary>& summaries) {
   const ChartOptions options{.columns = kPlotColumns, .threads = available_cores(), .call = context.call()};
@@ -140,7 +141,8 @@ Status show_metrics(CommandContext& context, const std::vector<std::string>& arg
 Status recover(CommandContext& context, const std::vector<std::string>&, const OptionValues&) {
   const auto state = state_folder(context.environment);
   if (!state)
-    return Error{Code::kFailedPrecondition, "neither HOME nor XDG_STATE_HOME is set: nothing can be left"};
+    return Error{Code::kFailedPrecondition,
+                 "set HOME or XDG_STATE_HOME: without them, this machine keeps no metrics or media"};
   const auto open = [&](const std::string& url) { return context.stores.open(url); };
   Status outcome;
   Json all = Json::array();
@@ -148,7 +150,8 @@ Status recover(CommandContext& context, const std::vector<std::string>&, const O
   const auto show = [&](const std::string& folder, const Status& status, Json json, const std::string& line) {
     is_any_left = true;
     all.push_back(std::move(json));
-    if (!status && !outcome) context.console.warn(outcome.error().message);  // the last one is the command's
+    if (!status && !outcome)
+      context.console.warn(outcome.error().message);  // the command returns the last error
     if (!status) outcome = status.error().in(folder);
     if (!context.console.json()) context.console.result(line);
   };

@@ -94,7 +94,7 @@ Result<std::uint64_t> write_tables(CommandContext& context, const std::vector<Ru
       if (content.columns != *columns)
         return Error{Code::kInvalidArgument,
                      concat("the table ", name, " of the run ", run.id, ", step ", table.step,
-                            ", has other columns than those before it: export runs alone")};
+                            ", has other columns than the tables before it: export this run by itself")};
       for (const Json& row : content.rows) {
         file << csv_field(run.id) << ',' << table.rank << ',' << table.step;
         for (const Json& cell : row.values()) file << ',' << csv_field(cell_text(cell));

@@ -23,7 +23,7 @@
 namespace headrace {
 namespace {
 
-// A store that does not answer is told of, and asked again, after this.
+// If a store does not answer within this time, the command reports that and asks again.
 constexpr std::chrono::milliseconds kDeadline{10'000};
 constexpr std::chrono::milliseconds kShortestWait{2'000};
 constexpr std::chrono::milliseconds kLongestWait{15'000};
@@ -67,10 +67,10 @@ class RunTail {
       if (are_all_gone()) {
         const Result<bool> changed = look_at_record();
         if (changed && !*changed) return killed();
-        tell(changed ? Status() : changed.error());
+        report(changed ? Status() : changed.error());
         continue;
       }
-      tell(take_turn());
+      report(take_turn());
     }
     HEADRACE_CHECK(show_the_rest());
     return outcome();
@@ -89,7 +89,7 @@ class RunTail {
     return {};
   }
 
-  // True once the command has to end; waits for the next turn before.
+  // Waits for the next turn. Returns true if the command must end.
   bool is_stopped_by_request() {
     std::mutex mutex;
     std::condition_variable_any stopped;
@@ -98,7 +98,7 @@ class RunTail {
     return context_.stop.stop_requested();
   }
 
-  // One listing: of the record, or of one of the places with points. Turns go round.
+  // Makes one listing: of the record, or of one of the places with points, in turn.
   Status take_turn() {
     const std::size_t turns = sources_.size() + 1;
     turn_ = (turn_ + 1) % turns;
@@ -117,15 +117,15 @@ class RunTail {
     return {};
   }
 
-  // Tells the first of several errors that follow each other.
-  void tell(const Status& status) {
+  // Reports the first of several consecutive errors.
+  void report(const Status& status) {
     if (context_.stop.stop_requested()) return;
-    if (!status && is_well_) context_.console.warn(concat(status.error().message, "; trying again"));
-    if (status && !is_well_) context_.console.note("the store can be read again");
-    is_well_ = static_cast<bool>(status);
+    if (!status && is_reachable_) context_.console.warn(concat(status.error().message, "; trying again"));
+    if (status && !is_reachable_) context_.console.note("the store can be read again");
+    is_reachable_ = static_cast<bool>(status);
   }
 
-  // True if anything was added to it.
+  // Returns true if anything was added to the record.
   Result<bool> look_at_record() {
     std::size_t objects = 0;
     const std::string prefix = root_.at(concat(kRunPartsPrefix, run_.id, "/")).key;
@@ -212,8 +212,8 @@ class RunTail {
     return {};
   }
 
-  // Whether no process that still has to end its part can do so: this machine has their journals, and nobody
-  // holds these. Journals of other machines are not seen.
+  // Whether all processes that have not ended their parts are gone: this machine has their journals, and no
+  // process holds them. Journals of other machines are not seen.
   bool are_all_gone() const {
     const auto state = state_folder(context_.environment);
     if (!state || run_.end) return false;
@@ -259,11 +259,11 @@ class RunTail {
   std::map<std::string, std::shared_ptr<SegmentFollower>> logs_;  // by the folder of the logs
   std::set<std::string> event_folders_;
   StepLineFormat format_;
-  std::size_t objects_ = 0;  // of the record
+  std::size_t objects_ = 0;  // objects of the record
   std::size_t turn_ = 0;
   std::size_t quiet_turns_ = 0;
   std::chrono::milliseconds wait_ = kShortestWait;
-  bool is_well_ = true;
+  bool is_reachable_ = true;
 };
 
 // The root that records this run.

@@ -16,7 +16,7 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// Records are objects of others, so each of their texts stays in its line.
+// Others may have written the records, so each text is kept on its line.
 std::string in_line(std::string_view text) { return quoted_name(text, Quoting::kUnsafe); }
 
 std::string format_seconds(double seconds) {
@@ -31,7 +31,7 @@ Json record_to_json(const std::string& object) {
   return out;
 }
 
-// Without an end, what was recorded before one.
+// Without an end, adds what was recorded before the end.
 void add_end(Json& to, const std::string& run, const std::optional<RunEnd>& end, const RunSoFar& so_far) {
   if (end) {
     to["end"] = record_to_json(serialize_run_end(run, *end));

@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-// Options that manifests decide themselves, or that are for them alone.
+// Options that manifests decide themselves, or that only concern manifests.
 const std::set<std::string_view>& decided_options() {
   static const std::set<std::string_view> kDecided = {
       "print-manifest", "image",      "replicas", "listen",    "port",     "admin-listen",
@@ -15,11 +15,11 @@ const std::set<std::string_view>& decided_options() {
   return kDecided;
 }
 
-// Files that only the machine has on which the manifest is printed.
+// Options that name files on the machine that prints the manifest.
 constexpr std::string_view kFileOptions[] = {"tls-certificate", "tls-key", "tls-client-ca", "tokens",
                                              "encoder-weights"};
 
-// Places that have to be in a store.
+// Options that name places, which must be in a store.
 constexpr std::string_view kPlaceOptions[] = {"config", "log-requests", "warm-up"};
 
 std::vector<std::string> serve_arguments(const std::vector<std::string>& models, const OptionValues& values) {

@@ -20,7 +20,7 @@ Result<std::string> find_sibling_program(std::string_view name, std::string_view
   if (const auto found = find_program(std::string(name), environment)) return *found;
   return Error{Code::kNotFound,
                concat(name, " is neither at ", beside, " nor on PATH: this Headrace was built ",
-                      built_without, "; the wheel has it, and so has a build where they are installed")};
+                      built_without, "; the wheel has it, and so does a build where they are installed")};
 }
 
 Error become_program(const std::string& program, std::vector<std::string> words) {

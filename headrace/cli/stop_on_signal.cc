@@ -21,7 +21,7 @@ constexpr char kQuit = 'q';
 void handle(int number) {
   const int before = errno;
   if (signals_seen.fetch_add(1) > 0) _exit(128 + number);
-  constexpr char kText[] = "\nheadrace: stopping; once more to stop at once\n";
+  constexpr char kText[] = "\nheadrace: stopping; interrupt again to stop at once\n";
   [[maybe_unused]] ssize_t written = write(STDERR_FILENO, kText, sizeof kText - 1);
   written = write(pipe_ends[1], &kSignal, 1);
   errno = before;

@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-// The interpreter knows where its packages lie, so the Python package does it.
+// The Python package does the work, because the interpreter knows where its packages lie.
 Status run_in_python(CommandContext& context, const char* action) {
   HEADRACE_TRY(const std::string interpreter, find_python(context.environment));
   HEADRACE_TRY(const std::string package_folder, own_python_package());

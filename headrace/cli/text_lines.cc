@@ -10,7 +10,7 @@ constexpr std::size_t kReadBytes = 64 << 10;
 
 }  // namespace
 
-// The first line of the buffer, if it is there whole.
+// Takes the first line of the buffer, if it is complete.
 bool TextLines::take_line(std::string& line) {
   std::size_t end = buffer_.find('\n', searched_);
   if (end == std::string::npos) {

@@ -10,12 +10,11 @@ namespace {
 
 Error begun_meanwhile(const Location& folder) {
   return {Code::kFailedPrecondition, concat(folder.describe(),
-                                            " was begun anew or published meanwhile; run the same command "
-                                            "again if that is to go, too")};
+                                            " was begun again or published meanwhile; run the same command "
+                                            "again to remove that, too")};
 }
 
-// Appends to the chain that was found, and to no later one. If the chain goes on after it, that came later,
-// and stays.
+// Appends to the chain that was found. If the chain has grown since, the new part stays, and the call fails.
 Status end_chain(const FoundChain& chain, const Actor& actor, const CallOptions& call) {
   const auto taken = Ownership::take(
       chain.folder, chain.state,

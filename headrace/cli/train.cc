@@ -223,7 +223,7 @@ Status check_train(const OptionValues& values) {
   if (values.flag("curve") && values.text("loop") == "keras")
     return Error{
         Code::kInvalidArgument,
-        "--curve is of the native loop: leave it out, or --loop keras; headrace learning-curve measures "
+        "--curve needs the native loop: leave out --curve or --loop keras; headrace learning-curve measures "
         "a curve by training"};
   for (const char* option : {"balance", "init-from"}) {
     if (values.flag("curve") && values.has(option))

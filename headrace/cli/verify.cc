@@ -123,7 +123,7 @@ const Command kVerifyCommand = {
         "states of MLflow's client, and "
         "artifacts "
         "is\n"
-        "read as well. headrace artifacts verify tells which references of artifacts have changed.\n"
+        "read as well. headrace artifacts verify shows which references of artifacts have changed.\n"
         "\n"
         "  headrace verify s3://datasets/preprocessed-data\n"
         "  headrace verify s3://datasets/runs/imdb-1",

@@ -25,16 +25,16 @@ const AxisNumbers& numbers_on(ChartAxis axis, const SegmentAxis& of) {
 
 using Samples = std::shared_ptr<const std::vector<std::int64_t>>;
 using Runs = std::shared_ptr<const std::vector<ChartRun>>;
-// Parts of one axis, range, and width of columns have one plan.
+// Parts with the same axis, range and width of columns share a plan.
 using PlanKey = std::tuple<const AxisNumbers*, std::int64_t, std::int64_t, std::uint64_t>;
 
 /// A column of a segment, and which of its groups and points are read.
 struct ChartPart {
   SeriesColumn source;
   std::size_t series = 0;
-  Samples samples{};  // of its axis, if it needs them
+  Samples samples{};  // of its axis, if the part needs them
   Runs runs{};
-  // Points outside do not count.
+  // Points outside this range do not count.
   std::int64_t first = 0;
   std::int64_t last = 0;
   bool cuts_steps = false;  // points count only if their steps are before source.end_step
@@ -62,16 +62,16 @@ std::vector<PieceRun> split_run(const ChartRun& run, std::uint64_t per_piece) {
 }
 
 /// The pieces that were decoded last: runs of a part alternate between levels, and share pieces. Other parts
-/// use the memory again.
+/// reuse the memory.
 struct DecodedPieces {
-  std::optional<std::uint64_t> points{};  // the piece that `values` and the others are of
+  std::optional<std::uint64_t> points{};  // the piece that the following members come from
   std::vector<double> values{};
-  std::vector<std::int64_t> x{};      // unless they are regular, and all points count
-  std::vector<std::int64_t> steps{};  // if they decide which points count
+  std::vector<std::int64_t> x{};      // unused if they are regular and all points count
+  std::vector<std::int64_t> steps{};  // used only if they decide which points count
   struct Level {
     std::optional<std::uint64_t> piece{};
     std::vector<double> values{};
-    GroupViews groups{};  // of `values`
+    GroupViews groups{};  // views of `values`
   };
   std::map<std::size_t, Level> levels{};
 
@@ -81,7 +81,7 @@ struct DecodedPieces {
   }
 };
 
-// Segments of version 1 do not tell.
+// Segments of version 1 do not give the range of their steps, so they may always have points.
 bool may_have_points(std::span<const SeriesColumn> columns) {
   return std::ranges::any_of(columns, [](const SeriesColumn& column) {
     return column.segment->footer.version == 1 || !column.end_step ||
@@ -176,7 +176,7 @@ class ChartReader {
     }
   }
 
-  // The parts from `begin` on whose samples, and plans made of them, are held at once.
+  // The parts from `begin` on whose samples and plans are in memory at the same time.
   std::span<ChartPart> next_group(std::size_t begin) {
     std::set<PlanKey> seen;
     std::uint64_t held = 0;
@@ -259,7 +259,7 @@ class ChartReader {
   void add_pieces(const ChartPart& part, PieceBatch& batch) const {
     const SegmentColumn& column = *part.source.column;
     for (const ChartRun& run : *part.runs) {
-      if (run.level == column.levels.size() && run.level) continue;  // is in the footer
+      if (run.level == column.levels.size() && run.level) continue;  // the footer holds this level
       const std::uint64_t per_piece = per_piece_of(part, run);
       const std::uint64_t entries = run.level ? groups_in_level(part.points(), *run.level) : part.points();
       const auto add = [&](const SegmentPiece& piece, std::uint64_t most_bytes) {
@@ -279,7 +279,7 @@ class ChartReader {
     }
   }
 
-  // Parts of a series are shown in their order.
+  // Shows the parts of each series in order.
   Status show_parts(std::span<const ChartPart> parts, const PieceBatch& batch) {
     const std::size_t first = parts.front().series;
     return parallel_for(options_.threads, parts.back().series + 1 - first, [&](std::size_t i) -> Status {
@@ -327,7 +327,7 @@ class ChartReader {
     return {};
   }
 
-  // Those that are full: returns where the others begin.
+  // Adds the full groups, and returns where the others begin.
   std::uint64_t add_regular_groups(const ChartPart& part, std::size_t level, const GroupViews& groups,
                                    std::uint64_t before, const PieceRun& run) {
     const std::uint64_t size = points_per_group(level);
@@ -419,7 +419,7 @@ class ChartReader {
     return decode_integers(raw, count);
   }
 
-  // Point `begin` and those after it.
+  // Adds point `begin` and the points after it.
   void add_regular(const ChartPart& part, const AxisNumbers& x, std::uint64_t begin,
                    std::span<const double> values) {
     const AscendingAxis axis(x, part.points());
@@ -449,7 +449,7 @@ void include(std::optional<ChartRange>& range, std::int64_t first, std::int64_t 
   range->last = std::max(range->last, last);
 }
 
-/// A column of a segment of version 1, whose footer does not tell where its points lie.
+/// A column of a segment of version 1, whose footer does not give the range of its points.
 struct UnknownRange {
   std::size_t series = 0;
   SeriesColumn column;
@@ -522,7 +522,8 @@ Result<std::vector<std::vector<ChartColumn>>> read_charts(std::span<const ChartS
   return reader.take_columns();
 }
 
-/// `read` of the series; with their logs listed again, if a segment is gone: a compacted one has its points.
+/// The result of `read`. If a segment is gone, lists the logs of the series again: a compacted segment has
+/// its points.
 template <typename Read>
 auto read_refreshed(std::span<const ChartSeries> series, Read read) -> decltype(read(series)) {
   auto done = read(series);

@@ -21,7 +21,7 @@ void widen_column(ChartColumn& column, double minimum, double maximum) {
 double larger(double a, double b) { return a > b ? a : b; }
 double smaller(double a, double b) { return a < b ? a : b; }
 
-// Several chains of comparisons at once.
+// Runs several chains of comparisons at once.
 void add_finite(ChartColumn& column, std::span<const double> values) {
   static_assert(kLanes == 4);
   std::array<double, kLanes> least;
@@ -59,7 +59,7 @@ void add_any(ChartColumn& column, double value) {
 
 std::uint64_t regular_within(std::uint64_t distance, std::uint64_t length, std::uint64_t count) {
   if (distance == 0) return count;
-  const std::uint64_t whole = distance == 1 ? length : length / distance;  // dividing costs more
+  const std::uint64_t whole = distance == 1 ? length : length / distance;  // division is slower
   return whole < count ? whole + 1 : count;                                // 1 more could be 2⁶⁴
 }
 
@@ -86,7 +86,7 @@ void ChartColumns::go_to(std::size_t column) {
   rounded_up_ = remainder == 0 ? 0 : columns_.size() - remainder;
 }
 
-// As go_to, without its divisions.
+// Like go_to, but without its divisions.
 void ChartColumns::go_to_next() {
   const bool is_wide = rest_ > rounded_up_;
   rounded_up_ += (is_wide ? columns_.size() : 0) - rest_;
@@ -96,10 +96,10 @@ void ChartColumns::go_to_next() {
 }
 
 ChartColumn& ChartColumns::column_at(std::uint64_t place) {
-  if (place > current_last_ && current_ + 1 < columns_.size()) go_to_next();  // the most likely one
+  if (place > current_last_ && current_ + 1 < columns_.size()) go_to_next();  // the most likely case
   if (place < current_first_ || place > current_last_) {
     const Wide length = Wide(place_of(last_)) + 1;
-    place = std::min(place, place_of(last_));  // damaged samples may lead outside
+    place = std::min(place, place_of(last_));  // damaged samples may lie outside the range
     go_to(static_cast<std::size_t>(Wide(place) * columns_.size() / length));
   }
   return columns_[current_];

@@ -31,7 +31,7 @@ class ChartPlanner {
     const bool is_inside = low >= first_ && high <= last_;
     const bool is_narrow = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) < most_width_;
     if (is_inside && is_narrow) return append({level, group, group + 1});
-    // A piece of points costs no more than one of groups.
+    // A piece of points costs no more than a piece of groups.
     if (level == 0 || (is_narrow && size <= kEntriesPerPiece)) return append({{}, begin, end});
     const std::uint64_t groups = groups_in_level(axis_.points(), level - 1);
     for (std::uint64_t i = group * kGroupsPerGroup; i < std::min(groups, (group + 1) * kGroupsPerGroup); ++i)

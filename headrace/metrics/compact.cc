@@ -46,7 +46,7 @@ class Gathered {
   std::vector<MetricPoint> points_;
 };
 
-// One request: the listing has told its size.
+// Reads a segment in one request, because the listing has given its size.
 Result<Bytes> read_segment(const Location& log, const StoredSegment& segment, const CallOptions& call) {
   Bytes data(segment.size_bytes);
   ReadOptions options{.is_whole = true};
@@ -88,11 +88,11 @@ Status replace_group(const Location& log, std::span<const SegmentWithFooter> gro
   return {};
 }
 
-// Adds to what `done` counts.
+// Adds to the counts in `done`.
 Status compact_once(const Location& log, const CallOptions& call, Compacted& done) {
   HEADRACE_TRY(const MetricLog opened, MetricLog::open(log, call));
   const std::span<const SegmentWithFooter> all = opened.segments();
-  // Left by a compaction that was killed or stalled.
+  // A compaction that was killed or stalled has left these segments.
   if (!opened.covered().empty()) HEADRACE_CHECK(log.store->remove_many(opened.covered(), call));
   done.removed += opened.covered().size();
   for (std::size_t begin = 0; begin < all.size();) {
@@ -111,7 +111,7 @@ Status compact_once(const Location& log, const CallOptions& call, Compacted& don
 Result<Compacted> compact_log(const Location& log, const CallOptions& call) {
   Compacted done;
   Status compacted = compact_once(log, call, done);
-  // Another compaction has put the missing segment into its own.
+  // Another compaction has merged the missing segment into its own.
   for (int i = 0; i < kBegunAgain && !compacted && compacted.error().code == Code::kNotFound; ++i)
     compacted = compact_once(log, call, done);
   if (!compacted) return compacted.error();

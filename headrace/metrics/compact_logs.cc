@@ -18,7 +18,7 @@ bool is_damage(Code code) {
   return code == Code::kDataLoss || code == Code::kOutOfRange || code == Code::kFailedPrecondition;
 }
 
-// By key below the prefix.
+// The logs, by key below the prefix.
 Result<std::map<std::string, ListedLog>> list_logs(const Location& root,
                                                    const std::function<bool(const ObjectInfo&)>& is_old,
                                                    const CallOptions& call) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kScalars = "scalars";
 
-// A time that is no number, or too far away, is 1970.
+// A time that is not a number, or is too far away, becomes 1970.
 std::int64_t to_microseconds(double seconds) {
   constexpr double kFarthest = 9e12;
   return std::abs(seconds) < kFarthest ? static_cast<std::int64_t>(std::nearbyint(seconds * 1e6)) : 0;
@@ -37,7 +37,7 @@ Result<PollOutcome> EventMetrics::poll(const CallOptions& call) {
   if (points > kMostPoints)
     return Error{Code::kResourceExhausted,
                  concat(folder_->describe(), " has more than ", kMostPoints,
-                        " points, which do not fit here; headrace tensorboard shows them")};
+                        " points, which are too many to show here; headrace tensorboard shows them")};
   return outcome;
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kReadWholeBytes = 8 << 20;
 constexpr int kLogsAtOnce = 8;
 
-// One that holds `number`, with the largest range.
+// The segment with the largest range among those that hold `number`; null if there is none.
 const StoredSegment* segment_with(const std::vector<StoredSegment>& stored, std::uint64_t number) {
   const StoredSegment* found = nullptr;
   for (const StoredSegment& segment : stored) {
@@ -29,7 +29,8 @@ Result<ReadSegment> open_segment(const Location& folder, const StoredSegment& se
                                  const CallOptions& call) {
   if (segment.size_bytes > kReadWholeBytes) {
     return ReadSegment([&folder, &segment, call](std::uint64_t offset, std::uint64_t size) -> Result<Bytes> {
-      if (size > kSegmentLimitBytes) return Error{Code::kDataLoss, concat("a range of ", size, " bytes")};
+      if (size > kSegmentLimitBytes)
+        return Error{Code::kDataLoss, concat("a range of ", size, " bytes is larger than a segment can be")};
       Bytes bytes(size);
       HEADRACE_CHECK(
           read_exactly(*folder.store, segment.key, bytes, ReadOptions{.offset_bytes = offset, .call = call}));
@@ -42,7 +43,7 @@ Result<ReadSegment> open_segment(const Location& folder, const StoredSegment& se
       [whole](std::uint64_t offset, std::uint64_t size) { return read_from(*whole)(offset, size); });
 }
 
-// Counts those of the metric that has most.
+// The number of points of the metric that has the most.
 std::uint64_t most_points(const std::vector<NewPoint>& points) {
   std::map<std::string_view, std::uint64_t> counts;
   std::uint64_t most = 0;
@@ -50,8 +51,8 @@ std::uint64_t most_points(const std::vector<NewPoint>& points) {
   return most;
 }
 
-// "cnn-1/000003-" of a log of rank 3: names of parts begin with the rank, and go on with a time that makes
-// the latest one the first.
+// The rank of a log is the beginning of its name: "cnn-1/000003-" for rank 3. A time follows, which sorts the
+// latest attempt first.
 std::string_view rank_of_log(std::string_view name) {
   const std::size_t slash = name.rfind('/');
   const std::size_t dash = name.find('-', slash == name.npos ? 0 : slash);
@@ -69,7 +70,7 @@ void SegmentFollower::add(const std::string& name, FollowedLog log) {
   if (logs_.try_emplace(name, std::move(log)).second) update_ends(name);
 }
 
-// Returns the first step of this log that is superseded.
+// Returns the first step of this log that a later attempt supersedes.
 std::optional<std::int64_t> SegmentFollower::note_attempt(const std::string& name, FollowedLog& log,
                                                           std::optional<std::int64_t> from_step) {
   const std::scoped_lock lock(attempts_mutex_);
@@ -80,7 +81,7 @@ std::optional<std::int64_t> SegmentFollower::note_attempt(const std::string& nam
   return log.end;
 }
 
-// For all attempts of that log's rank. REQUIRES: attempts_mutex_ is held
+// Updates all attempts of that log's rank. REQUIRES: attempts_mutex_ is held
 void SegmentFollower::update_ends(std::string_view name) {
   const std::string_view rank = rank_of_log(name);
   LaterAttempts later;
@@ -115,7 +116,7 @@ Status SegmentFollower::poll(const CallOptions& call, std::vector<NewPoint>& poi
 
 Status SegmentFollower::read(const std::vector<ObjectInfo>& listed, const CallOptions& call, const Sink& sink,
                              const std::function<bool()>& must_pause) {
-  std::map<std::string, std::vector<StoredSegment>> stored;  // by log: those that may be new
+  std::map<std::string, std::vector<StoredSegment>> stored;  // by log; may be new
   const std::string prefix = folder_prefix(folder_.key);
   for (const ObjectInfo& object : listed) {
     if (!object.key.starts_with(prefix)) continue;
@@ -166,7 +167,7 @@ Status SegmentFollower::read_recent(const Reading& reading, std::vector<StoredSe
 Status SegmentFollower::read_new(const Reading& reading, const std::vector<StoredSegment>& stored,
                                  const std::function<bool()>& must_pause) {
   FollowedLog& log = reading.log;
-  std::uint64_t end = 0;  // number after the last one
+  std::uint64_t end = 0;  // the number after the last segment
   for (const StoredSegment& segment : stored) end = std::max(end, segment.last + 1);
   while (*log.next < end && !must_pause()) {
     const StoredSegment* const segment = segment_with(stored, *log.next);
@@ -181,7 +182,7 @@ Status SegmentFollower::read_new(const Reading& reading, const std::vector<Store
   return {};
 }
 
-// Returns the number after its last one.
+// Returns the number after the last one in the segment.
 Result<std::uint64_t> SegmentFollower::read_segment(const Reading& reading, const StoredSegment& segment,
                                                     std::vector<NewPoint>& points) {
   FollowedLog& log = reading.log;

@@ -46,7 +46,7 @@ bool parse_head(BytesView payload, MetricJournalHead& head) {
   return !reader.malformed() && !head.url.empty();
 }
 
-/// Adds the points of a frame, or nothing.
+/// Adds all points of a frame, or none.
 bool parse_points(BytesView payload, MetricJournalFile& file) {
   BytesView metrics;
   BytesView steps;
@@ -115,7 +115,7 @@ Result<MetricJournalFile> parse_metric_journal(BytesView file, const std::string
   HEADRACE_TRY(const JournalPayloads payloads, journal_payloads(file, path));
   MetricJournalFile parsed;
   if (!parse_head(payloads.head, parsed.head))
-    return Error{Code::kDataLoss, concat(path, " is no journal of metrics")};
+    return Error{Code::kDataLoss, concat(path, " is not a journal of metrics")};
   BytesView last_good = payloads.head;
   for (const BytesView payload : payloads.others) {
     const std::size_t names = parsed.names.size();

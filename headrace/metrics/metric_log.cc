@@ -16,7 +16,8 @@ constexpr int kFootersAtOnce = 16;
 Result<Bytes> read_range(const Location& log, const StoredSegment& segment, std::uint64_t offset,
                          std::uint64_t size, const CallOptions& call) {
   if (size > kSegmentLimitBytes)
-    return Error{Code::kDataLoss, concat(log.store->describe(segment.key), ": a range of ", size, " bytes")};
+    return Error{Code::kDataLoss, concat(log.store->describe(segment.key), ": a range of ", size,
+                                         " bytes is larger than a segment can be")};
   Bytes bytes(size);
   ReadOptions options{.offset_bytes = offset};
   options.call = call;
@@ -41,7 +42,7 @@ void append_between(const AxisPoints& axis, const std::vector<double>& values,
   }
 }
 
-// Levels of version 1 are of no use to readers, but must not be damaged either.
+// Readers do not use the levels of version 1, but these must not be damaged either.
 Status verify_levels(const ReadSegment& read, const SegmentFooter& footer, const SegmentColumn& column) {
   const std::uint64_t points = footer.axes[column.axis].points;
   if (footer.version == 1) {
@@ -67,7 +68,7 @@ Status verify_segment(const Bytes& segment, const SegmentFooter& footer) {
   return {};
 }
 
-// The one of these with that key, if it is the same object.
+// The segment with that key among `known`, if it is the same object.
 const SegmentWithFooter* find_known(const std::vector<SegmentWithFooter>& known,
                                     const StoredSegment& stored) {
   const auto found = std::find_if(known.begin(), known.end(), [&](const SegmentWithFooter& segment) {
@@ -83,7 +84,7 @@ Result<SegmentWithFooter> open_segment_of(const Location& log, StoredSegment sto
   const SegmentHead& head = footer->head;
   if (head.first != stored.first || head.last != stored.last)
     return Error{Code::kDataLoss, concat(log.store->describe(stored.key), " holds the segments ", head.first,
-                                         " to ", head.last)};
+                                         " to ", head.last, ", which its name does not say")};
   return SegmentWithFooter{std::move(stored), std::move(*footer)};
 }
 
@@ -118,7 +119,7 @@ Result<MetricLog> MetricLog::open(Location log, const CallOptions& call) { retur
 Result<MetricLog> MetricLog::open(const Location& log, const CallOptions& call,
                                   const std::vector<SegmentWithFooter>& known) {
   auto opened = open_once(log, call, known);
-  // Segments that were compacted meanwhile are removed, some of them between two pages of the listing.
+  // Segments that were compacted meanwhile are removed, possibly between two pages of the listing.
   for (int i = 0; i < kListedAgain && !opened; ++i) {
     if (opened.error().code != Code::kNotFound && opened.error().code != Code::kDataLoss) break;
     opened = open_once(log, call, known);
@@ -157,7 +158,8 @@ Result<MetricLog> MetricLog::open_once(const Location& log, const CallOptions& c
   return MetricLog(log, std::move(segments), std::move(covering.covered), call);
 }
 
-// Once a segment is gone: a compacted one holds its points, or somebody has removed the log.
+// Opens the log again after a segment is gone: a compacted segment holds its points, or somebody has removed
+// the log.
 Result<MetricLog> MetricLog::refreshed() const {
   HEADRACE_TRY(MetricLog again, open(log_, call_, segments_));
   if (segments_.empty()) return again;

@@ -15,11 +15,11 @@ namespace {
 constexpr std::chrono::milliseconds kUploadRetry{100};
 constexpr std::uint64_t kMostSegmentsLeft = 8;
 
-/// The digest of the segment that has the number, which must be `segment`, made from the file.
+/// Checks that the stored segment at `place` was made from the same points, and returns its digest.
 Result<Bytes> check_is_same(const MetricJournalFile& file, const Location& place, const Bytes& segment,
                             const CallOptions& call) {
   const auto found = read_object(*place.store, place.key, kSegmentLimitBytes, call);
-  // It was there, and is gone: a compaction has put it into a larger one.
+  // The segment was there and is gone: a compaction has merged it into a larger one.
   if (!found && found.error().code == Code::kNotFound) return sha256(segment);
   if (!found) return found.error();
   HEADRACE_TRY(const SegmentFooter footer, read_footer(read_from(found->data), found->data.size()));
@@ -71,8 +71,8 @@ MetricWriter::~MetricWriter() {
 Result<std::uint32_t> MetricWriter::metric(std::string_view name) {
   if (name.empty() || name.size() > kMetricNameBytes || !is_valid_utf8(name)) {
     return Error{Code::kInvalidArgument,
-                 concat("the name of a metric is text in UTF-8 of 1 to ", kMetricNameBytes, " bytes, not ",
-                        name.empty() ? "empty" : concat("one of ", name.size(), " bytes"))};
+                 concat("the name of a metric must be UTF-8 text of 1 to ", kMetricNameBytes,
+                        " bytes; this name has ", name.size(), " bytes")};
   }
   const std::scoped_lock lock(mutex_);
   const auto [found, is_new] =
@@ -111,7 +111,7 @@ void MetricWriter::order_journal(Clock::time_point time) {
       }
       if (Status written = writer->write_journal(false); !written) {
         const std::scoped_lock lock(writer->mutex_);
-        if (writer->untold_) writer->untold_ = std::move(written);
+        if (writer->unreported_) writer->unreported_ = std::move(written);
       }
     }
   });
@@ -143,7 +143,8 @@ Status MetricWriter::write_journal(bool is_end) {
   return {};
 }
 
-// While the store takes nothing, a file grows, so that an outage does not leave thousands of small segments.
+// While the store takes nothing, the file grows, so that an outage does not leave thousands of small
+// segments.
 void MetricWriter::end_file_if_due(bool at_once) {
   const Clock::time_point due = file_began_ + options_.segment_interval;
   const bool is_due = ended_.empty() && options_.now() >= due;
@@ -198,7 +199,7 @@ Status MetricWriter::upload_first(const CallOptions& call) {
 Status MetricWriter::flush() {
   HEADRACE_CHECK(write_journal(false));
   const std::scoped_lock lock(mutex_);
-  return std::exchange(untold_, Status());
+  return std::exchange(unreported_, Status());
 }
 
 std::optional<std::uint64_t> MetricWriter::end_file() {
@@ -213,8 +214,8 @@ bool MetricWriter::is_uploaded(std::optional<std::uint64_t> last) const {
   return ended_.empty() && journal_.files().file_bytes() == 0;
 }
 
-// Up to the file `last`, and not longer than until `end`, even if the store takes one file after another;
-// none: all files, after which no more come.
+// Uploads the files up to `last`, but stops at `end`, even if the store takes one file after another. Without
+// `last`, uploads all files; no more may follow.
 Status MetricWriter::upload_until(std::optional<std::uint64_t> last, Clock::time_point end) {
   while (true) {
     const Status uploaded = upload_first(closing_call(options_.call, end - options_.now()));
@@ -222,11 +223,10 @@ Status MetricWriter::upload_until(std::optional<std::uint64_t> last, Clock::time
     if (uploaded && !last) continue;
     const bool is_hopeless = !uploaded && uploaded.error().code == Code::kFailedPrecondition;
     if (options_.now() >= end || is_hopeless) {
-      return Error{Code::kDeadlineExceeded,
-                   concat(uploaded ? "more points wait than the store took in that time"
-                                   : std::string_view(uploaded.error().message),
-                          ". The points are in ", journal_.files().folder(),
-                          "; `headrace runs recover` writes them into the store")};
+      return Error{Code::kDeadlineExceeded, concat(uploaded ? "the store did not take all points in that time"
+                                                            : std::string_view(uploaded.error().message),
+                                                   ". The points are in ", journal_.files().folder(),
+                                                   "; `headrace runs recover` writes them into the store")};
     }
     if (!uploaded) std::this_thread::sleep_for(kUploadRetry);
   }
@@ -239,7 +239,7 @@ Status MetricWriter::publish(std::chrono::milliseconds within) {
   return last ? upload_until(last, end) : Status{};
 }
 
-// Takes no more points before it writes the end, or some would come behind it.
+// Takes no more points before it writes the end; otherwise points could follow the end.
 Status MetricWriter::write_end() {
   const std::scoped_lock one_closes(closing_);
   {
@@ -263,9 +263,10 @@ Status MetricWriter::close(std::chrono::milliseconds within) {
     journal_.remove_all();
     must_compact = segments_ > kMostSegmentsLeft;
   }
-  if (must_compact) static_cast<void>(compact_log(log_, options_.call));  // all is there without it
+  if (must_compact)
+    static_cast<void>(compact_log(log_, options_.call));  // a failure loses nothing: all segments are stored
   const std::scoped_lock lock(mutex_);
-  return std::exchange(untold_, Status());
+  return std::exchange(unreported_, Status());
 }
 
 MetricWriter::Counts MetricWriter::counts() const {

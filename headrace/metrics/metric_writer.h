@@ -145,7 +145,7 @@ class MetricWriter : public std::enable_shared_from_this<MetricWriter> {
   std::vector<std::string> names_;
   std::vector<MetricPoint> points_;
   std::uint64_t dropped_ = 0;
-  Status untold_{};
+  Status unreported_{};
   bool is_journal_ordered_ = false;
   bool is_closed_ = false;
 };

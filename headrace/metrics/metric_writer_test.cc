@@ -112,7 +112,7 @@ class MetricWriterTest : public testing::Test {
 
   const std::string folder = scratch.new_root();
   std::atomic<std::int64_t> wall_ms = 1'790'000'000'000;
-  // Far ahead of the background's clock: what is put off does not happen by the way.
+  // Far ahead of the background's clock, so that postponed work does not run by itself.
   Background::Clock::time_point now = Background::Clock::now() + std::chrono::hours(1);
   std::shared_ptr<UnreachableStore> store = std::make_shared<UnreachableStore>(make_memory_store("test"));
   Background background{2};

@@ -10,7 +10,7 @@ namespace headrace {
 
 namespace {
 
-constexpr std::uint64_t kMostGapBytes = 16 << 10;  // reading it costs less than a request
+constexpr std::uint64_t kMostGapBytes = 16 << 10;  // reading a gap of this size costs less than a request
 constexpr std::uint64_t kMostRangeBytes = 8 << 20;
 
 Status read_shared(Store& store, std::span<const ReadRequest> requests, const CallOptions& call,
@@ -52,8 +52,9 @@ Status PieceBatch::read(const CallOptions& call, int threads) {
     for (auto& [offset, wanted] : pieces) {
       const SegmentPiece& piece = wanted.piece;
       if (piece.size > wanted.most_bytes)
-        return Error{Code::kDataLoss, concat(store.describe(object.second), ": a piece of ", piece.size,
-                                             " bytes, where at most ", wanted.most_bytes, " can be")};
+        return Error{Code::kDataLoss,
+                     concat(store.describe(object.second), ": a piece of ", piece.size,
+                            " bytes, more than the ", wanted.most_bytes, " that are possible")};
       add_range(store, object.second, piece);
       wanted.range = ranges_.size() - 1;
     }
@@ -73,7 +74,7 @@ Result<BytesView> PieceBatch::piece(const Store& store, const std::string& key, 
   const Wanted& wanted = wanted_.at({&store, key}).at(piece.offset);
   const Range& range = ranges_.at(wanted.range);
   if (wanted.piece.size != piece.size)
-    return Error{Code::kDataLoss, concat(store.describe(key), ": two pieces at offset ", piece.offset)};
+    return Error{Code::kDataLoss, concat(store.describe(key), ": two pieces begin at offset ", piece.offset)};
   const BytesView stored(range.bytes.get() + (piece.offset - range.offset), piece.size);
   auto bytes = open_piece(stored, piece, wanted.most_bytes, decompressed);
   if (!bytes) return std::move(bytes).error().in(store.describe(key));

@@ -64,7 +64,7 @@ Bytes to_planes(std::span<const double> values) {
   return out;
 }
 
-// Where the planes of values begin: of 8 bytes, or of the first 4.
+// Where the planes of values begin: one for each of the 8 bytes, or for only the first 4.
 using Planes = std::array<const std::byte*, 8>;
 
 template <typename Bits, std::size_t... kPlanes>
@@ -72,7 +72,7 @@ Bits from_bytes(const Planes& planes, std::size_t i, std::index_sequence<kPlanes
   return static_cast<Bits>(((std::to_integer<Bits>(planes[kPlanes][i]) << (8 * kPlanes)) | ...));
 }
 
-// In three loops, so that compilers make vectors of the first and the last.
+// In three loops, so that compilers vectorize the first and the last.
 template <typename Bits>
 void from_planes(const Planes& all, std::span<double> values) {
   std::array<Bits, 256> changes;
@@ -154,7 +154,7 @@ Bytes pack_planes(BytesView planes, std::size_t width) {
 
 Status decode_packed_values(BytesView packed, std::size_t width, std::uint64_t count,
                             std::vector<double>& values) {
-  std::unique_ptr<std::byte[]> decompressed;  // not needed by planes that are noise
+  std::unique_ptr<std::byte[]> decompressed;  // not needed if all planes are stored uncompressed
   Planes planes{};
   std::size_t position = 0;
   for (std::size_t plane = 0; plane < width; ++plane) {
@@ -205,7 +205,7 @@ Result<BytesView> open_piece(BytesView stored, const SegmentPiece& piece, std::u
   const std::uint64_t size = piece.raw_size == 0 ? piece.size : piece.raw_size;
   if (size > most_bytes || piece.size > size)
     return Error{Code::kDataLoss, concat("a piece of ", size, " bytes at offset ", piece.offset,
-                                         ", where at most ", most_bytes, " can be")};
+                                         ", more than the ", most_bytes, " that are possible")};
   if (stored.size() != piece.size || crc32c(stored) != piece.crc32c)
     return Error{Code::kDataLoss,
                  concat("wrong checksum of the ", piece.size, " bytes at offset ", piece.offset)};
@@ -217,7 +217,7 @@ Result<BytesView> open_piece(BytesView stored, const SegmentPiece& piece, std::u
 Result<Bytes> read_piece(const ReadSegment& read, const SegmentPiece& piece, std::uint64_t most_bytes) {
   if (piece.size > most_bytes)
     return Error{Code::kDataLoss, concat("a piece of ", piece.size, " bytes at offset ", piece.offset,
-                                         ", where at most ", most_bytes, " can be")};
+                                         ", more than the ", most_bytes, " that are possible")};
   HEADRACE_TRY(Bytes stored, read(piece.offset, piece.size));
   Bytes decompressed;
   HEADRACE_CHECK(open_piece(stored, piece, most_bytes, decompressed));

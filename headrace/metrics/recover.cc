@@ -17,7 +17,7 @@ namespace {
 
 using NumberRange = std::pair<std::uint64_t, std::uint64_t>;
 
-/// The numbers that compacted segments hold, from one listing.
+/// The ranges of numbers that compacted segments hold, from one listing.
 Result<std::vector<NumberRange>> compacted_ranges(const Location& log, const CallOptions& call) {
   std::vector<NumberRange> ranges;
   const std::string prefix = folder_prefix(log.key);
@@ -34,7 +34,8 @@ bool is_in(const std::vector<NumberRange>& ranges, std::uint64_t number) {
       ranges, [&](const NumberRange& range) { return range.first <= number && number <= range.second; });
 }
 
-/// Digest of the segment before `number`; empty for the first. None: `number` was compacted meanwhile.
+/// The digest of the segment before `number`: empty for the first segment, none if `number` was compacted
+/// meanwhile.
 /// \error kFailedPrecondition  the log has no segments; kDataLoss  it lacks the one before
 Result<std::optional<Bytes>> digest_before(const Location& log, std::uint64_t number,
                                            const CallOptions& call) {
@@ -46,7 +47,7 @@ Result<std::optional<Bytes>> digest_before(const Location& log, std::uint64_t nu
   HEADRACE_TRY(const MetricLog compacted, MetricLog::open(log, call));
   if (compacted.segments().empty())
     return Error{Code::kFailedPrecondition,
-                 concat(log.describe(), " was removed; remove the journal, too, if nobody wants its points")};
+                 concat(log.describe(), " was removed; if nobody needs the points, remove the journal, too")};
   for (const auto& segment : compacted.segments()) {
     const Bytes& digest = segment.footer.head.last_digest;
     if (segment.stored.last == number - 1 && !digest.empty()) return std::optional(digest);

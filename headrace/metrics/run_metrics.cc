@@ -10,7 +10,7 @@ namespace headrace {
 
 namespace {
 
-// Instead of the number of attempts, for metrics of event files.
+// Stands in place of the number of attempts, for metrics of event files.
 constexpr int kOfEvents = 0;
 
 void append_series(MetricSeries& to, const MetricSeries& from) {
@@ -92,7 +92,7 @@ Result<std::vector<MetricSummary>> RunMetrics::summaries() const {
     if (attempts[key] != 1) {
       summary = {.name = key.first, .rank = key.second};
       HEADRACE_TRY(const MetricSeries series, read(key.first, key.second));
-      if (series.values.empty()) continue;  // all are of another run
+      if (series.values.empty()) continue;  // all points belong to another run
       summarize(series, summary);
     }
     summaries.push_back(std::move(summary));
@@ -105,7 +105,7 @@ Result<MetricSeries> RunMetrics::read(std::string_view name, std::uint64_t rank)
   return series.values.empty() ? read_events(name, rank) : std::move(series);
 }
 
-// From its first step on, a later attempt counts.
+// A later attempt counts from its first step on.
 MetricSeries RunMetrics::read_events(std::string_view name, std::uint64_t rank) const {
   std::vector<MetricSeries> latest_first;
   LaterAttempts later;

@@ -27,7 +27,7 @@ std::optional<std::uint64_t> parse_digits(std::string_view text) {
   return number && digits(*number) == text ? number : std::nullopt;
 }
 
-// One metric's points, until there are too many for one axis.
+// The points of one metric, up to the limit of one axis.
 struct PointsOfMetric {
   std::uint32_t metric = 0;
   std::vector<std::int64_t> steps{};
@@ -91,7 +91,7 @@ LevelGroups level_above(const LevelGroups& below) {
   return groups;
 }
 
-// The groups `first` to `end`, as encode_values has them.
+// The groups from `first` up to `end`, encoded by encode_values.
 Bytes encode_groups(const LevelGroups& groups, std::size_t first, std::size_t end,
                     const SegmentColumn& column) {
   std::vector<double> all;
@@ -156,7 +156,8 @@ SegmentColumn append_column(Bytes& out, std::string name, std::span<const double
   return column;
 }
 
-// Levels lie behind all values, each level of all columns together: a chart reads one range of them.
+// Levels are stored after all values, and each level holds all columns together: a chart reads one range of
+// levels.
 void append_levels(Bytes& out, std::span<SegmentColumn> columns, std::span<const PointsOfMetric> series) {
   std::vector<LevelGroups> groups(columns.size());
   bool has_more = true;
@@ -190,7 +191,7 @@ Result<std::vector<std::int64_t>> read_integers(const ReadSegment& read, const S
   return decode_integers(raw, count);
 }
 
-// The arrays that encode_groups has put one after the other.
+// The arrays that encode_groups has concatenated.
 GroupViews views_of(std::span<const double> values, std::uint64_t count) {
   return {.minima = values.first(count),
           .maxima = values.subspan(count, count),
@@ -208,7 +209,7 @@ void append_groups(LevelGroups& all, const GroupViews& groups) {
   add(all.not_finite, groups.not_finite);
 }
 
-// All steps or times of an axis.
+// Reads all steps, or all times, of an axis.
 Result<std::vector<std::int64_t>> read_numbers(const ReadSegment& read, const SegmentAxis& axis,
                                                const AxisNumbers& numbers) {
   std::vector<std::int64_t> all;
@@ -264,18 +265,19 @@ Result<SegmentFooter> read_footer(const ReadSegment& read, std::uint64_t size_by
   const std::uint64_t at_once = std::min(size_bytes, kReadAtOnceBytes);
   if (at_once < kTrailerBytes) return damaged("it is too short");
   HEADRACE_TRY(Bytes end, read(size_bytes - at_once, at_once));
-  if (end.size() != at_once) return damaged("it is shorter than it was");
+  if (end.size() != at_once) return damaged("it became shorter while it was read");
   const std::byte* const trailer = end.data() + end.size() - kTrailerBytes;
-  if (as_text({trailer + 8, kSegmentMagic.size()}) != kSegmentMagic) return damaged("its end");
+  if (as_text({trailer + 8, kSegmentMagic.size()}) != kSegmentMagic)
+    return damaged("its end mark is missing");
   const auto size = load_little_endian<std::uint32_t>(trailer);
   const auto checksum = load_little_endian<std::uint32_t>(trailer + 4);
-  if (size > size_bytes - kTrailerBytes) return damaged("its footer is larger than itself");
+  if (size > size_bytes - kTrailerBytes) return damaged("its footer is larger than the segment");
   if (size + kTrailerBytes > end.size()) {
     HEADRACE_TRY(end, read(size_bytes - kTrailerBytes - size, size + kTrailerBytes));
-    if (end.size() != size + kTrailerBytes) return damaged("it is shorter than it was");
+    if (end.size() != size + kTrailerBytes) return damaged("it became shorter while it was read");
   }
   const BytesView footer(end.data() + end.size() - kTrailerBytes - size, size);
-  if (crc32c(footer) != checksum) return damaged("the checksum of its footer");
+  if (crc32c(footer) != checksum) return damaged("the checksum of its footer does not match");
   return parse_footer(footer);
 }
 
@@ -336,7 +338,8 @@ Result<GroupViews> decode_groups(BytesView stored, const SegmentColumn& column, 
 
 Result<GroupViews> decode_last_level(BytesView planes, const SegmentColumn& column, std::uint64_t count,
                                      std::vector<double>& values) {
-  if (planes.size() != last_level_bytes(column, count)) return damaged("a level of its pyramids");
+  if (planes.size() != last_level_bytes(column, count))
+    return damaged("a level of its pyramids has a wrong size");
   decode_values(planes, column.width, values);
   return views_of(values, count);
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kSegmentVersion = 2;
 constexpr std::size_t kDigestBytes = 32;
-constexpr std::size_t kMostLevels = 8;  // of version 1
+constexpr std::size_t kMostLevels = 8;  // levels of a column in version 1
 
 void write_piece(WireWriter& writer, std::uint32_t number, const SegmentPiece& piece) {
   writer.message(number, [&](WireWriter& message) {
@@ -104,7 +104,7 @@ bool is_consistent(const AxisNumbers& numbers, std::uint64_t points) {
   return numbers.pieces.empty() && Wide(points - 1) * *numbers.distance == length;
 }
 
-// In version 1, fields 2 and 3 hold the one piece of all steps, and that of all times.
+// In version 1, fields 2 and 3 hold the only piece of steps and the only piece of times.
 Result<SegmentAxis> parse_axis(BytesView message, std::uint64_t version) {
   SegmentAxis axis;
   WireReader reader(message);
@@ -133,7 +133,7 @@ Result<SegmentAxis> parse_axis(BytesView message, std::uint64_t version) {
   return axis;
 }
 
-// Sorts the pieces of all levels into levels.
+// Assigns the pieces to their levels.
 bool sort_levels(SegmentColumn& column, std::vector<SegmentPiece> pieces, std::uint64_t points) {
   auto next = pieces.begin();
   for (std::size_t level = 0; level + 1 < level_count(points); ++level) {
@@ -225,8 +225,8 @@ Result<SegmentFooter> parse_footer(BytesView message) {
     if (field.number == 1) version = field.value;
     if (version > kSegmentVersion)
       return Error{Code::kFailedPrecondition,
-                   concat("a segment of version ", version, ", where this program knows ", kSegmentVersion,
-                          ": read it with a newer Headrace")};
+                   concat("the segment has version ", version, "; this Headrace reads up to ",
+                          kSegmentVersion, ": install a newer one")};
     if (field.number == 2) head.first = field.value;
     if (field.number == 3) head.last = field.value;
     if (field.number == 4) head.previous = bytes;

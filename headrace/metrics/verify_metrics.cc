@@ -27,7 +27,7 @@ Status verify_log(const Location& log, const CallOptions& call, VerifiedMetrics&
   const Error& error = verified.error();
   if (!is_about_one_log(error.code)) return error;
   if (error.code == Code::kNotFound && is_gone(log, call)) return {};
-  if (read == 0) ++found.segments;  // a bad log that counts for nothing would look like no log
+  if (read == 0) ++found.segments;  // a bad log without a segment would look like no log
   found.bad.push_back({log.describe(), error.message});
   return {};
 }

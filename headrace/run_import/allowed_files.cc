@@ -18,7 +18,7 @@ bool is_below(const std::string& path, const std::string& folder) {
   return path == folder || folder.empty() || path.starts_with(concat(folder, "/"));
 }
 
-// The path that all symbolic links lead to, as the key of a file store; none: it cannot be found out.
+// The path that all symbolic links lead to, as the key of a file store; none if it cannot be found out.
 std::optional<std::string> real_key(const std::string& key) {
   std::error_code error;
   const fs::path real = fs::weakly_canonical(concat("/", key), error);

@@ -17,9 +17,9 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kSource = "tensorboard";
-constexpr std::uint64_t kMostFirstBytes = 1 << 20;  // of a file, until its first event is whole
+constexpr std::uint64_t kMostFirstBytes = 1 << 20;  // the first event of a file ends within this
 constexpr std::string_view kOwnFolder = "/_headrace/";
-constexpr std::string_view kTopFolder = ".";  // as lay_out_logs names it
+constexpr std::string_view kTopFolder = ".";  // the name that lay_out_logs gives it
 
 std::chrono::milliseconds milliseconds_of(double seconds) {
   constexpr double kMost = 1e12;

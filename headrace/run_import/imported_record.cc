@@ -22,8 +22,8 @@ constexpr std::string_view kCommand = "import";
 constexpr std::string_view kArtifactType = "imported";
 
 struct KnownParts {
-  bool is_imported = false;       // one has ended
-  std::set<std::string> names{};  // all, if none has ended
+  bool is_imported = false;       // a part has ended
+  std::set<std::string> names{};  // of all parts, if none has ended
 };
 
 Result<KnownParts> known_parts(const Location& root, const std::string& id, const CallOptions& call) {
@@ -67,7 +67,7 @@ Result<std::optional<ImportedRecord>> ImportedRecord::begin(const Location& root
   HEADRACE_TRY(const KnownParts known, known_parts(root, record.id_, record.options_.call));
   if (known.is_imported) return std::optional<ImportedRecord>();
   record.part_ = imported_part_name(record.run_, known.names);
-  // The points of earlier attempts, which sort after this one, are all here again.
+  // The points of earlier attempts, whose names sort after this one, are all imported again.
   if (!known.names.empty() && *known.names.rbegin() > record.part_)
     record.held_.head.from_step = std::numeric_limits<std::int64_t>::min();
   const ImportedRun& imported = record.run_;
@@ -85,11 +85,11 @@ Result<std::optional<ImportedRecord>> ImportedRecord::begin(const Location& root
   return std::optional(std::move(record));
 }
 
-// Another import may have created it.
+// If another import has created the object already, that is no error.
 Status ImportedRecord::create(std::string_view object, const std::string& text) const {
   if (text.size() > kRunRecordLimitBytes)
-    return Error{Code::kInvalidArgument,
-                 concat("the record would have ", text.size(), " bytes: params and tags are too large")};
+    return Error{Code::kInvalidArgument, concat("the record would have ", text.size(), " bytes, more than ",
+                                                kRunRecordLimitBytes, ": params and tags are too large")};
   const Location at = root_.at(part_key(id_, part_, object));
   const auto written = write_text(*at.store, at.key, text, {.only_if_absent = true, .call = options_.call});
   if (!written && written.error().code != Code::kAlreadyExists) return written.error();
@@ -109,8 +109,8 @@ Status ImportedRecord::add_series(RunSeries series) {
 Status ImportedRecord::add_points(std::string_view metric, std::span<const std::int64_t> steps,
                                   std::span<const std::int64_t> times_us, std::span<const double> values) {
   if (metric.empty() || metric.size() > kMetricNameBytes || !is_valid_utf8(metric))
-    return Error{Code::kInvalidArgument,
-                 concat("a metric's name has 1 to ", kMetricNameBytes, " bytes of UTF-8: ", metric)};
+    return Error{Code::kInvalidArgument, concat("the name of a metric must be UTF-8 text of 1 to ",
+                                                kMetricNameBytes, " bytes: ", metric)};
   if (values.empty()) return {};
   if (last_.empty()) {
     HEADRACE_CHECK(add_series(

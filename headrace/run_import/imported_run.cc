@@ -21,7 +21,7 @@ void add_text(Sha256& digest, const std::string& text) {
   digest.update(as_bytes(std::string_view(text.c_str(), text.size() + 1)));
 }
 
-// Neither the place nor the remarks, which name places: the source may be moved.
+// Leaves out the place, and the remarks, which name places: the source may be moved.
 std::string state_digest_of(const ImportedRun& run) {
   Sha256 digest;
   add_text(digest, run.identity);

@@ -14,7 +14,7 @@ std::string_view symbol_of(Comparator comparator) {
   return kSymbols.at(static_cast<std::size_t>(comparator));
 }
 
-// Whether the text in a column is as the clause has it.
+// The condition of a clause on a text column.
 Sql text_condition(const std::string& column, const FilterClause& clause) {
   const bool is_like = clause.comparator == Comparator::kLike || clause.comparator == Comparator::kIlike;
   if (is_like) {
@@ -28,7 +28,7 @@ Sql text_condition(const std::string& column, const FilterClause& clause) {
   return sql.add(")");
 }
 
-// NaN is null in the index, and differs from every number.
+// The index stores NaN as NULL, and NaN differs from every number.
 Sql number_condition(const std::string& column, const FilterClause& clause, bool has_nan) {
   Sql sql{concat(column, " ", symbol_of(clause.comparator), " ?"), {clause.number}};
   if (has_nan && clause.comparator == Comparator::kNotEqual)

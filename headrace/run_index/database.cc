@@ -13,7 +13,7 @@ namespace headrace {
 namespace {
 
 constexpr int kBusyMs = 2000;
-constexpr std::size_t kStatements = 64;  // that are kept prepared
+constexpr std::size_t kStatements = 64;  // prepared statements that are kept
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* const text = reinterpret_cast<const char*>(sqlite3_value_text(value));
@@ -21,7 +21,7 @@ std::string_view text_of(sqlite3_value* value) {
                          : std::string_view(text, static_cast<std::size_t>(sqlite3_value_bytes(value)));
 }
 
-// matches_like(text, pattern, ignores_case), as filters of MLflow have it. SQLite's own LIKE differs.
+// matches_like(text, pattern, ignores_case), by the rules of MLflow's filters. SQLite's own LIKE differs.
 void like_in_sql(sqlite3_context* context, int, sqlite3_value** arguments) {
   const bool matches =
       matches_like(text_of(arguments[0]), text_of(arguments[1]), sqlite3_value_int(arguments[2]) != 0);
@@ -29,7 +29,7 @@ void like_in_sql(sqlite3_context* context, int, sqlite3_value** arguments) {
 }
 
 // A file is damaged only if it does not hold what was written. Any other failure, such as an impossible
-// statement, would come again with a new file.
+// statement, would occur again with a new file.
 DatabaseFailure failure_of(int code) {
   if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED) return DatabaseFailure::kBusy;
   const bool is_damaged =
@@ -94,7 +94,7 @@ Database& Database::operator=(Database&& other) noexcept {
 
 Database::~Database() {
   for (const Cached& cached : statements_) sqlite3_finalize(cached.statement);
-  sqlite3_close(connection_);  // rolls back
+  sqlite3_close(connection_);  // rolls back an open transaction
 }
 
 Result<Database> Database::open(const std::string& path, std::string_view schema, std::int64_t version,
@@ -160,7 +160,7 @@ Status Database::set_up(std::string_view schema, std::int64_t version) {
     HEADRACE_CHECK(commit());
   }
   if (found == version) return {};
-  return damaged(concat("its layout has version ", found, ", and not ", version));
+  return damaged(concat("its layout has version ", found, " instead of ", version));
 }
 
 Status Database::execute(const std::string& script) {

@@ -16,10 +16,10 @@ constexpr int kMissing = 3;  // rank of runs without the value
 struct OrderedGroup {
   int rank = 0;
   Sql from;         // "FROM … WHERE …"
-  std::string key;  // the column that is ordered by; empty: none
+  std::string key;  // the column to order by; empty if there is none
 };
 
-// "run_id" is `id`; other attributes are columns of their names, which the target has checked.
+// "run_id" is the column `id`; other attributes are columns of the same names, which the target has checked.
 std::string attribute_column(const std::string& key) { return key == "run_id" ? "r.id" : concat("r.", key); }
 
 constexpr ColumnPlaces kRunColumns = {attribute_column, "metrics", "parameters"};
@@ -33,7 +33,7 @@ Sql conditions_of_query(const RunQuery& query) {
   return sql;
 }
 
-// Runs that have the value, then those whose value is NaN or no number, then those without one.
+// Runs that have the value, then runs whose value is NaN or not a number, then runs without the value.
 std::vector<OrderedGroup> groups_of(const std::optional<SearchOrder>& order) {
   if (!order) return {{0, {"FROM runs r WHERE 1"}, ""}};
   const std::string& key = order->column.key;

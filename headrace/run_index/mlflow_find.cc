@@ -30,7 +30,8 @@ void add_sql(Sql& sql, std::string_view before, Sql part) {
   sql.add(before).add(part.text, std::move(part.values));
 }
 
-// " FROM … WHERE …": runs of the experiments and stages. MLflow's clients make no records of version 1.
+// " FROM … WHERE …" for the runs in the given experiments and stages. MLflow's clients write no records of
+// version 1.
 Sql asked_runs(const MlflowQuery& query) {
   Sql sql{" FROM runs r WHERE NOT r.is_version_1"};
   add_sql(sql, " AND r.experiment IN ", list_of(query.experiments));
@@ -42,7 +43,7 @@ Sql asked_runs(const MlflowQuery& query) {
   return sql.add(")");
 }
 
-// The key of an order, and its rank: 0 for values, 1 for NaN, 2 for none.
+// The key of an order, and its rank: 0 for values, 1 for NaN, 2 if there is no value.
 struct OrderKey {
   Sql value;
   Sql rank;

@@ -1,4 +1,4 @@
-// Runs as MLflow shows them: reads the states of MLflow's clients, and writes what they and the records say.
+// Runs as MLflow shows them: reads the states of MLflow's clients, and combines them with the records.
 
 #include <algorithm>
 #include <limits>
@@ -22,7 +22,7 @@ constexpr std::uint64_t kStateBytesPerTransaction = 4 << 20;
 constexpr std::uint64_t kStateBytesMax = 16 << 20;
 constexpr std::string_view kStateFormat = "headrace.mlflow.run";
 
-// A state that is to be read; number 0: the states of the run were removed.
+// A state to be read. Number 0: the states of the run were removed.
 struct NewState {
   std::string id;
   LatestNumber latest;
@@ -32,7 +32,7 @@ struct NewState {
 
 std::string text_in(const Json& value) { return value.is_string() ? value.text() : ""; }
 
-// The word of `runs ls` for a status of MLflow's; empty: the record's own.
+// The word that `runs ls` shows for a status of MLflow; empty: the status of the record is shown.
 std::string_view shown_status(const Json& state) {
   const std::string status = text_in(state["status"]);
   if (status == "FINISHED") return run_status_name(RunStatus::kFinished);
@@ -65,7 +65,7 @@ Status read_new_state(const Location& root, NewState& state, const CallOptions& 
   return {};
 }
 
-// How many of the states from `begin` on go into one transaction: at least one.
+// How many states, from `begin` on, go into one transaction: at least one.
 std::size_t states_together(const std::vector<NewState>& states, std::size_t begin) {
   std::size_t count = 0;
   std::uint64_t bytes = 0;
@@ -76,7 +76,7 @@ std::size_t states_together(const std::vector<NewState>& states, std::size_t beg
   return count;
 }
 
-// States that are newer than those in the index, of runs that it has.
+// States of the indexed runs that are newer than those in the index.
 Result<std::vector<NewState>> new_states(Database& database,
                                          const std::map<std::string, LatestNumber>& latest) {
   HEADRACE_TRY(const auto rows, database.rows({"SELECT r.id, coalesce(s.number, 0) FROM runs r LEFT JOIN "
@@ -98,7 +98,8 @@ Result<RefreshReport> RunIndex::refresh_states(const Location& root, const CallO
   const std::string prefix = concat(root.at(mlflow::kStatesFolder).key, "/runs/");
   auto latest = latest_numbers(*root.store, prefix, call);
   if (!latest && latest.error().code == Code::kPermissionDenied) {
-    report.damaged.push_back(concat("tags and states of MLflow's clients: ", latest.error().message));
+    report.damaged.push_back(
+        concat("tags and states of MLflow's clients cannot be read: ", latest.error().message));
     return report;
   }
   if (!latest) return std::move(latest).error();
@@ -124,7 +125,8 @@ Result<RefreshReport> RunIndex::refresh_states(const Location& root, const CallO
   return report;
 }
 
-// Numbers only grow, so a slow refresh replaces nothing that a later one wrote. 0: the states were removed.
+// Numbers only grow, so a slow refresh replaces nothing that a later refresh wrote. Number 0: the states were
+// removed.
 Status RunIndex::keep_state(const std::string& id, std::uint64_t number, const std::string& content) {
   if (number == 0) {
     HEADRACE_CHECK(database_.run({"DELETE FROM states WHERE id = ?", {id}}));
@@ -143,7 +145,7 @@ Status RunIndex::keep_state(const std::string& id, std::uint64_t number, const s
   return {};
 }
 
-// Writes what record and state say together.
+// Writes the combination of the record and its state.
 Status RunIndex::write_view(std::int64_t number, const RunRecord& run, bool is_version_1) {
   HEADRACE_TRY(const auto rows,
                database_.rows({"SELECT number, content FROM states WHERE id = ?", {run.id}}));
@@ -151,7 +153,7 @@ Status RunIndex::write_view(std::int64_t number, const RunRecord& run, bool is_v
   Json state;
   if (has_state) {
     auto parsed = parse_json(text_value(rows[0][1]));
-    if (!parsed) return database_.damaged("a state is no JSON");
+    if (!parsed) return database_.damaged("a state is not JSON");
     state = *std::move(parsed);
   }
   const std::string_view status = shown_status(state);
@@ -201,7 +203,7 @@ Result<MlflowRun> RunIndex::mlflow_run(const FoundMlflowRun& run) {
                database_.rows({"SELECT number, content FROM states WHERE id = ?", {run.id}}));
   if (!states.empty()) {
     auto state = parse_json(text_value(states[0][1]));
-    if (!state) return database_.damaged("a state is no JSON");
+    if (!state) return database_.damaged("a state is not JSON");
     out.state = *std::move(state);
     out.state_number = static_cast<std::uint64_t>(integer_value(states[0][0]));
   }

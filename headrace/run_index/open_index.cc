@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kNameDigits = 16;
 constexpr std::string_view kVersionMark = "-v";
 constexpr std::string_view kIndexSuffix = ".sqlite";
-// While another process makes a damaged file anew.
+// Attempts to lock a file, for the case that another process rebuilds a damaged file.
 constexpr int kLockAttempts = 20;
 constexpr std::chrono::milliseconds kBetweenAttempts{100};
 
@@ -55,8 +55,8 @@ bool remove_index(const std::string& path) {
   return true;
 }
 
-// Makes the file if it is missing, for this user alone: SQLite would make it for all. A file that is there is
-// not opened, since its closing would drop the locks that SQLite has on it in this process.
+// Creates the file if it is missing, for this user alone: SQLite would create it for all users. An existing
+// file is not opened, because closing it would drop the locks that SQLite holds on it in this process.
 Status make_file(const std::string& path) {
   const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (made >= 0) {
@@ -72,7 +72,7 @@ Status make_file(const std::string& path) {
   return {};
 }
 
-// SQLite writes whole pages, and reads the rest of one that was cut as zeros, so that rows would be missing.
+// SQLite writes whole pages. It would read the missing rest of a cut page as zeros, so rows would be missing.
 bool is_cut(const std::string& path) {
   constexpr std::uintmax_t kPageBytes = 4096;
   std::error_code error;
@@ -101,14 +101,15 @@ Attempt attempt(const std::string& path, const std::string& root_url,
   return made;
 }
 
-// Makes a missing file while nobody else has it: several that make it at once would wait for each other in
-// ways that SQLite does not bound. If the lock is not to be had, the file is made all the same.
+// Creates a missing file while no other process has it open: several processes that create it at the same
+// time would wait for each other in ways that SQLite does not bound. If the lock is not free, the caller
+// creates the file without it.
 void make_alone(const std::string& path, const std::string& root_url) {
   if (!is_missing(path)) return;
   const FileDescriptor lock = open_locked(path + ".lock", O_RDWR | O_CREAT);
   if (!lock.is_open() || !is_missing(path) || !make_file(path)) return;
   DatabaseFailure failure = DatabaseFailure::kNone;
-  (void)RunIndex::open(path, root_url, failure);  // what fails here fails again below
+  (void)RunIndex::open(path, root_url, failure);  // a failure here occurs again in the caller
 }
 
 Attempt attempt_file(const std::string& path, const std::string& root_url,
@@ -142,9 +143,9 @@ IndexFolder::IndexFolder(std::optional<std::string> cache, std::string server,
   std::string folder = *cache + "/runs";
   std::error_code error;
   fs::create_directories(folder, error);
-  // Parameters and outputs are nobody else's business. Fails for a folder of another user.
+  // Only this user may see parameters and outputs. Fails for a folder of another user.
   if (!error) fs::permissions(folder, fs::perms::owner_all, error);
-  // Links above the file are the user's own: SQLite is to follow none, so none is left in the path.
+  // Links above the file belong to the user, so they are resolved here: SQLite must not follow any.
   if (!error) folder = fs::canonical(folder, error);
   if (error) {
     warn_(concat("no index of runs is kept: ", folder, ": ", error.message()));
@@ -168,13 +169,13 @@ Status IndexFolder::use(const std::string& root_url, const std::function<Status(
     Attempt made = attempt_kept(path, root_url, use);
     if (made.status || made.failure == DatabaseFailure::kNone) return made.status;
     if (made.failure == DatabaseFailure::kBusy) {
-      warn_(concat("another process keeps the index of runs ", path,
-                   " locked, so what is new in it is not kept: ", made.status.error().message));
+      warn_(concat("another process has locked the index of runs ", path,
+                   ", so new runs are not stored in it: ", made.status.error().message));
       made = attempt(path, root_url, use, &RunIndex::open_copy);
       if (made.status || made.failure == DatabaseFailure::kNone) return made.status;
     }
     warn_(concat("the index of runs ", path,
-                 " cannot be used, and this command goes on without it: ", made.status.error().message));
+                 " cannot be used, so this command continues without it: ", made.status.error().message));
   }
   return attempt("", root_url, use).status;
 }

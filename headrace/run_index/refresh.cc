@@ -14,30 +14,30 @@ namespace headrace {
 namespace {
 
 constexpr int kReadsAtOnce = 32;
-// Others wait while a transaction writes, and what it writes is in memory until then.
+// Other processes wait while a transaction writes, and its changes are in memory until it ends.
 constexpr std::size_t kRunsPerTransaction = 256;
-constexpr std::uint64_t kBytesPerTransaction = 4 << 20;  // as listed
+constexpr std::uint64_t kBytesPerTransaction = 4 << 20;  // by the sizes in the listing
 constexpr std::int64_t kRowsPerTransaction = 50'000;
 constexpr std::size_t kStateDigits = 32;
-// A run may log a million; this many are kept beside those that its end has.
+// A run may log a million metrics. At most this many are kept besides those that its end has.
 constexpr std::size_t kMostLoggedMetrics = 100'000;
 
-// Keeps no state: the next refresh reads the run again.
+// The state of a run that the next refresh must read again.
 constexpr std::string_view kUnsettled = "";
 
-using RunKey = std::pair<std::string, bool>;  // id, is of version 1
+using RunKey = std::pair<std::string, bool>;  // the id, and whether the run is of version 1
 
 struct KnownRun {
   std::int64_t number = 0;
   std::string state;
 };
 
-// A run that is to be read.
+// A run to be read.
 struct ChangedRun {
   RunKey key;
   std::vector<ListedPart> parts;
   std::string state;
-  std::optional<KnownRun> known;  // what the index had before the listing
+  std::optional<KnownRun> known;  // the index before the listing
   RunList read{};
 };
 
@@ -73,8 +73,8 @@ std::vector<ChangedRun> runs_of(std::vector<ListedPart> parts) {
   return runs;
 }
 
-// A digest of the listings of all places that `last_values` reads for a run without an end: a change means
-// new points.
+// A digest of the listings of all places that `last_values` reads for a run without an end: if the digest
+// changes, there are new points.
 Result<std::string> series_state(const RunRecord& run, const HistorySource& source) {
   std::vector<std::string> urls;
   for (const RunPart& part : run.parts) {
@@ -112,7 +112,7 @@ Result<std::optional<KnownRun>> known_run(Database& database, const RunKey& key)
   return std::optional(KnownRun{integer_value(rows[0][0]), text_value(rows[0][1])});
 }
 
-// How many of the runs from `begin` on go into one transaction: at least one.
+// How many runs, from `begin` on, go into one transaction: at least one.
 std::size_t batch_size(const std::vector<ChangedRun>& changed, std::size_t begin) {
   std::size_t count = 0;
   std::uint64_t bytes = 0;
@@ -136,9 +136,9 @@ bool is_same_state(const std::optional<KnownRun>& one, const std::optional<Known
   return one.has_value() == other.has_value() && (!one || one->state == other->state);
 }
 
-// The state under which a run that was read is kept.
+// The state to store for a run that was read.
 std::string kept_state(const ChangedRun& run, const RunRecord& record) {
-  const bool may_change_unseen = run.key.second && !record.end;  // of version 1
+  const bool may_change_unseen = run.key.second && !record.end;  // a run of version 1
   return run.read.damaged.empty() && !may_change_unseen ? run.state : std::string(kUnsettled);
 }
 
@@ -158,7 +158,7 @@ Result<RefreshReport> RunIndex::refresh_records(const Location& root, const Call
     known.erase(before);
   }
   std::erase_if(changed, [](const ChangedRun& run) { return run.known && run.known->state == run.state; });
-  // Those that are left are gone: changes without parts.
+  // The remaining runs are gone: they become changes without parts.
   for (auto& [key, run] : known) changed.push_back({key, {}, {}, std::move(run)});
 
   RefreshReport report;
@@ -196,7 +196,7 @@ struct RunIndex::Pending {
   std::string state;
   std::string metrics_state;
   std::int64_t folder_changes = 0;
-  std::optional<RunRecord> record{};  // none: another process has replaced the run meanwhile
+  std::optional<RunRecord> record{};  // none if another process has replaced the run meanwhile
   bool has_changed = false;
   std::map<std::string, double> values{};
   std::string damage{};
@@ -214,8 +214,8 @@ Result<std::vector<RunIndex::Pending>> RunIndex::pending_metrics(bool are_ended)
   return pending;
 }
 
-// Runs that go on come first: where they share folders of event files with ended ones, those are read after
-// them.
+// Runs that go on come first: if they share folders of event files with ended runs, the ended runs are read
+// after them.
 Result<RefreshReport> RunIndex::refresh_metrics(const HistorySource& source) {
   RefreshReport report;
   std::mutex mutex;  // many threads read
@@ -233,7 +233,7 @@ Result<RefreshReport> RunIndex::refresh_metrics(const HistorySource& source) {
 
 namespace {
 
-// An error of one run, of which others shall not suffer, becomes a message.
+// An error that concerns a single run becomes a message.
 Status keep_damage(Status status, std::string& damage) {
   if (status || !concerns_one_record(status.error().code)) return status;
   damage = status.error().message;
@@ -252,8 +252,8 @@ Status RunIndex::read_metrics(std::vector<Pending> pending, const HistorySource&
     if (state == run.metrics_state) return {};
     HEADRACE_TRY(run.values, last_values(*run.record, source));
     if (run.values.size() > kMostLoggedMetrics) {
-      run.damage = concat("tables of runs show the first ", kMostLoggedMetrics, " metrics of the run ",
-                          run.id, ", by name, of ", run.values.size());
+      run.damage = concat("tables of runs show only the first ", kMostLoggedMetrics, " of ",
+                          run.values.size(), " metrics of the run ", run.id, ", by name");
       run.values.erase(std::next(run.values.begin(), kMostLoggedMetrics), run.values.end());
     }
     run.metrics_state = std::move(state);
@@ -283,7 +283,8 @@ Status RunIndex::read_metrics(std::vector<Pending> pending, const HistorySource&
   return {};
 }
 
-// False: another process has replaced the run meanwhile, or a run that shares its folders of event files.
+// Returns false if another process has meanwhile replaced the run, or a run that shares its folders of event
+// files.
 Result<bool> RunIndex::write_metrics(const Pending& pending) {
   HEADRACE_TRY(
       const auto now,

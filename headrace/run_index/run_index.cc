@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Counts up whenever the tables, or what is put into them, change.
+// Incremented whenever the tables, or what is put into them, change.
 constexpr std::int64_t kLayoutVersion = 4;
 
 constexpr std::string_view kSchema = R"(
@@ -48,7 +48,7 @@ CREATE VIEW mlflow_parameters AS SELECT run, name, value, number FROM parameters
 
 enum ObjectKind : std::int64_t { kStart, kEnd, kInput, kOutput, kSeries };
 
-// Adds an object of a record to its part, which is the last one or a new one.
+// Adds an object of a record to its part: the last part, or a new one.
 Status add_object(const std::vector<SqlValue>& row, std::vector<RunPart>& parts) {
   const std::string& name = text_value(row[0]);
   if (parts.empty() || parts.back().name != name) parts.push_back({.name = name, .start = {}});
@@ -197,9 +197,9 @@ Status RunIndex::insert_objects(std::int64_t number, const RunRecord& run) {
   return {};
 }
 
-// The values that a run has in folders of event files may have changed, since another run goes on there: they
-// are to be read again. This stands in the transaction that tells of the other run: no kill comes between.
-// `folder_changes` tells those that are reading the values right now.
+// Ended runs that share folders of event files with this run may have new values there, since this run goes
+// on: their metrics must be read again. This is done in the transaction that writes this run, so that no kill
+// can come between. `folder_changes` tells the refreshes that are reading those values at the moment.
 Status RunIndex::forget_metrics_of_sharers(std::int64_t number) {
   constexpr std::string_view kSharers =
       "is_ended AND number != ? AND number IN "
@@ -251,7 +251,7 @@ Result<std::vector<IndexedMetric>> RunIndex::metrics(const IndexedRun& run,
   if (names.empty()) HEADRACE_CHECK(database_.visit({concat(kSelect, " ORDER BY name"), {run.number}}, add));
   for (const std::string& name : std::set(names.begin(), names.end()))
     HEADRACE_CHECK(database_.visit({concat(kSelect, " AND name = ?"), {run.number, name}}, add));
-  metrics.shrink_to_fit();  // tables keep those of many runs
+  metrics.shrink_to_fit();  // tables keep the metrics of many runs
   return metrics;
 }
 

@@ -19,7 +19,8 @@ std::string index_prefix(CatalogIndex index) {
   return concat(kCatalogPrefix, index == CatalogIndex::kInput ? "input/" : "output/");
 }
 
-// "s3://datasets/a/b" → "s3/datasets/a/b". URLs may come from records of others.
+// The place of a URL in the catalog: "s3://datasets/a/b" → "s3/datasets/a/b". The URL may come from a record
+// that somebody else wrote.
 // \error kInvalidArgument  no key can hold it
 Result<std::string> place_of(std::string_view url) {
   const std::string clean = redact_secrets(url);
@@ -39,7 +40,7 @@ Result<std::string> place_of(std::string_view url) {
   return place;
 }
 
-// A digest of a record, if it may be part of a key.
+// Whether a digest from a record can be part of a key.
 bool is_name(std::string_view digest) { return static_cast<bool>(check_run_name(digest)); }
 
 std::string entry_name(const CatalogEntry& entry) {
@@ -71,7 +72,7 @@ Status create_entry(const Location& root, const std::string& name, const CallOpt
   return {};
 }
 
-// Runs of the entries whose keys begin with `prefix`.
+// Adds the runs of the entries whose keys begin with `prefix`.
 Status add_runs(const Location& root, std::string_view prefix, const CallOptions& call,
                 std::set<std::string>& runs) {
   HEADRACE_CHECK(root.store->list(root.at(prefix).key, {.call = call}, [&](const ObjectInfo& object) {
@@ -81,10 +82,10 @@ Status add_runs(const Location& root, std::string_view prefix, const CallOptions
   if (runs.size() <= kMostRuns) return {};
   return Error{Code::kResourceExhausted,
                concat("more than ", kMostRuns, " runs recorded below ", root.describe(),
-                      " concern this URL; give one further below")};
+                      " concern this URL; ask about a URL below it")};
 }
 
-// Keys of all entries that a part's record calls for. A URL that no key can hold has none.
+// The keys of all catalog entries that a part needs. A URL that no key can hold has no entry.
 std::vector<std::string> entries_of(const RunPart& part, const std::string& run) {
   const CatalogEntry entry = {part.start.command, part.name, run};
   std::vector<std::string> keys;
@@ -166,13 +167,13 @@ Result<bool> has_catalog(const Location& root, const CallOptions& call) {
 }
 
 Result<std::size_t> repair_catalog(const Location& root, const CallOptions& call) {
-  std::set<std::string> missing;  // keys of entries, without the root's
+  std::set<std::string> missing;  // keys of entries, relative to the root
   HEADRACE_TRY(const RunList records, list_runs(root, kMostRuns, call));
   if (records.runs.empty() && records.damaged.empty())
     return Error{Code::kNotFound, concat("no runs are recorded below ", root.describe())};
   for (const RunRecord& run : records.runs) {
     for (const RunPart& part : run.parts) {
-      if (part.name.empty()) continue;  // of version 1, which has no catalog
+      if (part.name.empty()) continue;  // a part of version 1, which has no catalog
       for (std::string& key : entries_of(part, run.id)) missing.insert(std::move(key));
     }
   }

@@ -7,11 +7,11 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kLineCost = 32;  // that a line counts with besides its text
+constexpr std::uint64_t kLineCost = 32;  // counted for each line besides its text
 
 std::uint64_t cost_of(const ConsoleLine& line) { return line.text.size() + kLineCost; }
 
-// Leaves out commands to a terminal: ESC [ parameters letter.
+// Removes terminal commands: ESC [ parameters letter.
 std::string without_commands(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -26,7 +26,7 @@ std::string without_commands(std::string_view text) {
   return out;
 }
 
-// A backspace takes a character back.
+// The line as a terminal shows it: a backspace deletes the character before it.
 std::string as_last_seen(std::string_view text) {
   while (text.ends_with('\r')) text.remove_suffix(1);
   std::string out;
@@ -40,7 +40,7 @@ std::string as_last_seen(std::string_view text) {
   return replace_invalid_utf8(without_commands(out)).text;
 }
 
-// The first lines that fit into a piece leave `lines`.
+// Moves the first lines, as many as fit into a piece, out of `lines`.
 std::vector<ConsoleLine> take_lines(std::deque<ConsoleLine>& lines, std::uint64_t most_bytes) {
   std::vector<ConsoleLine> taken;
   for (std::uint64_t bytes = 0; !lines.empty(); lines.pop_front()) {
@@ -78,7 +78,7 @@ void ConsoleLog::add(ConsoleStream stream, std::string_view text) {
   }
 }
 
-// A carriage return with a text behind it begins the line anew, so a progress bar takes no memory.
+// Text after a carriage return starts the line again, so a progress bar takes no memory.
 // REQUIRES: mutex_ is held
 void ConsoleLog::extend_line(ConsoleStream stream, std::string_view text) {
   std::string& line = begun_[static_cast<std::size_t>(stream)];
@@ -124,7 +124,7 @@ void ConsoleLog::order_piece() {
   background_.add_at(options_.now() + interval_, [weak = weak_from_this()] {
     const auto log = weak.lock();
     if (!log) return;
-    (void)log->write_piece();  // lines that the store has not taken wait for the next time
+    (void)log->write_piece();  // lines that the store did not take wait for the next call
     const std::scoped_lock lock(log->mutex_);
     log->interval_ = std::min(log->interval_ * 2, log->options_.most_interval);
     log->is_ordered_ = !log->head_.empty() && !log->is_closed_;

@@ -16,7 +16,7 @@ Result<std::uint32_t> crc32c_of(Store& store, const ObjectInfo& object) {
   return crc;
 }
 
-// Compares the object that is there with the one that was to be created.
+// Compares the existing object with the one that was to be created.
 Status check_same(const Location& object, std::uint64_t size_bytes, std::uint32_t crc) {
   HEADRACE_TRY(const ObjectInfo there, object.store->stat(object.key, {}));
   std::string found = concat(there.size_bytes, " bytes instead of ", size_bytes);
@@ -26,12 +26,12 @@ Status check_same(const Location& object, std::uint64_t size_bytes, std::uint32_
     found = concat("the checksum ", hex32(crc_there), " instead of ", hex32(crc));
   }
   return Error{Code::kFailedPrecondition,
-               concat(object.describe(), " is there already, with ", found,
-                      ": the input has changed since it was written, or it is damaged. Remove it, or start "
+               concat(object.describe(), " already exists, with ", found,
+                      ": the input has changed since then, or the object is damaged. Remove it, or start "
                       "over with --overwrite, and run the same command again")};
 }
 
-// `created` is the outcome of a conditional write.
+// Accepts an existing object if it has the same bytes. `created` is the result of a conditional write.
 Status accept_same(const Result<ObjectInfo>& created, const Location& object, std::uint64_t size_bytes,
                    std::uint32_t crc) {
   if (created) return {};

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// The numbers of manifests after `generation`, up to `last`, ascending.
+// The numbers of the manifests after `generation`, up to `last`, in ascending order.
 Result<std::vector<std::uint64_t>> manifest_numbers(const Location& folder, std::uint64_t generation,
                                                     std::uint64_t last, const CallOptions& call) {
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
@@ -22,14 +22,14 @@ Result<std::vector<std::uint64_t>> manifest_numbers(const Location& folder, std:
   return manifests;
 }
 
-// Checks that nothing else was begun or published there. Folders of checkpoints have no configuration.
+// Checks that nothing else was begun or published in the folder. Checkpoint folders have no configuration.
 Status check_is_of(const Location& folder, std::string_view kind, const ChainState& seen,
                    const CallOptions& call) {
   if (seen.is_free()) return {};
   if (!seen.owner.configuration.empty() || seen.owner.output_entry > 0) {
     return Error{Code::kFailedPrecondition,
-                 concat(folder.describe(), " holds what ", describe(seen.owner.actor),
-                        " began, not checkpoints; give another URL")};
+                 concat(folder.describe(), " holds output of ", describe(seen.owner.actor),
+                        ", not checkpoints; choose another URL")};
   }
   if (seen.published == 0) return {};
   const auto published = read_published(folder, kind, {.number = seen.published, .call = call});
@@ -83,7 +83,8 @@ Result<std::vector<std::uint64_t>> FolderOwner::numbers(const std::stop_token& s
 Status FolderOwner::unpublish(std::string_view kind, std::uint64_t number,
                               const std::stop_token& stop) const {
   if (number <= ownership_.generation() || number >= published_)
-    return Error{Code::kInvalidArgument, "only a checkpoint of this training that is not the latest can go"};
+    return Error{Code::kInvalidArgument,
+                 "only checkpoints of this training can be removed, except the latest"};
   const Location& folder = ownership_.folder();
   const CallOptions call{.stop = stop};
   HEADRACE_TRY(const auto published, read_published(folder, kind, {.number = number, .call = call}));

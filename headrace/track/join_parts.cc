@@ -9,7 +9,7 @@ namespace {
 
 RunStatus status_of(const RunPart& part) { return part.end ? part.end->status : RunStatus::kUnfinished; }
 
-// By rank, and within a rank the latest attempt first.
+// By rank; within a rank, the latest attempt first.
 bool comes_before(const RunPart& a, const RunPart& b) {
   return std::tie(a.start.rank, b.start.started, a.name) < std::tie(b.start.rank, a.start.started, b.name);
 }
@@ -62,7 +62,7 @@ void join_ends(RunEnd& end, const RunPart& part) {
 
 RunRecord join_parts(std::string id, std::vector<RunPart> parts) {
   std::ranges::sort(parts, comes_before);
-  // A job may be started again with fewer ranks: the newest part knows how many there are.
+  // A job may be restarted with fewer ranks: the newest part gives the number of ranks.
   const std::uint64_t ranks = std::ranges::max_element(parts, {}, [](const RunPart& part) {
                                 return part.start.started;
                               })->start.ranks;

@@ -21,19 +21,20 @@ bool covers(std::string_view folder, std::string_view url) {
   return folder == url || lies_below(url, folder);
 }
 
-// Whether a run recorded another version than the one that is asked about.
+// Whether a run recorded another version of the artifact than `asked`.
 bool is_another_version(const Artifact& recorded, const Artifact& asked) {
   return recorded.url == asked.url && !recorded.digest.empty() && !asked.digest.empty() &&
          recorded.digest != asked.digest;
 }
 
-// A run and its artifacts, put together once: the trees look at them again and again.
+// A run and its artifacts, collected once because the trees look at them repeatedly.
 struct Entry {
   explicit Entry(const RunRecord& record)
       : run(&record), inputs(record.inputs()), outputs(record.outputs()) {}
 
-  // In whole, or with what lies around it; not if it recorded another version. That rule does not hold for a
-  // run's own output: the record names the last version alone, and the run may have published earlier ones.
+  // Whether the run made the artifact or a folder around it, in the version that is asked about. The version
+  // is not compared for a run's own output: the record names only the last version, and the run may have
+  // published earlier ones.
   bool made(const Artifact& artifact) const {
     if (outputs.empty()) return false;
     return covers(run->start.output, artifact.url) ||
@@ -45,7 +46,8 @@ struct Entry {
     return !digest.empty() && std::any_of(outputs.begin(), outputs.end(),
                                           [&](const Artifact& output) { return output.digest == digest; });
   }
-  // In whole or in part, or with what lies around it; not if it recorded another version.
+  // Whether the run read the artifact, a part of it or a folder around it, in the version that is asked
+  // about.
   bool read(const Artifact& artifact) const {
     return std::any_of(inputs.begin(), inputs.end(), [&](const Artifact& input) {
       return !is_another_version(input, artifact) &&
@@ -59,7 +61,7 @@ struct Entry {
 };
 using Entries = std::vector<const Entry*>;
 
-// Start of the attempt whose inputs are shown: a job may have been started again under its id.
+// The start of the latest attempt, whose inputs are shown: a job may be restarted under the same id.
 const std::string& latest_start(const RunRecord& run) {
   return run.parts.empty() ? run.start.started : run.parts.front().start.started;
 }
@@ -68,14 +70,14 @@ bool started_before(const Entry* a, const Entry* b) {
   return std::tie(a->run->start.started, a->run->id) < std::tie(b->run->start.started, b->run->id);
 }
 
-// Whether both recorded the same manifest: then only the earlier one wrote it.
+// Whether both runs recorded the same manifest: then only the earlier run wrote it.
 bool published_the_same(const Entry* a, const Entry* b) {
   return std::ranges::any_of(a->outputs, [&](const Artifact& output) { return b->published(output.digest); });
 }
 
-// If several runs made the same thing, the run whose result stood in the end. If several found the same
-// result, the first.
-const Entry* standing(const Entries& entries) {
+// The run that made what is there now, if several runs wrote to the same place. If several runs recorded that
+// same result, the first of them.
+const Entry* current_maker(const Entries& entries) {
   const auto better = [](const Entry* a, const Entry* b) {
     const bool a_finished = a->run->status() == RunStatus::kFinished;
     const bool b_finished = b->run->status() == RunStatus::kFinished;
@@ -108,12 +110,12 @@ class EntryList {
   std::deque<Entry> entries_;
 };
 
-// Builds one of the two trees; remembers what stands in it.
+// Builds one of the two trees, and remembers which artifacts it has entered.
 class TreeBuilder {
  public:
   explicit TreeBuilder(EntryList& list) : list_(list) {}
 
-  // `reader`: the run through which we came; null at the root.
+  // `reader`: the run whose input this artifact is; null at the root.
   Result<LineageNode> upstream(const Artifact& artifact, const Entry* reader, int depth) {
     LineageNode node = {.artifact = artifact};
     if (!enter(node, depth)) return node;
@@ -163,10 +165,10 @@ class TreeBuilder {
       if (!entry.outputs.empty() && lies_below(start.output, artifact.url))
         below[start.output].push_back(&entry);
     }
-    if (!by_digest.empty()) return {standing(by_digest)};
-    if (!around.empty()) return {standing(around)};
+    if (!by_digest.empty()) return {current_maker(by_digest)};
+    if (!around.empty()) return {current_maker(around)};
     Entries out;
-    for (const auto& [output, entries] : below) out.push_back(standing(entries));
+    for (const auto& [output, entries] : below) out.push_back(current_maker(entries));
     std::sort(out.begin(), out.end(), started_before);
     return out;
   }
@@ -207,7 +209,7 @@ Result<Lineage> lineage_of(std::string_view url, RunPool& runs, std::string_view
   Artifact artifact = {.url = std::string(url), .digest = std::string(digest)};
   HEADRACE_CHECK(list.find_makers(artifact));
   HEADRACE_CHECK(list.find_readers(artifact));
-  const Entry* latest = nullptr;  // that mentions it, and so knows its kind
+  const Entry* latest = nullptr;  // the latest run that mentions the artifact, and so knows its kind
   for (const Entry& entry : list.entries()) {
     for (const std::vector<Artifact>* mentioned : {&entry.inputs, &entry.outputs}) {
       for (const Artifact& other : *mentioned) {
@@ -218,8 +220,8 @@ Result<Lineage> lineage_of(std::string_view url, RunPool& runs, std::string_view
       }
     }
   }
-  // A run may lead to another tracking root, which may hold runs for artifacts that are in the trees already:
-  // the trees are built again until no further run is found. No root is asked the same question twice.
+  // A run may lead to another tracking root, which may hold runs for artifacts that are already in the trees.
+  // So the trees are rebuilt until no further run is found. No root is asked the same question twice.
   Lineage lineage;
   std::size_t known = 0;
   do {

@@ -63,7 +63,7 @@ std::map<std::string, std::string> texts_of(const Json& object) {
 std::optional<std::int64_t> milliseconds_of(const std::string& time) {
   const auto parsed = parse_iso_time(time);
   if (!parsed) return std::nullopt;
-  std::int64_t fraction_ms = 0;  // which that function drops
+  std::int64_t fraction_ms = 0;  // dropped by parse_iso_time
   if (const std::size_t dot = time.find('.'); dot != time.npos)
     fraction_ms = parse_number<std::int64_t>(std::string_view(time).substr(dot + 1, 3)).value_or(0);
   return std::chrono::duration_cast<std::chrono::milliseconds>(parsed->time_since_epoch()).count() +
@@ -109,7 +109,7 @@ std::optional<std::int64_t> end_time_of(const Json& state, const RunRecord& reco
   return record.end ? milliseconds_of(record.end->ended) : std::nullopt;
 }
 
-// A run that MLflow made has its params in the states; the record repeats them.
+// A run that MLflow made has its params in its state; the record repeats them.
 std::map<std::string, std::string> run_params(const Json& state, const RunRecord& record) {
   std::map<std::string, std::string> params = texts_of(state["params"]);
   if (!is_of_mlflow(state)) params.merge(record.parameters());

@@ -43,8 +43,8 @@ struct StateKey {
   std::uint64_t number = 0;
 };
 
-// "experiments/00000001", "runs/<id>/00000001", "registered-models/<id>/00000001" and so on; none for other
-// objects.
+// Parses "experiments/00000001", "runs/<id>/00000001", "registered-models/<id>/00000001" and so on. Other
+// objects have no value.
 std::optional<StateKey> parse_state_key(std::string_view prefix, const std::string& key) {
   const std::string_view inner = std::string_view(key).substr(prefix.size());
   const std::vector<std::string> segments = split(inner, '/');
@@ -62,14 +62,14 @@ std::optional<StateKey> parse_state_key(std::string_view prefix, const std::stri
   return out;
 }
 
-// `states`: in the order of their keys.
+// `states`: sorted by key.
 void add_gaps(const Store& store, const std::vector<StateKey>& states, VerifiedObjects& found) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     const bool is_first = i == 0 || states[i - 1].folder != states[i].folder;
     const std::uint64_t expected = is_first ? 1 : states[i - 1].number + 1;
     if (states[i].number == expected) continue;
     found.bad.push_back(
-        {store.describe(states[i].key), concat("the state before it is missing: numbers go on from ",
+        {store.describe(states[i].key), concat("the state before it is missing: the expected number is ",
                                                expected, "; restore it from a copy")});
   }
 }
@@ -84,12 +84,12 @@ Status check_mlflow_state(BytesView data, std::string_view format) {
     return no_state("has no checksum, so it was truncated or overwritten");
   const std::string_view digest = text.substr(at + kDigestMember.size(), kDigestDigits);
   std::string rest = concat(text.substr(0, at), text.substr(end + 1));
-  if (!rest.ends_with("}\n")) return no_state("does not end as one");
+  if (!rest.ends_with("}\n")) return no_state("does not end like a state");
   rest.pop_back();
   const auto version = version_of(rest);
-  if (sha256_hex(as_bytes(rest)) != digest) return no_state("is damaged: its checksum is another one");
+  if (sha256_hex(as_bytes(rest)) != digest) return no_state("is damaged: its checksum does not match");
   if (rest.find(concat(R"("format":")", format, "\"")) == std::string::npos || !version)
-    return no_state(concat("is none of the format ", format));
+    return no_state(concat("is not of the format ", format));
   if (*version <= kStateVersion) return {};
   return Error{Code::kUnimplemented,
                concat("the state has version ", *version, "; this Headrace reads up to ", kStateVersion,

@@ -33,7 +33,7 @@ std::string job_of(const RunRecord& run) {
   return name == parameters.end() || name->second.empty() ? run.start.command : name->second;
 }
 
-// `name`: of the facet's type, with its version: "1-0-1/DatasetVersionDatasetFacet".
+// `name`: the facet's type, with its version: "1-0-1/DatasetVersionDatasetFacet".
 Json facet(const std::string& producer, std::string_view name, Json members) {
   const std::string_view type = name.substr(name.find('/') + 1);
   members["_producer"] = producer;
@@ -89,9 +89,9 @@ Json event_of(const RunRecord& run, const std::string& producer) {
        facet(producer, "1-1-1/ProcessingEngineRunFacet",
              {{"name", "Headrace"},
               {"version", version == run.start.versions.end() ? "unknown" : version->second}})}};
-  const bool goes_on = run.start.command == "serve";
+  const bool is_streaming = run.start.command == "serve";
   Json job_facets = {{"jobType", facet(producer, "2-0-4/JobTypeJobFacet",
-                                       {{"processingType", goes_on ? "STREAMING" : "BATCH"},
+                                       {{"processingType", is_streaming ? "STREAMING" : "BATCH"},
                                         {"integration", "HEADRACE"},
                                         {"jobType", run.start.command}})}};
   return {{"producer", producer},

@@ -84,7 +84,8 @@ Result<std::optional<PublishedFolder>> open_version(const Location& folder, cons
 
 namespace {
 
-// The error for a part that cannot be had: whoever overwrites or removes what is published removes its parts.
+// The error for a part that cannot be read. A process that overwrites or removes the folder also removes the
+// parts of the manifest that was read.
 Error part_error(const PublishedFolder& published, Error error) {
   const auto chain = read_chain(published.folder);
   const bool is_current = !chain || chain->damage || chain->counts(published.number);
@@ -128,7 +129,7 @@ Result<Published> publish_folder(const std::string& source, Ownership& ownership
   const Location target = below.empty() ? folder : folder.at(below);
   auto uploaded = upload_folder(source, *folder.store, target.key, last, {.only_if_absent = true});
   if (!uploaded && uploaded.error().code == Code::kAlreadyExists) {
-    // Names without an owner's are taken by the copies that a later owner makes.
+    // Without a suffix of the owner, names may have been taken by copies that a later owner made.
     HEADRACE_TRY(const ChainState chain, read_chain(folder));
     if (chain.last > ownership.last()) return lost_output(folder, ownership.last() + 1);
   }

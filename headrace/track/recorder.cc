@@ -18,9 +18,9 @@ namespace {
 
 using TimePoint = std::chrono::system_clock::time_point;
 
-constexpr std::size_t kResumeLookback = 256;     // runs of version 1
-constexpr std::size_t kListedBeforeSkip = 1000;  // a page of a listing
-constexpr std::size_t kMostEntries = 16;         // that may point to no record, of processes that were killed
+constexpr std::size_t kResumeLookback = 256;     // runs of version 1 that are read
+constexpr std::size_t kListedBeforeSkip = 1000;  // objects: one page of a listing
+constexpr std::size_t kMostEntries = 16;         // that killed processes may have left without a record
 
 Result<bool> has_runs(const Location& folder, const CallOptions& call) {
   bool found = false;
@@ -33,7 +33,8 @@ Result<bool> has_runs(const Location& folder, const CallOptions& call) {
   return found;
 }
 
-// Where the first "_headrace/" of a key begins, from `begin` on, where a folder begins; npos: there is none.
+// The position of the first folder "_headrace/" in a key, searched from `begin`, where a folder name begins;
+// npos if there is none.
 std::size_t find_own_folder(std::string_view key, std::size_t begin) {
   constexpr std::string_view kMark = "/_headrace/";
   if (key.substr(begin).starts_with(kMark.substr(1))) return begin;
@@ -57,7 +58,7 @@ bool is_of(const RunStart& start, const RunStart& other) {
   return start.output == other.output && start.command == other.command;
 }
 
-// The latest earlier part of this rank, of the same command into the same output.
+// The latest earlier part of this rank, from the same command with the same output.
 Result<std::optional<EarlierPart>> find_earlier(const Location& root, const RunStart& start,
                                                 const CallOptions& call) {
   HEADRACE_TRY(const std::vector<CatalogEntry> entries,
@@ -74,7 +75,7 @@ Result<std::optional<EarlierPart>> find_earlier(const Location& root, const RunS
   return std::optional<EarlierPart>();
 }
 
-// A warning if TensorFlow may compute other bits on this processor; else empty.
+// A warning if TensorFlow may compute different bits on this processor; otherwise empty.
 std::string compare_hosts(const EarlierPart& earlier, const RunStart& start) {
   std::string differences;
   for (const char* key : {"instruction_sets", "tensorflow_kernels"}) {
@@ -85,9 +86,10 @@ std::string compare_hosts(const EarlierPart& earlier, const RunStart& start) {
     differences += concat(differences.empty() ? "" : "; ", key, " ", before->second, ", now ", now->second);
   }
   if (differences.empty()) return "";
-  return concat("this run continues run ", earlier.run, " on another kind of processor (", differences,
-                "): what TensorFlow computes, such as weights, may differ in its last bits; all other data "
-                "are the same");
+  return concat(
+      "this run continues run ", earlier.run, " on another kind of processor (", differences,
+      "): values that TensorFlow computes, such as weights, may differ in their last bits; all other "
+      "data are the same");
 }
 
 // "data", "data-2", …
@@ -161,9 +163,9 @@ Result<Location> tracking_root(const Location& output, const CallOptions& call) 
 Result<std::vector<Location>> tracking_roots_below(const Location& folder, const CallOptions& call) {
   std::vector<Location> roots;
   const std::string prefix = folder_prefix(folder.key);
-  std::string after;       // where the listing goes on
-  std::string part;        // of a folder's _headrace/: what is before the records, or the rest
-  std::size_t listed = 0;  // of that part
+  std::string after;       // the key after which the listing continues
+  std::string part;        // end of the current part of a _headrace/ folder: before its records, or the rest
+  std::size_t listed = 0;  // objects of that part
   do {
     const ListOptions options{.after = std::exchange(after, ""), .call = call};
     HEADRACE_CHECK(folder.store->list(prefix, options, [&](const ObjectInfo& object) {
@@ -176,7 +178,7 @@ Result<std::vector<Location>> tracking_roots_below(const Location& folder, const
         if (roots.empty() || roots.back().key != root.key) roots.push_back(std::move(root));
       }
       const bool is_before = key.substr(own) < kRunsPrefix;
-      // Another request costs less than the rest of many objects. '0' follows '/'.
+      // Another request costs less than listing the rest of many objects. '0' follows '/'.
       std::string end = concat(key.substr(0, own), is_before ? "_headrace/runs" : "_headrace0");
       if (end != part) listed = 0;
       part = std::move(end);
@@ -193,7 +195,7 @@ Status RunRecorder::create(std::string_view object, const std::string& text, con
   return written ? Status{} : Status(written.error());
 }
 
-// The first one in the order of names: of a rank, the newest.
+// The first part in the order of names: within a rank, the newest.
 Result<std::string> RunRecorder::first_part(std::string_view prefix) const {
   std::string part;
   const std::string run = root_.at(concat(kRunPartsPrefix, entry_.run, "/")).key;
@@ -205,7 +207,7 @@ Result<std::string> RunRecorder::first_part(std::string_view prefix) const {
   return part;
 }
 
-// The id may have been given to another run by mistake.
+// The same id may have been given to another run by mistake.
 Status RunRecorder::check_same_run(const RunStart& start, const std::string& part) const {
   const auto other = read_part(root_, entry_.run, part, options_.call);
   if (!other) return is_damaged_record(other.error().code) ? Status{} : other.error();
@@ -215,8 +217,8 @@ Status RunRecorder::check_same_run(const RunStart& start, const std::string& par
                       other->start.command, " into ", other->start.output, ": give this run another id")};
 }
 
-// Readers take the attempt that started last. So this one starts after those that are there, also if the
-// clock has gone back since, or another machine's is ahead.
+// Readers take the attempt that started last. So this attempt must start after the existing ones, even if the
+// clock has gone back since then, or the clock of another machine is ahead.
 Status RunRecorder::follow_earlier_parts(const RunStart& start) {
   HEADRACE_TRY(const std::string first, first_part(""));
   if (first.empty()) return {};
@@ -250,7 +252,7 @@ Result<RunRecorder> RunRecorder::start(StoreRegistry& registry, const Location& 
   if (options.rank >= options.ranks || (options.ranks > 1 && options.run_id.empty()))
     return Error{Code::kInvalidArgument,
                  concat("rank ", options.rank, " of ", options.ranks,
-                        ": ranks count from 0, and the ranks of a run need one run id, given to all")};
+                        ": ranks count from 0, and all ranks of a run must be given the same run id")};
   RunRecorder recorder;
   recorder.options_ = options;
   if (options.root_url.empty()) {
@@ -343,7 +345,7 @@ Status RunRecorder::write_end(const Status& outcome, RunEnd end) {
   const bool is_repeated = std::exchange(has_tried_end_, true);
   const Status written =
       create("end", serialize_run_end(entry_.run, end), {.deadline = options_.call.deadline});
-  // The attempt before has written it, though its answer was lost: nobody else writes this part.
+  // The previous attempt wrote this part, but its answer was lost. No other process writes this part.
   if (is_repeated && !written && written.error().code == Code::kAlreadyExists) return {};
   if (!written) return written.error().in("recording the end of the run");
   return {};

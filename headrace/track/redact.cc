@@ -10,14 +10,14 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kMask = "***";
-// A name with one of these anywhere, or with one of those at its end, names a secret. Without separators.
+// A name is secret if it contains a word of kAnywhere or ends with a word of kAtTheEnd, without separators.
 constexpr std::array<std::string_view, 8> kAnywhere = {"password", "passwd",     "passphrase", "passcode",
                                                        "secret",   "credential", "apikey",     "privatekey"};
 constexpr std::array<std::string_view, 17> kAtTheEnd = {
     "token",         "signature", "pass",       "pwd",       "auth",       "authorization",
     "cookie",        "bearer",    "jwt",        "accesskey", "accountkey", "customerkey",
     "encryptionkey", "masterkey", "sessionkey", "sharedkey", "signingkey"};
-// Names of headers, and words after which a value goes on: the rest of the line is secret.
+// Names of headers, and schemes that a value may begin with: the rest of the line is secret.
 constexpr std::array<std::string_view, 3> kLongNames = {"auth", "authorization", "cookie"};
 constexpr std::array<std::string_view, 7> kSchemes = {"basic",     "bearer", "digest",          "negotiate",
                                                       "signature", "token",  "aws4-hmac-sha256"};
@@ -33,7 +33,7 @@ bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
 bool is_quote(char c) { return c == '"' || c == '\''; }
 bool is_separator(char c) { return c == '=' || c == ':'; }
 
-// "dbPassword2" and "DB-PASSWORD" as "dbpassword".
+// Turns "dbPassword2" and "DB-PASSWORD" into "dbpassword".
 std::string without_separators(std::string_view name) {
   std::string plain;
   for (const char c : to_lower(name)) {
@@ -75,8 +75,9 @@ Name name_before(std::string_view text) {
   return {text.substr(begin), begin, true};
 }
 
-// How the user-info of a URL ends: at the last '@' of the authority, or, if what follows the ':' is not a
-// port, at the last '@' at all, because somebody wrote a password as it is.
+// Where the user info of a URL ends: at the last '@' of the authority. If the authority has no '@', and the
+// text after its ':' is not a port, the user info ends at the last '@' of the URL: somebody wrote a password
+// without escaping it.
 std::size_t end_of_user_info(std::string_view rest) {
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   if (const std::size_t at = authority.rfind('@'); at != authority.npos) return at;
@@ -87,7 +88,7 @@ std::size_t end_of_user_info(std::string_view rest) {
   return is_port ? port.npos : rest.rfind('@');
 }
 
-// "a;password=b/c" of a path as "a;password=***/c".
+// Turns "a;password=b/c" in a path into "a;password=***/c".
 std::string redact_path(std::string_view path) {
   std::string out;
   for (std::size_t i = 0; i < path.size();) {
@@ -99,7 +100,7 @@ std::string redact_path(std::string_view path) {
   return out;
 }
 
-// Each value of a query, and those of secrets in what comes after '#'.
+// Masks each value of a query, and the values of secrets after '#'.
 std::string redact_query(std::string_view query) {
   const bool has_query = query.starts_with('?');
   std::string out;
@@ -114,7 +115,7 @@ std::string redact_query(std::string_view query) {
   return out;
 }
 
-// One URL without its scheme.
+// Redacts one URL, given without its scheme.
 std::string redact_url_rest(std::string_view rest) {
   const std::size_t path_end = std::min(rest.find_first_of("?#"), rest.size());
   const std::string masked = concat(redact_path(rest.substr(0, path_end)), rest.substr(path_end));
@@ -128,7 +129,7 @@ std::string redact_url_rest(std::string_view rest) {
   return concat(out, left.substr(0, query), redact_query(left.substr(query)));
 }
 
-// Copies a text with its secrets masked, in one pass.
+// Copies a text in one pass, and masks its secrets.
 class Redactor {
  public:
   explicit Redactor(std::string_view text) : text_(text), first_quotes_{text.find('"'), text.find('\'')} {}
@@ -204,10 +205,10 @@ class Redactor {
   }
 
   struct Quoted {
-    std::size_t begin, end, after;  // without and with the closing quote
+    std::size_t begin, end, after;  // `end` is before the closing quote, `after` behind it
   };
-  // The text within the quotes that begin here. A quote of a JSON text within a JSON text has backslashes
-  // before it, and those within it have more.
+  // The text within the quotes that begin here. In a JSON text within a JSON text, a quote has backslashes
+  // before it, and quotes that are nested deeper have more of them.
   std::optional<Quoted> find_quoted() const {
     const std::size_t open = skip(at_, [](char c) { return c == '\\'; });
     if (open == text_.size() || !is_quote(text_[open])) return std::nullopt;
@@ -221,17 +222,17 @@ class Redactor {
     return Quoted{open + 1, text_.size(), text_.size()};
   }
 
-  // In a shell, a value goes on behind a quote: 'it'"'"'s'.
+  // In a shell, a value may continue after a quote: 'it'"'"'s'.
   void mask_quoted(const Quoted& quoted, const Name& name) {
     copy_until(quoted.begin);
     out_ += kMask;
     at_ = quoted.end;
     copy_until(quoted.after);
-    const bool goes_on = !rest().empty() && (is_alphanumeric(rest()[0]) || is_quote(rest()[0]));
-    if (goes_on && !name.is_quoted) mask_until(end_of_word(at_, name.begin));
+    const bool continues = !rest().empty() && (is_alphanumeric(rest()[0]) || is_quote(rest()[0]));
+    if (continues && !name.is_quoted) mask_until(end_of_word(at_, name.begin));
   }
 
-  // After the bracket that closes the one here; the text's end if none does.
+  // The position after the bracket that closes the one here; the end of the text if none does.
   std::size_t end_of_brackets() const {
     std::size_t depth = 0;
     char quote = 0;
@@ -251,7 +252,7 @@ class Redactor {
     return text_.size();
   }
 
-  // May the quote at `i` close one that was opened before `begin`?
+  // Whether the quote at `i` may close a quote that was opened before `begin`.
   bool closes(std::size_t i, std::size_t begin) const {
     const bool is_followed = i + 1 < text_.size() && is_alphanumeric(text_[i + 1]);
     return is_quote(text_[i]) && first_quotes_[text_[i] == '"' ? 0 : 1] < begin && !is_followed;
@@ -271,7 +272,7 @@ class Redactor {
     return end;
   }
 
-  // The line ends at the quote that stands before the name, too: "curl -H 'Cookie: a; b' …".
+  // The line also ends at the quote that stands before the name: "curl -H 'Cookie: a; b' …".
   std::size_t end_of_line(std::size_t name_begin) const {
     const std::size_t end = std::min(text_.find_first_of("\r\n", at_), text_.size());
     if (name_begin == 0 || !is_quote(text_[name_begin - 1])) return end;
@@ -291,7 +292,7 @@ class Redactor {
   std::string out_;
 };
 
-// A word of a command line, whose value is all that follows: "db_pass=a, b" is "db_pass=***".
+// Redacts a word of a command line. The value is everything that follows: "db_pass=a, b" is "db_pass=***".
 std::string redact_word(std::string_view word) {
   std::string out;
   while (true) {

@@ -8,11 +8,11 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kMaximumRunsPerRoot = 100'000;  // that no catalog knows of
+constexpr std::size_t kMaximumRunsPerRoot = 100'000;  // runs that are missing in the catalog
 
 }  // namespace
 
-// An error in a root that nobody named becomes a remark.
+// An error in a root that the user did not name becomes a remark.
 Status RunPool::remark_or_return(const Root& root, Status status) {
   if (status || !root.is_followed || call_.stop.stop_requested()) return status;
   remarks_.push_back(
@@ -58,8 +58,9 @@ Status RunPool::follow_inputs() {
       if (looked_at_.size() >= kMaximumFolders) return {};
       looked_at_.insert(parent_key(input.url));
       if (looked_at_.size() == kMaximumFolders)
-        remarks_.push_back(concat("inputs lie in more than ", kMaximumFolders,
-                                  " folders: the runs near the others were left out; --track names them"));
+        remarks_.push_back(
+            concat("inputs lie in more than ", kMaximumFolders,
+                   " folders: runs near the other folders were left out; name those with --track"));
       const auto location = registry_.open(input.url);
       if (!location) continue;
       const auto found = tracking_root(*location, call_);
@@ -67,8 +68,8 @@ Status RunPool::follow_inputs() {
       const auto is_there = [&](const Root& other) { return other.location.url == found->url; };
       if (std::ranges::any_of(roots_, is_there)) continue;
       if (roots_.size() >= kMaximumRoots) {
-        remarks_.push_back(concat("the runs below ", found->url.text(), " were left out: ", kMaximumRoots,
-                                  " roots were read"));
+        remarks_.push_back(concat("the runs below ", found->url.text(), " were left out: at most ",
+                                  kMaximumRoots, " tracking roots are read"));
         continue;
       }
       Root& root = roots_.emplace_back(Root{*found, true});
@@ -83,7 +84,7 @@ Status RunPool::read(Root& root, const std::set<std::string>& ids) {
   std::ranges::set_difference(ids, root.read, std::back_inserter(missing));
   if (missing.empty()) return {};
   HEADRACE_TRY(RunList list, read_runs(root.location, missing, call_));
-  root.read.insert(missing.begin(), missing.end());  // also those that an entry names and that are not there
+  root.read.insert(missing.begin(), missing.end());  // also ids that an entry names, but that do not exist
   keep(root, std::move(list));
   return {};
 }
@@ -103,7 +104,7 @@ Status RunPool::find_below(Root& root, CatalogIndex index, const Artifact& artif
 }
 
 Status RunPool::find(CatalogIndex index, const Artifact& artifact) {
-  for (std::size_t i = 0; i < roots_.size(); ++i) {  // more may come meanwhile
+  for (std::size_t i = 0; i < roots_.size(); ++i) {  // the loop may add roots
     HEADRACE_CHECK(remark_or_return(roots_[i], find_below(roots_[i], index, artifact)));
     HEADRACE_CHECK(follow_inputs());
   }

@@ -15,7 +15,7 @@ constexpr std::string_view kInputFormat = "headrace.run.input";
 constexpr std::string_view kOutputFormat = "headrace.run.output";
 constexpr std::string_view kSeriesFormat = "headrace.run.series";
 constexpr std::uint64_t kVersion = 2;
-constexpr std::size_t kMostItems = 10'000;  // of a list in a record
+constexpr std::size_t kMostItems = 10'000;  // in one list of a record
 constexpr std::string_view kComplaint = "the record is not as docs/formats/run-record.md says";
 
 std::string seal(Json document, std::string_view format, std::string_view run_id) {
@@ -79,7 +79,8 @@ Json list_to_json(const std::vector<Item>& items, Json (*to_json)(const Item&)) 
 
 template <typename Item>
 std::vector<Item> list_from_json(const Json& from, Item (*from_json)(const Json&)) {
-  if (from.values().size() > kMostItems) throw JsonError(concat("a list of more than ", kMostItems));
+  if (from.values().size() > kMostItems)
+    throw JsonError(concat("a list has more than ", kMostItems, " items"));
   std::vector<Item> out;
   for (const Json& item : from.values()) out.push_back(from_json(item));
   return out;

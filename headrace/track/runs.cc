@@ -21,7 +21,7 @@ Location object_of(const Location& root, const ListedPart& objects, std::string_
                                       : part_key(objects.run, objects.part, name));
 }
 
-// An object of a part. Where a listing has told its size, one request is enough.
+// Reads an object of a part. One request is enough if a listing has given the size.
 Result<Bytes> read_bytes(const Location& object, const ListedPart& part, std::string_view name,
                          const CallOptions& call) {
   HEADRACE_CHECK(check_key(object.key));
@@ -33,7 +33,7 @@ Result<Bytes> read_bytes(const Location& object, const ListedPart& part, std::st
     if (!listed->version.token.empty()) options.if_version = listed->version;
     const auto read = object.store->read_into(object.key, data, options);
     if (read && read->bytes_read == data.size()) return data;
-  }  // else it was replaced meanwhile, or there is another reason, which the error of the other way tells
+  }  // otherwise it was replaced meanwhile, or the next read reports another reason
   HEADRACE_TRY(ReadObject read, read_object(*object.store, object.key, kRunRecordLimitBytes, call));
   return std::move(read.data);
 }
@@ -52,7 +52,7 @@ Error no_such_run(const Location& root, std::string_view id) {
   return {Code::kNotFound, concat("there is no run ", id, " below ", root.describe())};
 }
 
-// Reads the facts that were recorded before an end.
+// Reads what was recorded before the end of the run.
 Status read_so_far(const Location& root, const ListedPart& objects, const CallOptions& call,
                    RunSoFar& so_far) {
   for (const ObjectInfo& listed : objects.objects) {
@@ -87,7 +87,7 @@ Result<RunPart> read_objects(const Location& root, const ListedPart& objects, co
   return part;
 }
 
-// All parts whose keys begin with `kRunPartsPrefix` and then `prefix`.
+// Lists all parts whose keys begin with `kRunPartsPrefix` and then `prefix`.
 Result<std::vector<ListedPart>> list_parts(const Location& root, std::string_view prefix,
                                            const CallOptions& call) {
   std::vector<ListedPart> parts;
@@ -110,7 +110,7 @@ Result<std::vector<ListedPart>> list_parts(const Location& root, std::string_vie
   return parts;
 }
 
-// Those whose ids begin with `prefix`.
+// Lists the runs of version 1 whose ids begin with `prefix`.
 Result<std::vector<ListedPart>> list_version_1(const Location& root, std::string_view prefix,
                                                const CallOptions& call) {
   std::vector<ListedPart> runs;
@@ -128,10 +128,10 @@ Result<std::vector<ListedPart>> list_version_1(const Location& root, std::string
   return runs;
 }
 
-// When a run began, as its keys tell.
+// When a run began, according to its keys.
 std::uint64_t started_ms(const ListedPart& objects) {
   if (const auto part = parse_part_name(objects.part)) return part->started_ms;
-  const std::string& id = objects.run;  // of version 1: "20261121-032600-1f2e3d4c"
+  const std::string& id = objects.run;  // an id of version 1: "20261121-032600-1f2e3d4c"
   if (id.size() < 15) return 0;
   const auto time =
       parse_iso_time(concat(id.substr(0, 4), "-", id.substr(4, 2), "-", id.substr(6, 2), "T", id.substr(9, 2),
@@ -162,7 +162,7 @@ std::vector<ListedPart> newest_runs(std::vector<ListedPart> parts, std::size_t l
   return parts;
 }
 
-// Damage becomes a message.
+// A damaged record becomes a message.
 Result<RunList> read_listed_runs(const Location& root, const std::vector<ListedPart>& objects, int threads,
                                  const CallOptions& call) {
   std::vector<std::optional<Result<RunPart>>> read(objects.size());
@@ -236,7 +236,7 @@ Result<std::vector<ListedPart>> list_run_parts(const Location& root, const CallO
 }
 
 Result<RunList> find_runs(const Location& root, std::string_view id, const CallOptions& call) {
-  if (!check_run_name(id)) return RunList{};  // the beginning of a name is a name
+  if (!check_run_name(id)) return RunList{};  // every beginning of a valid name is a valid name
   HEADRACE_TRY(std::vector<ListedPart> objects, list_version_1(root, id, call));
   HEADRACE_TRY(std::vector<ListedPart> parts, list_parts(root, id, call));
   std::ranges::move(parts, std::back_inserter(objects));

@@ -11,10 +11,10 @@ namespace {
 using Comparator = FilterClause::Comparator;
 
 constexpr std::size_t kFilterBytesMax = 64 << 10;
-// Each pattern may be compared at every place of each text.
+// Each pattern may be compared at every position of each text.
 constexpr std::size_t kPatternBytesMax = 1 << 10;
 constexpr std::size_t kPatternsMax = 16;
-constexpr std::size_t kClausesMax = 100;  // a database takes no expression that is much deeper
+constexpr std::size_t kClausesMax = 100;  // databases refuse expressions that are much deeper
 
 Error filter_error(std::string_view message) { return {Code::kInvalidArgument, std::string(message)}; }
 
@@ -52,7 +52,7 @@ class FilterScanner {
     return true;
   }
 
-  // A name, of which parts may be quoted: metrics.`val loss`. The quotes stay.
+  // Takes a name. Parts of it may be quoted: metrics.`val loss`. The quotes are kept.
   std::string take_name() {
     skip_space();
     const std::size_t begin = position_;
@@ -139,13 +139,13 @@ Result<SearchColumn> parse_column(std::string_view name, const SearchTarget& tar
     if (!entity || (*entity != Entity::kAttribute && !target.entities.contains(*entity))) {
       return filter_error(concat("Invalid entity type '", printable_line(name.substr(0, dot), 60),
                                  "'. Valid values are attribute, metric, param, tag and dataset, as far as "
-                                 "what is searched has them"));
+                                 "the searched objects have them"));
     }
     column.entity = *entity;
   }
   column.key = without_quotes(dot == name.npos ? name : name.substr(dot + 1));
   if (column.entity == Entity::kAttribute) {
-    const bool has_aliases = target.entities.contains(Entity::kDataset);  // runs
+    const bool has_aliases = target.entities.contains(Entity::kDataset);  // true if runs are searched
     if (has_aliases) column.key = attribute_key(column.key);
     if (!target.text_attributes.contains(column.key) && !target.number_attributes.contains(column.key))
       return filter_error(concat("Invalid attribute key '", printable_line(column.key, 60), "' specified"));
@@ -216,7 +216,7 @@ Status take_list(FilterScanner& scanner, FilterClause& clause) {
   do {
     auto text = scanner.take_quoted();
     if (!text) {
-      if (clause.texts.empty() || !scanner.take(")")) return ill_formed();  // a comma may be the last
+      if (clause.texts.empty() || !scanner.take(")")) return ill_formed();  // a comma may come last
       return {};
     }
     clause.texts.push_back(*std::move(text));
@@ -366,7 +366,7 @@ std::optional<double> finite_number(std::string_view text) {
 }
 
 bool value_comes_before(const ColumnValue& one, const ColumnValue& other, bool is_ascending) {
-  const auto rank = [](const ColumnValue& value) {  // of those that come last
+  const auto rank = [](const ColumnValue& value) {  // later ranks come last
     const auto* number = std::get_if<double>(&value);
     return std::holds_alternative<std::monostate>(value) ? 2 : number && std::isnan(*number) ? 1 : 0;
   };
@@ -380,7 +380,7 @@ bool matches_like(std::string_view text, std::string_view pattern, bool ignores_
   const std::string lower_pattern = ignores_case ? to_lower(pattern) : std::string();
   if (ignores_case) text = lower_text, pattern = lower_pattern;
   std::size_t at = 0, in_pattern = 0;
-  std::size_t retry_at = 0, retry_in_pattern = pattern.npos;  // behind the last %
+  std::size_t retry_at = 0, retry_in_pattern = pattern.npos;  // after the last %
   while (at < text.size()) {
     const std::size_t length = first_utf8_character(text.substr(at)).length;
     if (in_pattern < pattern.size() && pattern[in_pattern] == '%') {

@@ -17,7 +17,7 @@ bool is_hexadecimal(char character) {
   return is_decimal(character) || (character >= 'a' && character <= 'f');
 }
 
-// A key below `output`, without it.
+// A key below `output`, relative to it.
 std::string_view relative(const Location& output, std::string_view key) {
   return key.substr(output.key.empty() ? 0 : output.key.size() + 1);
 }
@@ -40,8 +40,8 @@ Location folder_of(const Location& output, const StageOutput::Folder& folder) {
 
 bool is_in_chain(std::string_view key) { return key.find(kManifestPrefix) != std::string_view::npos; }
 
-// An object that the stage may have left, or that lies in a folder which is the stage's alone; none if none.
-// Chains that a removal has left do not count.
+// An object that the stage may have left, or any object in a folder that belongs to the stage alone; none if
+// there is no such object. Chains do not count: a removal leaves them.
 Result<std::optional<std::string>> find_any(const Location& output, const StageOutput& stage) {
   std::vector<std::string> patterns = stage.names;
   for (const StageOutput::Folder& folder : stage.folders) {
@@ -57,26 +57,27 @@ Result<std::optional<std::string>> find_any(const Location& output, const StageO
 
 // The error for an output that another stage began or published.
 Error belongs_to_another(const Location& output, const StageOutput& stage, std::string_view what) {
-  return {Code::kFailedPrecondition, concat(output.describe(), " holds ", what, ", not what headrace ",
-                                            stage.stage, " makes; nothing was removed. Give another URL")};
+  return {Code::kFailedPrecondition,
+          concat(output.describe(), " holds ", what, ", which is not output of headrace ", stage.stage,
+                 "; nothing was removed. Choose another URL")};
 }
 
-// The stage that a configuration is of; empty if it does not say so.
+// The stage that a configuration belongs to; empty if the configuration does not name it.
 std::string stage_of(const Configuration& configuration) {
   const auto found = configuration.find("stage");
   return found == configuration.end() ? "" : found->second.substr(0, found->second.find(' '));
 }
 
-// Checks that an owner is of this stage.
+// Checks that an owner belongs to this stage.
 Status check_owner(const Location& output, const StageOutput& stage, const OwnershipEntry& owner) {
   const std::string name = stage_of(owner.configuration);
   if (name == stage.stage) return {};
   return belongs_to_another(
       output, stage,
-      concat(owner.output_entry > 0 ? "a part of what " : "what ", describe(owner.actor), " began"));
+      concat(owner.output_entry > 0 ? "part of the output of " : "output of ", describe(owner.actor)));
 }
 
-// The configuration in a former claim: none if there is no claim; kDataLoss if it cannot be understood.
+// The configuration in a former claim: none if there is no claim; kDataLoss if the claim cannot be parsed.
 Result<std::optional<Configuration>> read_former(const Location& output, const StageOutput& stage,
                                                  std::string_view key) {
   const Location claim = output.at(key);
@@ -89,7 +90,7 @@ Result<std::optional<Configuration>> read_former(const Location& output, const S
   if (!is_of_stage) {
     return belongs_to_another(
         output, stage,
-        name.empty() ? claim.describe() : concat("what headrace ", name, " began (", claim.describe(), ")"));
+        name.empty() ? claim.describe() : concat("output of headrace ", name, " (", claim.describe(), ")"));
   }
   if (is_damaged) return configuration.error();
   return std::optional(*std::move(configuration));
@@ -106,7 +107,7 @@ Status check_kinds(const Location& output, const StageOutput& stage) {
   return {};
 }
 
-// Checks that the output itself publishes nothing, unless the stage does that.
+// Checks that the output itself publishes nothing, unless the stage publishes there.
 Status check_unpublished(const Location& output, const StageOutput& stage) {
   const auto is_output = [](const StageOutput::Folder& folder) { return folder.key.empty(); };
   if (std::ranges::any_of(stage.folders, is_output)) return {};
@@ -116,7 +117,7 @@ Status check_unpublished(const Location& output, const StageOutput& stage) {
   return belongs_to_another(output, stage, concat("a published ", (*published)->manifest.kind));
 }
 
-// Completes `state` where no chain tells who owns the output: a former claim, or nothing.
+// Completes `state` if no chain names the owner of the output: there is a former claim, or nothing.
 Status examine_former(const Location& output, const StageOutput& stage, OutputState& state) {
   for (const std::string_view key : {kPlanKey, kConfigurationKey}) {
     auto found = read_former(output, stage, key);
@@ -135,12 +136,12 @@ Status check_nobodys(const Location& output, const StageOutput& stage) {
   HEADRACE_TRY(const std::optional<std::string> found, find_any(output, stage));
   if (!found) return {};
   return Error{Code::kFailedPrecondition,
-               concat("nothing that headrace ", stage.stage, " began lies at ", output.describe(), ", but ",
+               concat(output.describe(), " is not an output that headrace ", stage.stage, " began: it holds ",
                       output.store->describe(*found),
-                      " does; nothing was removed. Give another URL, or move it away")};
+                      "; nothing was removed. Choose another URL, or move that object away")};
 }
 
-// Whether a name is one character or more, and then what the pattern says.
+// Whether a name consists of one or more characters followed by a match of the pattern.
 bool matches_after_any(std::string_view pattern, std::string_view name) {
   const std::size_t end = std::min(name.find('/'), name.size());
   for (std::size_t at = 1; at <= end; ++at) {
@@ -184,12 +185,13 @@ Result<Superseded> superseded_in_output(const Location& output, std::uint64_t ge
 }
 
 // Objects in the chain of a folder before the first entry of an owner of this generation. A damaged object
-// may be such an entry. It, and what follows it, are superseded if a later entry is.
+// may be that first entry, so it and the objects after it count as superseded only if an entry of an earlier
+// generation follows them.
 Result<Superseded> superseded_in_folder(const Location& folder, std::uint64_t generation) {
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers,
                present_numbers(*folder.store, folder.at(kManifestPrefix).key));
   Superseded superseded;
-  std::size_t chain_size = 0, part_count = 0;  // of what is certain
+  std::size_t chain_size = 0, part_count = 0;  // of the objects that are certainly superseded
   bool is_certain = true;
   for (const std::uint64_t number : numbers) {
     HEADRACE_TRY(const auto object, read_number(folder, number));
@@ -214,7 +216,7 @@ Status remove_superseded_in(const Location& folder, bool is_output, std::uint64_
   return folder.store->remove_many(superseded.chain, {});
 }
 
-// The owner from before outputs had chains; none if there was none.
+// The owner from before outputs had chains; none if there was no such owner.
 Result<std::optional<OwnershipEntry>> read_former_owner(const Location& claim) {
   auto configuration = read_configuration(claim);
   if (!configuration && configuration.error().code == Code::kNotFound) return std::optional<OwnershipEntry>();
@@ -224,7 +226,7 @@ Result<std::optional<OwnershipEntry>> read_former_owner(const Location& claim) {
   return std::optional(std::move(former));
 }
 
-// Patterns of what owners before `entry` may have left.
+// Patterns for the names of objects that owners before `entry` may have left.
 Result<std::vector<std::string>> names_of_earlier(const Location& output, const StageOutput& stage,
                                                   std::uint64_t entry,
                                                   const std::optional<OwnershipEntry>& former) {
@@ -242,8 +244,8 @@ Result<std::vector<std::string>> names_of_earlier(const Location& output, const 
   return names;
 }
 
-// Removes objects with one of the names that no manifest names. Nothing while a manifest is damaged: nobody
-// knows what it names. False: that is so.
+// Removes objects that match one of the names and that no manifest names. Returns false and removes nothing
+// while a manifest is damaged, because its parts are unknown.
 Result<bool> remove_unpublished(const Location& output, const StageOutput& stage, std::uint64_t generation,
                                 const std::vector<std::string>& names) {
   std::vector<std::string> found;
@@ -262,8 +264,8 @@ Result<bool> remove_unpublished(const Location& output, const StageOutput& stage
   return true;
 }
 
-// Where nothing is published, what was begun before outputs had chains goes at once: its names would be
-// taken.
+// If nothing is published, removes at once what was begun before outputs had chains: its names would be in
+// the way.
 Status remove_former(const Location& output, const StageOutput& stage) {
   const Location claim = output.at(stage.former_claim);
   HEADRACE_TRY(const std::optional<OwnershipEntry> former, read_former_owner(claim));
@@ -347,7 +349,7 @@ Result<OutputState> examine_output(const Location& output, const StageOutput& st
   }
   if (!overwrite && state.chain.damage) return *state.chain.damage;
   if (overwrite) {
-    // After a removal, what lies there is of a process that did not know of it yet.
+    // After a removal, objects here come from a process that did not know of the removal yet.
     if (!state.begun && !state.chain.damage && state.chain.last == 0)
       HEADRACE_CHECK(check_nobodys(output, stage));
     return state;
@@ -412,20 +414,20 @@ Result<OwnedOutput> OwnedOutput::take(const Location& output, const StageOutput&
                                                      .configuration = std::move(claim.configuration),
                                                      .actor = claim.actor}));
   owned.suffix_ = owner_suffix(ownership.entry(), claim.action);
-  const bool goes_on =
+  const bool is_continued =
       claim.action == OwnershipAction::kTakeOver || claim.action == OwnershipAction::kContinue;
   owned.folders_.insert_or_assign(
-      "", OwnedFolder{std::move(ownership), goes_on ? seen.chain.published_now() : 0});
+      "", OwnedFolder{std::move(ownership), is_continued ? seen.chain.published_now() : 0});
   for (const StageOutput::Folder& folder : stage.folders) {
     if (!folder.key.empty()) HEADRACE_CHECK(owned.take_folder(folder, claim));
   }
-  // A process that has removed the output in between did not see the new chains of its folders.
+  // A process that removed the output in between did not see the new chains of its folders.
   if (owned.folders_.size() > 1) HEADRACE_CHECK(owned.in("").check_held());
   return owned;
 }
 
-// In the chain of a folder, numbers of entries in the output's chain only grow: an owner that finds a later
-// one's entry has lost the output.
+// In the chain of a folder, the numbers of the output's entries only grow. So an owner that finds an entry of
+// a later owner has lost the output.
 Status OwnedOutput::take_folder(const StageOutput::Folder& folder, const Claim& claim) {
   const Location place = output_.at(folder.key);
   for (int attempt = 1;; ++attempt) {
@@ -448,8 +450,8 @@ Status OwnedOutput::take_folder(const StageOutput::Folder& folder, const Claim& 
   }
 }
 
-// Whether readers go on to take what an earlier generation has published in a folder. Not if the output
-// itself was begun: it was new or removed, and a removal may still go on to remove that.
+// Whether readers continue to use what an earlier generation published in a folder. They do not if the output
+// itself was begun: then it was new or removed, and a removal may still be removing those objects.
 Result<bool> OwnedOutput::overwrites_published(const ChainState& folder) const {
   if (folder.published == 0 || generation() == 0) return folder.published > 0;
   const auto first = read_entry(output_, generation());
@@ -496,7 +498,7 @@ Status remove_superseded(const Location& output, const StageOutput& stage, std::
     HEADRACE_TRY(const bool is_removed, remove_unpublished(output, stage, generation, names));
     if (!is_removed) return {};
   }
-  // The chain of the output, and the claim, tell the names that are to be removed, so they come last.
+  // The output's chain and the claim tell which names to remove, so they are removed last.
   HEADRACE_CHECK(remove_superseded_in(output, true, generation));
   return former ? remove_object(*claim.store, claim.key) : Status{};
 }

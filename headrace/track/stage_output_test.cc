@@ -276,7 +276,7 @@ TEST_F(OwnedOutputs, RefusesWhereNothingOfTheStageWasBegun) {
   const auto refused = take(begun, true);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(refused.error().message, HasSubstr("nothing that headrace make began"));
+  EXPECT_THAT(refused.error().message, HasSubstr("is not an output that headrace make began"));
   EXPECT_EQ(keys(), before);
 }
 
@@ -296,7 +296,7 @@ TEST_F(OwnedOutputs, RefusesWhatAnotherStageBegan) {
     const auto refused = examine_output(place, stage, begun, overwrite);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
-    EXPECT_THAT(refused.error().message, HasSubstr("not what headrace make makes"));
+    EXPECT_THAT(refused.error().message, HasSubstr("which is not output of headrace make;"));
     EXPECT_EQ(keys(), before);
   }
 }
@@ -305,7 +305,7 @@ TEST_F(OwnedOutputs, RefusesAFolderInsideAnOutput) {
   ASSERT_TRUE(take(begun));
   const auto refused = examine_output(output.at("made"), stage, begun, true);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("a part of what"));
+  EXPECT_THAT(refused.error().message, HasSubstr("part of the output of"));
 }
 
 TEST_F(OwnedOutputs, BeginsAgainAfterARemoval) {
@@ -454,7 +454,7 @@ TEST_F(OwnedOutputs, AFormerClaimOfAnotherStageIsRefused) {
   for (const bool overwrite : {false, true}) {
     const auto refused = take(begun, overwrite);
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error().message, HasSubstr("what headrace remake began"));
+    EXPECT_THAT(refused.error().message, HasSubstr("output of headrace remake"));
   }
 }
 
@@ -615,7 +615,8 @@ TEST_F(OwnedOutputs, RefusesWhereTheOutputItselfIsPublished) {
     const auto refused = take(begun, overwrite);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
-    EXPECT_THAT(refused.error().message, HasSubstr("memory://test/out holds a published dataset, not what"));
+    EXPECT_THAT(refused.error().message,
+                HasSubstr("memory://test/out holds a published dataset, which is not output"));
   }
   StageOutput of_output = stage;
   of_output.folders = {{"", "dataset"}};

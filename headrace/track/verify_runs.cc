@@ -16,7 +16,7 @@ Status status_of(const Result<T>& result) {
   return result ? Status{} : Status(result.error());
 }
 
-// Whether an object of a record is as the format says; objects of others are.
+// Checks that an object of a record follows its format. Objects of other programs are not checked.
 Status check_object(std::string_view key, BytesView data) {
   const std::string folder = parent_key(std::string(key));
   if (last_segment(folder) == "inputs") return status_of(parse_run_input(data));

@@ -596,7 +596,8 @@ def test_training_anew_removes_nothing_but_a_run(fails, headrace, dataset, tmp_p
     mine = run / "model" / "weights.h5"
     mine.parent.mkdir(parents=True)
     mine.write_text("mine")
-    fails(*train(dataset, run, "--overwrite"), words=["nothing that headrace train began", str(mine)])
+    words = ["is not an output that headrace train began", str(mine)]
+    fails(*train(dataset, run, "--overwrite"), words=words)
     assert mine.read_text() == "mine"
 
     mine.unlink()

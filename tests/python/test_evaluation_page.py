@@ -169,7 +169,7 @@ def test_a_page_is_created_once_or_goes_where_it_is_asked_for(headrace, folder, 
     before = page.read_bytes()
     headrace(*words)
     refused = headrace(*words, "--no-records", check=False)
-    assert refused.returncode == 1 and "give another --run-id" in refused.stderr
+    assert refused.returncode == 1 and "choose another --run-id" in refused.stderr
     assert page.read_bytes() == before
     elsewhere = json.loads(headrace(*words, "--html", f"{s3_url}/page.html", "--json").stdout)
     assert elsewhere["page"] == f"{s3_url}/page.html"

@@ -100,7 +100,7 @@ def test_a_folder_keeps_its_curve_and_is_completed_after_a_kill(tmp_path):
     document.unlink()  # as if the command had been killed, or had stalled, before it
     refused = learning_curve("--from", other, "--to", tmp_path / "out")
     assert refused.returncode != 0
-    assert "is of another learning curve; give another folder" in refused.stderr
+    assert "belongs to another learning curve; choose another folder" in refused.stderr
     assert not document.exists() and page.read_bytes() == whole[1]
     assert learning_curve("--from", mine, "--to", tmp_path / "out").returncode == 0
     assert (document.read_bytes(), page.read_bytes()) == whole

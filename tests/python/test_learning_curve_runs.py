@@ -168,7 +168,7 @@ def test_a_run_carries_the_errors_of_one_pass_and_its_weights_are_the_same(headr
     refused = headrace("runs", "curve", tmp_path / "plain", check=False)
     assert refused.returncode == 1 and "headrace train --curve logs one" in refused.stderr
     keras = headrace("train", real_reviews, tmp_path / "x", "--curve", "--loop", "keras", check=False)
-    assert keras.returncode == 2 and "--curve is of the native loop" in keras.stderr
+    assert keras.returncode == 2 and "--curve needs the native loop" in keras.stderr
 
 
 @pytest.fixture(scope="module")

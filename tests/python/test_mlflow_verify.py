@@ -57,4 +57,4 @@ def test_a_state_that_is_missing_is_told(headrace, file_url, states):
     first.unlink()
     done = headrace("verify", file_url, check=False)
     assert done.returncode == 1
-    assert f"BAD  {second.as_uri()}  the state before it is missing: numbers go on from 1" in done.stdout
+    assert f"BAD  {second.as_uri()}  the state before it is missing: the expected number is 1" in done.stdout

@@ -395,7 +395,7 @@ def test_options_without_a_use_are_refused(headrace, people, tmp_path):
 
     assert "--encoder is for folders of texts, and the input is csv" in refused("--encoder", "hash:16")
     assert "--resize has no use" in refused("--resize", "10x10")
-    assert "--image-format goes with --resize" in refused("--image-format", "png")
+    assert "--image-format needs --resize" in refused("--image-format", "png")
     assert "--missing does not go with --schema" in refused("--missing", "NA", "--schema", "people.toml")
     assert "as NA,-" in refused("--missing", "NA,,-")
     (tmp_path / "texts" / "good").mkdir(parents=True)

@@ -461,7 +461,7 @@ def test_options_that_do_not_go_with_a_map_are_refused(run, numbers, tmp_path):
     schema = tmp_path / "latin.toml"
     schema.write_text('encoding = "latin-1"\n[features.text]\ntype = "string"\n')
     for options, message in (
-        (("--map-version", "2"), "--map-version goes with --map"),
+        (("--map-version", "2"), "--map-version needs --map"),
         (("--map", "maps:same", "--encoder", "hash:512"), "name a --schema"),
         (("--map", "maps:same", "--schema", schema), "does not go with --map"),
     ):

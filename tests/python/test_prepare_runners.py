@@ -213,7 +213,7 @@ def test_a_list_of_tasks_says_what_is_left(headrace, tables, tmp_path):
     execute("--task", "0-3", "--task", FILES)  # there is nothing left to be done
     assert look()["published"] and look()["undone"] == []
     wrong = execute("--task", "9-3", check=False)
-    assert wrong.returncode == 2 and "numbers as 3-9" in wrong.stderr
+    assert wrong.returncode == 2 and "a range such as 3-9" in wrong.stderr
 
 
 @pytest.mark.slow

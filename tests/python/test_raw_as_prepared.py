@@ -247,7 +247,7 @@ def test_records_that_are_neither_are_refused_with_both_reasons(headrace, folder
     done = headrace("predict", folder / "model", "--data", tmp_path / "other.tfrecord", *words, check=False)
     assert done.returncode == 1
     assert 'feature "about": float32[8] is wanted' in done.stderr
-    assert "Nor are these raw rows of the model (--layout tfrecord)" in done.stderr
+    assert "They are not raw rows of the model either (--layout tfrecord)" in done.stderr
     assert "thief" in done.stderr
 
 

@@ -134,7 +134,8 @@ def test_a_database_of_mlflow_becomes_records(headrace, s3_url, mlflow_database,
     before = objects(headrace, s3_url)
     again = headrace("runs", "import", mlflow_database, s3_url)
     assert (
-        again.stdout == "imported 0 runs; 2 were there already; 1 have not ended: --unfinished imports them\n"
+        again.stdout
+        == "imported 0 runs; 2 were imported before; 1 have not ended: --unfinished imports them\n"
     )
     assert objects(headrace, s3_url) == before
     assert counts(headrace("runs", "import", mlflow_database, s3_url, "--unfinished", "--json")) == (1, 2, 0)

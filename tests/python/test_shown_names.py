@@ -82,7 +82,7 @@ def test_programs_get_urls_with_zero_bytes(build, headrace, folder):
     )
     assert read.stdout == "x" * len(NAMES)
     done = headrace("ls", "--null", "--du", folder, check=False)
-    assert done.returncode == 2 and "--null shows only URLs" in done.stderr
+    assert done.returncode == 2 and "--null and --du exclude each other" in done.stderr
 
 
 @pytest.mark.parametrize(

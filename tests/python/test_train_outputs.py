@@ -382,7 +382,7 @@ def test_an_evaluation_that_is_started_again_under_its_id_is_the_same(headrace, 
     before = kept.read_bytes()
     headrace(*words)
     other = headrace(*words, "--split", "train", check=False)
-    assert other.returncode == 1 and "give another --run-id" in other.stderr
+    assert other.returncode == 1 and "choose another --run-id" in other.stderr
     assert kept.read_bytes() == before
     kept.unlink()
     kept.with_suffix(".html").unlink()

@@ -11,12 +11,12 @@ namespace headrace {
 namespace {
 
 constexpr int kStoreThreads = 16;
-// A client may take or send an artifact slowly, and has a thread for so long.
+// A client may take or send an artifact slowly, and occupies a thread for that time.
 constexpr int kDownloadThreads = 16;
 constexpr int kUploadThreads = 8;
 constexpr int kMostWaiting = 256;
-constexpr int kMostArtifactsWaiting = 28;         // each way; each may hold kStreamBytes
-constexpr std::chrono::seconds kLongestWait{30};  // for a thread
+constexpr int kMostArtifactsWaiting = 28;         // in each direction; each may hold kStreamBytes
+constexpr std::chrono::seconds kLongestWait{30};  // how long a request waits for a thread
 
 using AnswerStream = PieceQueue<std::string>;
 
@@ -35,15 +35,15 @@ HttpAnswer http_answer(mlflow::ApiAnswer answer) {
                                                        artifact->whole_bytes));
     }
   }
-  // A browser shows nothing of an artifact as a page of this server.
+  // A browser must not show an artifact as a page of this server.
   out.headers.emplace_back("X-Content-Type-Options", "nosniff");
   return out;
 }
 
 HttpAnswer http_error(const Error& error) { return http_answer(mlflow::error_answer(error)); }
 
-// In the worker's thread, until the client has taken all, or has gone. The last piece is kept back until the
-// read has succeeded, since only its end shows whether the artifact is damaged.
+// Runs in the worker's thread, until the client has taken everything or has gone. The last piece is held back
+// until the read has succeeded, because only its end shows whether the artifact is damaged.
 void send_artifact(const mlflow::OpenArtifact& artifact, AnswerStream& stream) {
   std::string last;
   Status sent = artifact.read([&](BytesView bytes) -> Status {
@@ -66,11 +66,11 @@ bool is_too_late(const ReceivedRequest& request) {
 
 }  // namespace
 
-// Functions are copied, and this cannot be.
+// Shared, because functions are copied, and this cannot be copied.
 struct MlflowFront::Asked {
   ReceivedRequest request;
   Responder responder;
-  bool is_body_too_large = false;  // it came in chunks, so that its head could not say so
+  bool is_body_too_large = false;  // it came in chunks, so its head could not give the size
 
   mlflow::ApiRequest view() {
     mlflow::ApiRequest out{.method = request.head.method(),
@@ -88,7 +88,7 @@ struct MlflowFront::Asked {
     return request.body.bytes();
   }
   void refuse() {
-    send(mlflow::error_answer({Code::kUnavailable, "too many requests wait for an answer; ask again"}));
+    send(mlflow::error_answer({Code::kUnavailable, "too many requests wait for an answer; try again later"}));
   }
   void send(HttpAnswer answer) { std::move(responder).send(std::move(answer)); }
   void send(mlflow::ApiAnswer answer) {
@@ -126,8 +126,8 @@ HeadVerdict MlflowFront::judge(const RequestHead& head) const {
   const bool is_artifact = kind == mlflow::RequestKind::kArtifact;
   const bool is_upload = is_artifact && head.method() == "PUT";
   if (is_upload && is_busy()) {
-    return {.refusal = http_error(
-                {Code::kResourceExhausted, "many large bodies are in memory at the moment; ask again"})};
+    return {.refusal = http_error({Code::kResourceExhausted,
+                                   "many large bodies are in memory at the moment; try again later"})};
   }
   return {.body_bytes_max = is_artifact ? options_.artifact_bytes_max : kBodyBytesMax,
           .is_streamed = is_upload};
@@ -137,11 +137,11 @@ bool MlflowFront::is_busy() const {
   return options_.bytes_in_flight && options_.bytes_in_flight() > options_.busy_bytes;
 }
 
-// Just before it is read: a request may have waited while others were answered.
+// Called just before the answer is read: a request may have waited while others were answered.
 mlflow::ApiAnswer MlflowFront::answer_now(const mlflow::ApiRequest& request) const {
   if (mlflow::has_large_answer(request.method, request.target) && is_busy()) {
     return mlflow::error_answer(
-        {Code::kResourceExhausted, "many large answers are read at the moment; ask again"});
+        {Code::kResourceExhausted, "many large answers are read at the moment; try again later"});
   }
   return service_.answer(request, {});
 }
@@ -162,13 +162,14 @@ void MlflowFront::answer(ReceivedRequest request, Responder responder) {
   }
 }
 
-// Those who move artifacts wait for their clients; the others, as who removes one, for the store alone.
+// Requests that move artifacts wait for their clients. The others, such as a removal, wait only for the
+// store.
 RequestWorkers& MlflowFront::workers_for_artifact(std::string_view method) {
   if (method == "PUT") return uploads_;
   return method == "GET" ? downloads_ : others_;
 }
 
-// In a thread that never waits for the store.
+// Runs in a thread that never waits for the store.
 void MlflowFront::log(const AskedPointer& asked) {
   if (auto answer = service_.answer_at_once(asked->view())) return asked->send(*std::move(answer));
   ask_store(others_, asked);

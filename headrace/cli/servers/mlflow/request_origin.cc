@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-// "[::1]:5000" → "[::1]"; empty if it is none.
+// "[::1]:5000" → "[::1]"; empty if the text is not a host.
 std::string_view without_port(std::string_view host) {
   const std::size_t end = host.starts_with('[') ? host.find(']') + 1 : std::min(host.find(':'), host.size());
   const bool has_more = end < host.size() && host[end] != ':';

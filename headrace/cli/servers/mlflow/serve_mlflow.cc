@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kStopLookEach{50};
 constexpr std::chrono::milliseconds kTokenLookEach{2'000};
 
-// Everything that one server is made of, in the order of its dependencies.
+// All parts of a server, in the order of their dependencies.
 class MlflowServer {
  public:
   MlflowServer(CommandContext& context, const OptionValues& options) : context_(context), options_(options) {}
@@ -42,7 +42,7 @@ class MlflowServer {
     const auto state = state_folder(environment);
     if (!state)
       return Error{Code::kFailedPrecondition,
-                   "metrics are kept on this machine until they are in the store: set HOME, or "
+                   "metrics are kept on this machine until they are in the store: set HOME, or set "
                    "XDG_STATE_HOME to a folder"};
     service_.emplace(
         mlflow::TrackingServiceOptions{.root = std::move(root),
@@ -87,7 +87,7 @@ class MlflowServer {
     return write_port_file(options_.text("port-file"), {http_->port()});
   }
 
-  // A request may come before HttpServer::start returns, and be worked on when the server is gone.
+  // A request may come before HttpServer::start returns, and may still be worked on after the server is gone.
   std::uint64_t bytes_in_flight() {
     const std::scoped_lock lock(counting_);
     return listening_ != nullptr ? listening_->counts().bytes_in_flight : 0;
@@ -108,7 +108,7 @@ class MlflowServer {
                                  " can read and write the runs: give --tokens, or --tls-client-ca"));
   }
 
-  // Requests that were accepted are answered; then all points go to the store.
+  // Answers the accepted requests, then writes all points to the store.
   Status drain() {
     say("draining");
     http_->stop_accepting();

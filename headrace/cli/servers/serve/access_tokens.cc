@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kShortestToken = 16;
 constexpr std::string_view kScheme = "bearer";
 
-// The characters of a b64token.
+// Whether a character may be part of a b64token.
 bool is_token_character(char character) {
   const bool is_letter = (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
   return is_letter || (character >= '0' && character <= '9') ||
@@ -39,14 +39,14 @@ std::vector<std::string> words_of(std::string_view line) {
   return out;
 }
 
-// Tells one content of the file from another.
+// Distinguishes one content of the file from another.
 std::string state_of(const std::string& path) {
   struct stat about {};
   if (stat(path.c_str(), &about) != 0) return concat("error ", errno);
   return concat(about.st_ino, " ", about.st_size, " ", about.st_mtim.tv_sec, " ", about.st_mtim.tv_nsec);
 }
 
-// Digests have one length, so comparing them tells nothing about the token.
+// All digests have the same length, so comparing them reveals nothing about the token.
 bool is_equal(std::string_view a, std::string_view b) {
   const std::string first = sha256_hex(as_bytes(a)), second = sha256_hex(as_bytes(b));
   return CRYPTO_memcmp(first.data(), second.data(), first.size()) == 0;
@@ -80,18 +80,17 @@ Result<std::vector<TokenRights>> parse_tokens(std::string_view text) {
     words.erase(words.begin());
     rights.models = std::move(words);
     if (rights.token.size() < kShortestToken || !std::ranges::all_of(rights.token, is_token_character)) {
-      return Error{
-          Code::kInvalidArgument,
-          concat("line ", number, " has no token of ", kShortestToken,
-                 " or more letters, digits and -._~+/= at its begin; `openssl rand -hex 32` makes one")};
+      return Error{Code::kInvalidArgument,
+                   concat("line ", number, " must begin with a token of ", kShortestToken,
+                          " or more letters, digits and -._~+/=; `openssl rand -hex 32` makes one")};
     }
     const bool is_there =
         std::ranges::any_of(out, [&](const auto& other) { return other.token == rights.token; });
     if (is_there)
-      return Error{Code::kInvalidArgument, concat("line ", number, " has a token that is there twice")};
+      return Error{Code::kInvalidArgument, concat("line ", number, " repeats the token of an earlier line")};
     out.push_back(std::move(rights));
   }
-  if (out.empty()) return Error{Code::kInvalidArgument, "there is no token in it"};
+  if (out.empty()) return Error{Code::kInvalidArgument, "the file holds no token"};
   return out;
 }
 
@@ -125,7 +124,7 @@ std::shared_ptr<const std::vector<TokenRights>> AccessTokens::current() {
   if (state_of(path_) == state_) return tokens_;
   const Status done = read();
   remark_(done ? concat("the tokens in ", path_, " were read again")
-               : concat(done.error().message, "; the tokens before stay in force"));
+               : concat(done.error().message, "; the previous tokens stay in force"));
   return tokens_;
 }
 

@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kAttendEach{50};
-constexpr std::chrono::milliseconds kSettle{1'000};  // until a change is looked at a second time
+constexpr std::chrono::milliseconds kSettle{1'000};  // between the two looks at a change
 
 std::string version_text(const VersionName& version) {
   if (const auto* const number = std::get_if<std::uint64_t>(&version)) return concat(*number);

@@ -52,11 +52,12 @@ void ConfiguredModels::start(const std::string& name, Coming& coming) const {
     coming.live = parts_.start(name, coming.configuration);
   } catch (const std::system_error& error) {
     coming.start_again_at = Clock::now() + kStartAgainAfter;
-    parts_.remark(concat(name, ": starting a thread, which is tried again: ", error.what()));
+    parts_.remark(concat(name, ": cannot start a thread, and will try again: ", error.what()));
   }
 }
 
-// Releases that have not changed since `before` go on: a shadow only with the same model, which it borrows.
+// Releases that have not changed since `before` are kept; a shadow only if its model is the same, because it
+// borrows the model.
 std::shared_ptr<const ServedEntry> ConfiguredModels::make_entry(const std::string& name,
                                                                 const ModelConfiguration& configuration,
                                                                 std::shared_ptr<LiveModel> live,
@@ -78,7 +79,7 @@ std::shared_ptr<const ServedEntry> ConfiguredModels::make_entry(const std::strin
   return entry;
 }
 
-// Null: the system refuses a thread.
+// Null if the system refuses a thread.
 std::shared_ptr<Shadow> ConfiguredModels::start_shadow(const std::string& name, const LiveModel& live,
                                                        const ShadowOptions& options) const {
   try {
@@ -123,7 +124,7 @@ void ConfiguredModels::change_model(const std::string& name, const ModelConfigur
   start(name, next);
 }
 
-// Applies all that needs no load, also while another model is being loaded.
+// Applies everything that needs no load, even while another model is being loaded.
 void ConfiguredModels::change_served(const std::string& name, Served& served,
                                      const ModelConfiguration& configuration) {
   ModelConfiguration changed = served.configuration;
@@ -178,8 +179,8 @@ void ConfiguredModels::remark_absent_versions() {
       if (found || found.error().code != Code::kNotFound) continue;
       absent.push_back(version);
       if (std::ranges::count(served.absent, version) != 0) continue;
-      parts_.remark(
-          concat(name, ": the canary or shadow gets nothing: ", found.error().message, ", and loads none"));
+      parts_.remark(concat(name, ": the canary or shadow gets no requests: ", found.error().message,
+                           ", and none is loaded for it"));
     }
     served.absent = std::move(absent);
   }
@@ -210,7 +211,7 @@ void ConfiguredModels::attend() {
   end_retired();
 }
 
-// A model ends in this thread: no request holds its entry any more, and nobody can find it.
+// A model ends in this thread, once no request holds its entry any more and nobody can find it.
 void ConfiguredModels::end_retired() {
   std::erase_if(retired_, [](Retired& each) {
     const bool is_held = each.entry.use_count() > 1 || (each.ends_model && each.entry->live.use_count() > 1);

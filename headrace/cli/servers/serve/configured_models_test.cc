@@ -221,7 +221,7 @@ TEST_F(ConfiguredModelsTest, AVersionOfAReleaseThatCannotComeIsToldOnce) {
       [&] { return served.are_ready() && models_json(served)["a"]["canary"]["state"] == "in force"; });
   models->remark_absent_versions();
   models->remark_absent_versions();
-  EXPECT_THAT(remarks, ElementsAre(HasSubstr("gets nothing: the model a has no version 3")));
+  EXPECT_THAT(remarks, ElementsAre(HasSubstr("gets no requests: the model a has no version 3")));
   EXPECT_EQ(models_json(served)["a"]["shadow"]["state"], "no such version");
 
   configuration.models["a"].canary->version = std::string("candidat");
@@ -241,7 +241,7 @@ TEST_F(ConfiguredModelsTest, AModelForWhichTheSystemRefusesAThreadCostsNobodyEls
   models->change_to(of({{"a", "place"}, {"b", "place"}}));
   models->attend();
   EXPECT_THAT(names(), ElementsAre("a"));
-  EXPECT_THAT(remarks.back(), HasSubstr("b: starting a thread, which is tried again"));
+  EXPECT_THAT(remarks.back(), HasSubstr("b: cannot start a thread, and will try again"));
   are_threads_refused = false;
   models->change_to(of({{"a", "place"}, {"b", "other place"}}));
   attend_until([&] { return names().size() == 2; });

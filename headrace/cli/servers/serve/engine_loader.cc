@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Others may hold secrets, and a model can read all variables of its process.
+// Other variables may hold secrets, and a model can read all variables of its process.
 constexpr std::string_view kPassedVariables[] = {"PATH",
                                                  "HOME",
                                                  "LD_LIBRARY_PATH",
@@ -47,10 +47,10 @@ std::map<std::string, std::string, std::less<>> passed_variables(const Environme
   return out;
 }
 
-// Where TensorFlow Serving looks.
+// TensorFlow Serving looks for this file, too.
 constexpr std::string_view kWarmUpFile = "/assets.extra/tf_serving_warmup_requests";
 
-// The files of a version, and of its encoders that are SavedModels, by their names.
+// The files of a version, and of those of its encoders that are SavedModels, by their names.
 struct FetchedVersion {
   CachedExport model;
   std::map<std::string, CachedExport, std::less<>> encoders{};
@@ -82,7 +82,7 @@ Result<FetchedVersion> fetch_version(const WantedVersion& version, StoreRegistry
   return fetched;
 }
 
-// The files stay as long as the process.
+// The files live as long as the process.
 class LoadedProcess final : public LoadedModel {
  public:
   LoadedProcess(std::string name, FetchedVersion files, std::unique_ptr<RemoteEngine> engine,

@@ -27,7 +27,7 @@ namespace {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-// With its executor's type, which saves an indirect call for each operation.
+// Names its executor's type, which saves an indirect call for each operation.
 using TcpSocket = asio::basic_stream_socket<asio::ip::tcp, asio::io_context::executor_type>;
 using TcpAcceptor = asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type>;
 using LoopTimer =
@@ -53,7 +53,7 @@ struct EventLoop::State : std::enable_shared_from_this<EventLoop::State> {
     std::function<EventLoop&()> choose;
   };
 
-  // Within one, users may be called.
+  // While an object of this class exists, users may be called.
   class UserCalls {
    public:
     explicit UserCalls(State& loop) : loop_(loop) {}
@@ -86,7 +86,7 @@ struct EventLoop::State : std::enable_shared_from_this<EventLoop::State> {
   std::vector<std::unique_ptr<Listener>> listeners;
   std::atomic<std::size_t> connections{0};
   bool is_ending = false;
-  std::optional<TransportUser::Clock::time_point> round_since;  // none: its end is not on its way
+  std::optional<TransportUser::Clock::time_point> round_since;  // none: the end of a round is not scheduled
   std::thread thread;
 
   std::mutex mutex;
@@ -137,7 +137,7 @@ class AsioTransport final : public Transport {
   std::size_t send_now(BytesView first, BytesView second) override {
     if (tls_) return 0;
     error_code error;
-    return socket_.write_some(send_buffers(first, second), error);  // an error comes again from send()
+    return socket_.write_some(send_buffers(first, second), error);  // send() reports the error again
   }
 
   void send(BytesView first, BytesView second) override {
@@ -158,7 +158,7 @@ class AsioTransport final : public Transport {
       socket_.shutdown(TcpSocket::shutdown_send, ignored);
       return;
     }
-    // The answer to it, which it also waits for, is of no interest: the user goes on to receive.
+    // The operation also waits for the peer's answer, which is of no interest: the user continues to receive.
     tls_->async_shutdown([user = user_.shared_from_this()](error_code) {});
   }
 
@@ -181,7 +181,7 @@ class AsioTransport final : public Transport {
 
  private:
   const std::shared_ptr<EventLoop::State> loop_;
-  TransportUser& user_;  // owns this
+  TransportUser& user_;  // the user owns this transport
   TcpSocket socket_;
   std::optional<asio::ssl::context> tls_context_;
   std::optional<TlsSocket> tls_;
@@ -218,12 +218,12 @@ void EventLoop::State::take_woken() {
     try {
       user->woken();
     } catch (const std::bad_alloc&) {
-      // This one's request is answered by the end of its Responder; others are woken all the same.
+      // The end of its Responder answers this user's request; the others are still woken.
     }
   }
 }
 
-// The loop comes to the end of the round after everything that the system has reported already.
+// The loop reaches the end of the round after everything that the system has reported already.
 void EventLoop::State::user_was_called() {
   if (!options.on_round_end) return;
   const auto now = TransportUser::Clock::now();
@@ -247,7 +247,7 @@ void EventLoop::State::end_round() const {
   try {
     options.on_round_end();
   } catch (const std::bad_alloc&) {
-    // It is done with the next round.
+    // The next round does what this one could not.
   }
 }
 
@@ -267,7 +267,7 @@ void EventLoop::State::tick() {
   });
 }
 
-// Closes the connection that is idle for longest.
+// Closes the connection that has been idle for longest.
 bool EventLoop::State::make_place() {
   std::shared_ptr<TransportUser> oldest;
   std::optional<TransportUser::Clock::time_point> since;
@@ -296,7 +296,7 @@ void EventLoop::State::adopt(TcpSocket socket) {
     return;
   }
   socket.set_option(asio::ip::tcp::no_delay(true), error);
-  // Otherwise a slow client's progress shows in steps of megabytes.
+  // Otherwise the progress of a slow client shows in steps of megabytes.
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytes, sizeof kUnsentBytes);
   const std::string host = remote.address().to_string();
   const NewUser made = options.make_user(remote.address().is_v6() ? concat("[", host, "]:", remote.port())
@@ -391,11 +391,11 @@ Status EventLoop::listen(ListenSocket socket, std::function<EventLoop&()> choose
 void EventLoop::stop_listening() {
   std::promise<void> stopped;
   asio::post(state_->context, [state = state_.get(), &stopped] {
-    // The listeners stay, since operations that were cancelled still name them.
+    // The listeners stay, because cancelled operations still name them.
     for (const auto& listener : state->listeners) {
       if (listener->acceptor.is_open()) state->drain(*listener);
     }
-    // Behind what the listeners have accepted and not yet handed over.
+    // Runs after the connections that the listeners have accepted were handed over.
     asio::post(state->context, [&stopped] { stopped.set_value(); });
   });
   stopped.get_future().wait();

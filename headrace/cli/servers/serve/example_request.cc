@@ -19,7 +19,7 @@ Json raw_row(const ServedSignature& signature) {
   return out;
 }
 
-// Zeros or empty texts of these sizes; open ones are 1.
+// Zeros or empty texts of these sizes; open sizes are 1.
 Json zeros(DataType type, std::span<const std::int64_t> sizes) {
   if (sizes.empty())
     return type == DataType::kBytes ? Json("") : type == DataType::kBool ? Json(false) : Json(0);
@@ -29,7 +29,7 @@ Json zeros(DataType type, std::span<const std::int64_t> sizes) {
   return out;
 }
 
-// Within '…' of a shell: a model of somebody else chose the names.
+// Quotes a text within '…' of a shell, because somebody else's model chose the names.
 std::string quoted(const std::string& text) {
   std::string out;
   for (const char character : text) out += character == '\'' ? "'\\''" : std::string(1, character);

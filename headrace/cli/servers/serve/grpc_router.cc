@@ -56,7 +56,7 @@ Status GrpcRouter::judge(std::string_view method, std::optional<std::string_view
   return options_.tokens->check(authorization, std::nullopt);
 }
 
-// A token may be for other models than the one in the message.
+// A token may be for other models than the model in the message.
 Status GrpcRouter::check_model(const Asked& asked, const RequestedModel& requested) const {
   if (options_.tokens == nullptr) return {};
   return options_.tokens->check(asked.call->metadata(kAuthorization), requested.name);
@@ -91,7 +91,7 @@ void GrpcRouter::answer(std::unique_ptr<GrpcCall> call) const {
   answer ? asked->send(*std::move(answer)) : asked->send_error(answer.error());
 }
 
-// The methods that need no version.
+// Answers the methods that need no version.
 Result<Bytes> GrpcRouter::describe(GrpcMethod method, Asked& asked) const {
   const BytesView message = asked.call->message();
   switch (method) {

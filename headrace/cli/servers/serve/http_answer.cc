@@ -52,7 +52,7 @@ std::string_view status_phrase(unsigned status) {
   return "Status";
 }
 
-// Formatted once a second for each thread: it takes longer than all the rest of a head.
+// Formatted only once a second for each thread: formatting takes longer than all the rest of a head.
 std::string_view http_date() {
   thread_local std::time_t formatted = -1;
   thread_local std::array<char, 40> text{};

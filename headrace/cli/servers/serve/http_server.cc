@@ -16,7 +16,7 @@
 namespace headrace {
 namespace {
 
-// Deadlines are looked at a few times within the shortest of them.
+// Deadlines are checked a few times within the shortest of them.
 std::chrono::milliseconds tick_for(const HttpServerLimits& limits) {
   const auto shortest = std::min({limits.head_timeout, limits.idle_timeout, limits.transfer_timeout,
                                   limits.linger_timeout, limits.drain_idle_timeout});
@@ -61,7 +61,7 @@ struct HttpServer::State {
 HttpServer::HttpServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 HttpServer::~HttpServer() {
-  // The one that listens gives connections to the others.
+  // The loop that listens gives connections to the others.
   state_->loops.front()->stop_listening();
 }
 
@@ -70,7 +70,7 @@ Result<std::unique_ptr<EventLoop>> HttpServer::State::start_loop(const HttpServe
   const auto threads = static_cast<std::size_t>(options.threads);
   loop.tick = tick_for(options.limits);
   loop.connections_max = (options.limits.connections + threads - 1) / threads;
-  HttpAnswer no_place = error_answer(503, "the server has as many connections as it may; try again later");
+  HttpAnswer no_place = error_answer(503, "the server has reached its limit of connections; try again later");
   no_place.headers.emplace_back("Retry-After", concat(options.limits.retry_after_s));
   write_answer_head(no_place, ConnectionField::kClose, loop.no_place_answer);
   loop.no_place_answer += no_place.body;

@@ -26,7 +26,7 @@ constexpr std::string_view kTlsGet = "GET /t HTTP/1.1\r\nHost: h\r\n\r\n";
 class CertificateFiles {
  public:
   explicit CertificateFiles(const TestCertificate& made) : certificate_(made.certificate), key_(made.key) {}
-  // As programs do that renew certificates: a whole new file takes the place of the old one.
+  // Replaces the file as a whole, as programs do that renew certificates.
   static void replace(const TemporaryFile& file, const std::string& content) {
     const std::string next = file.path() + ".next";
     std::ofstream(next, std::ios::binary) << content;

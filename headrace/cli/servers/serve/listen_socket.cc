@@ -53,18 +53,18 @@ Error listen_error(const std::string& address, int number) {
   }
 }
 
-// The port's place is the same in both kinds of address.
+// The port is at the same place in both kinds of address.
 void set_port(SocketAddress& at, std::uint16_t port) {
   const std::uint16_t bytes = htons(port);
   std::memcpy(at.storage.data() + offsetof(sockaddr_in6, sin6_port), &bytes, sizeof bytes);
 }
 
-// An errno, or the socket.
+// Returns an errno, or 0 with the socket in `out`.
 int open_listener(const SocketAddress& at, ListenSocket& out) {
   const int family = at.is_ipv6() ? AF_INET6 : AF_INET;
   FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!socket.is_open()) return errno;
-  // Connections of a server that ran before do not count; one that listens does.
+  // Old connections of an earlier server do not block the port; a server that listens does.
   const int on = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(at.storage.data()), at.size_bytes) != 0 ||
@@ -73,7 +73,7 @@ int open_listener(const SocketAddress& at, ListenSocket& out) {
   sockaddr_in6 bound{};
   socklen_t size = sizeof bound;
   if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) return errno;
-  out = {std::move(socket), ntohs(bound.sin6_port), at.is_ipv6()};  // the port's place is IPv4's, too
+  out = {std::move(socket), ntohs(bound.sin6_port), at.is_ipv6()};  // IPv4 has the port at the same place
   return 0;
 }
 

@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLookEach{50};
 constexpr std::chrono::milliseconds kTokensLookEach{2'000};
 
-// Everything that one server is made of, in the order of its dependencies.
+// All parts of a server, in the order of their dependencies.
 class Server {
  public:
   Server(CommandContext& context, const OptionValues& options) : context_(context), options_(options) {}
@@ -42,9 +42,9 @@ class Server {
     HEADRACE_CHECK(open_models(arguments));
     HEADRACE_CHECK(listen());
     tell_addresses();
-    std::jthread telling([this](const std::stop_token& stop) { tell_when_ready(stop); });
+    std::jthread announcing([this](const std::stop_token& stop) { announce_ready_models(stop); });
     while (!context_.stop.stop_requested()) std::this_thread::sleep_for(kLookEach);
-    telling.request_stop();
+    announcing.request_stop();
     return drain();
   }
 
@@ -101,7 +101,7 @@ class Server {
     return {};
   }
 
-  // A run of the command `serve` for each change, with the file as its input.
+  // Records a run of the command `serve` for each change, with the file as its input.
   ConfigurationThread::RecordChange change_recorder() {
     return [this](const std::string& record, const std::map<std::string, std::string>& facts,
                   const CallOptions& call) -> Status {
@@ -133,7 +133,7 @@ class Server {
         context_.call());
   }
 
-  // Any thread.
+  // Called in any thread.
   std::shared_ptr<LiveModel> start_model(const std::string& name, const ModelConfiguration& model) {
     const auto remark = [this](const std::string& text) { say(text); };
     const EngineLoaderOptions loading{
@@ -261,24 +261,24 @@ class Server {
         concat("anyone who can reach ", host, " can use the models: give --tokens, or --tls-client-ca"));
   }
 
-  // Each model that is there at the beginning.
-  void tell_when_ready(const std::stop_token& stop) {
-    std::set<std::string> told;
+  // Prints an example request for each model, once the model is ready.
+  void announce_ready_models(const std::stop_token& stop) {
+    std::set<std::string> announced;
     for (bool is_one_missing = true; is_one_missing && !stop.stop_requested();) {
       is_one_missing = false;
       for (const auto& [name, model] : models_.all()) {
-        if (told.contains(name)) continue;
+        if (announced.contains(name)) continue;
         is_one_missing = true;
         const auto version = model->find({}, {});
         if (!version) continue;
-        told.insert(name);
+        announced.insert(name);
         say(example_request(base_url(), name, (*version)->model()));
       }
       std::this_thread::sleep_for(kLookEach);
     }
   }
 
-  // Readiness says no; requests that were accepted are answered.
+  // Sets readiness to no, and answers the accepted requests.
   Status drain() {
     say("draining");
     const Clock::time_point deadline = Clock::now() + drain_max_;
@@ -352,8 +352,8 @@ std::span<const Command* const> all_commands() {
 }  // namespace headrace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of the write, not the process's end
-  // Engine processes of the same user may not look into this one, where no Landlock forbids it.
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone makes a write fail, and does not end the process
+  // Engine processes of the same user must not look into this process, where no Landlock forbids it.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   const auto environment = headrace::Environment::capture();
   const headrace::StopOnSignal stop;

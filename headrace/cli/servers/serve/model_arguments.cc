@@ -33,7 +33,7 @@ Result<std::vector<std::uint64_t>> parse_sizes(const std::string& text) {
   for (const std::string& word : split(text, ',')) {
     const auto size = parse_number<std::uint64_t>(word);
     if (!size)
-      return Error{Code::kInvalidArgument, concat("--batch-sizes is ", text, "; it must be as 1,8,64")};
+      return Error{Code::kInvalidArgument, concat("--batch-sizes is ", text, "; it must look like 1,8,64")};
     sizes.push_back(*size);
   }
   return sizes;
@@ -45,7 +45,7 @@ Result<std::chrono::milliseconds> duration_option(const OptionValues& options, s
   const auto parsed = parse_duration(options.text(name));
   if (parsed && parsed->count() > 0) return *parsed;
   return Error{Code::kInvalidArgument,
-               concat("--", name, " is ", options.text(name), "; it must be a time as in 30s or 5m")};
+               concat("--", name, " is ", options.text(name), "; it must be a time such as 30s or 5m")};
 }
 
 Result<ModelConfiguration> default_configuration(const OptionValues& options) {
@@ -69,7 +69,7 @@ Result<ServingConfiguration> configuration_of(const std::vector<std::string>& ar
     HEADRACE_TRY(const GivenModel given, parse_model(stores, text));
     const auto [at, is_new] = out.models.emplace(given.name, defaults);
     if (!is_new) {
-      return Error{Code::kInvalidArgument, concat("two models are called ", given.name,
+      return Error{Code::kInvalidArgument, concat("two models have the name ", given.name,
                                                   ": give one another name, as in NAME=", text)};
     }
     at->second.place = given.place;

@@ -18,27 +18,27 @@ RestVersionState rest_state(VersionState state) {
   }
 }
 
-// More takes a while to encode, for which others shall not wait.
+// Larger answers take a while to encode, and other requests must not wait for that.
 constexpr std::uint64_t kQuickBytes = 256 << 10;
 
-// Its parsed form is about as large as its rows.
+// The parsed form of a request is about as large as its rows.
 std::uint64_t bytes_of(const BoundRequest& bound) {
   return bound.rows() * row_bytes_of(bound.row()) + bound.texts_bytes();
 }
 
-// The time that a version itself has for a request, if the client gives it as much as the model does: some of
-// it has passed until the whole request was there.
+// The time that the version has for a request, if the client allows as much as the model does: some of that
+// time has passed before the whole request was there.
 std::chrono::nanoseconds own_time(const ServedEntry& entry) {
   return std::chrono::nanoseconds(entry.deadline) * 9 / 10;
 }
 
-// Rows that were committed, until their answers come.
+// Rows that were committed and wait for their answers.
 struct CommittedRows {
   std::shared_ptr<ModelRequest> request;
-  std::shared_ptr<LoggedRequest> logged;  // null: it is not in the sample
-  const ServedSignature* signature;       // a request of several tasks may have chosen the next meanwhile
-  std::uint64_t kept_bytes;               // that `bind` keeps
-  BindRequest bind;                       // empty: no shadow is asked
+  std::shared_ptr<LoggedRequest> logged;  // null if the request is not in the sample
+  const ServedSignature* signature;       // a request of several tasks may have chosen the next one meanwhile
+  std::uint64_t kept_bytes;               // bytes that `bind` keeps
+  BindRequest bind;                       // empty if no shadow is asked
   AnswerEncoding encoding;
   std::function<Status(const BatchAnswers&)> answer;
 
@@ -54,7 +54,7 @@ struct CommittedRows {
     if (const Status sent = send(*answers); !sent) return request->send_error(sent.error());
     if (logged) logged->add(*answers);
     if (!bind) return;
-    // The request has the bytes that `bind` reads.
+    // The request holds the bytes that `bind` reads.
     auto bind_again = [request = request, bind = bind](const ServedSignature& its) { return bind(its); };
     request->entry().shadow->ask({.bind = std::move(bind_again),
                                   .version = request->version(),
@@ -94,10 +94,10 @@ CanaryRequest::Outcome ModelRequest::outcome(unsigned status) const {
   if (engine_error_ == Code::kInvalidArgument || engine_error_ == Code::kOutOfRange)
     return Outcome::kRejected;
   if (!engine_error_ && status == http_status(Code::kDeadlineExceeded)) return Outcome::kNotCounted;
-  // An engine may also say so by itself, before the deadline.
+  // An engine may also report this by itself, before the deadline.
   if (engine_error_ == Code::kDeadlineExceeded && Clock::now() >= deadline())
     return canary_request_.age() < own_time(*entry_) ? Outcome::kGivenUp : Outcome::kFailed;
-  // A model that misses a file says 404, which a client has not caused.
+  // A model that lacks a file answers 404, which the client has not caused.
   const bool is_versions_fault = engine_error_ && engine_error_ != Code::kCancelled;
   return status >= 500 || is_versions_fault ? Outcome::kFailed : Outcome::kNotCounted;
 }
@@ -122,7 +122,7 @@ std::shared_ptr<ServedVersion> canary_for(ModelRequest& request) {
 
 void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& models,
                   const RequestedModel& requested, RequestPurpose purpose, std::function<void()> next) {
-  // Held until the end of this: the request may be answered before `await` returns.
+  // Held until the end of this function: the request may be answered before `await` returns.
   const auto entry = models.find(requested.name);
   if (!entry) return request->send_error(entry.error());
   request->set_model(requested.name, *entry);
@@ -148,7 +148,8 @@ void find_version(std::shared_ptr<ModelRequest> request, const ServedModels& mod
 
 namespace {
 
-// The batches of the version take no more. That is its fault, unless only the client's time is too short.
+// The batches of the version accept no more. That is the version's fault, unless only the client's time is
+// too short.
 void refuse(ModelRequest& request, const Error& error, std::chrono::nanoseconds expected_wait) {
   const auto time_left = request.deadline() - ModelRequest::Clock::now();
   const bool is_in_a_hurry = expected_wait >= time_left && expected_wait < own_time(request.entry());

@@ -141,7 +141,7 @@ std::string release_metrics(const ServedModels& models) {
   std::string out = canary_metrics(*table) + shadow_metrics(*table);
   if (const auto& status = table->configuration) {
     prometheus::add_type("headrace_serve_configuration_is_current", "gauge",
-                         "1 if the configuration file that is there is in force", out);
+                         "1 if the current configuration file is in force", out);
     out += concat("headrace_serve_configuration_is_current ", status->problem ? 0 : 1, "\n");
     prometheus::add_type("headrace_serve_configuration_changes_total", "counter",
                          "changes of the configuration file that came into force", out);

@@ -28,7 +28,7 @@ std::optional<std::string_view> RequestHead::header(std::string_view name) const
 bool RequestBody::reserve(std::size_t capacity) {
   if (capacity <= capacity_) return true;
   if (!charge_.try_add(capacity - capacity_)) return false;
-  // Not zeroed: the pages of a body that never comes are never touched.
+  // Not zeroed, so that the pages of a body that never comes are never touched.
   std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[capacity + kPaddingBytes]);
   if (!memory) return false;
   if (size_ > 0) std::memcpy(memory.get(), memory_.get(), size_);

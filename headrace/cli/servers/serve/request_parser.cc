@@ -19,7 +19,7 @@ HeadScan::State HeadScan::look(std::string_view bytes) {
     const char* const line = bytes.data() + scanned_;
     const std::size_t rest = bytes.size() - scanned_;
     const char* const end = static_cast<const char*>(std::memchr(line, '\n', rest));
-    // A line that is not whole is looked at again; its first byte already tells what is no HTTP at all.
+    // An incomplete line is looked at again. Its first byte already shows whether it is HTTP at all.
     if (end == nullptr) {
       const bool is_text = *line == '\r' || (*line > 0x20 && *line < 0x7f);
       return is_text ? State::kNeedMore : State::kBad;
@@ -37,7 +37,7 @@ HeadScan::State HeadScan::look(std::string_view bytes) {
 
 namespace {
 
-// Where Beast sees a wrong version, there may be one space too many.
+// Where Beast reports a wrong version, there may be one space too many instead.
 Refusal wrong_version(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\r'));
   const std::size_t last = line.rfind(' ');
@@ -142,7 +142,8 @@ std::optional<Refusal> RequestParser::parse_head(std::string_view bytes, Request
   if (parser_->refusal) return parser_->refusal;
   if (error == beast::http::error::bad_version) return wrong_version(head.text_);
   if ((error == beast::http::error::bad_content_length || error == beast::http::error::bad_transfer_encoding))
-    return Refusal{400, "Content-Length and Transfer-Encoding of the request are wrong, or contradict"};
+    return Refusal{400,
+                   "Content-Length and Transfer-Encoding of the request are wrong, or contradict each other"};
   if (error == beast::http::error::multiple_content_length)
     return Refusal{400, "the request has several sizes in Content-Length"};
   if (error || !parser_->is_header_done())
@@ -180,7 +181,7 @@ bool RequestParser::keeps_alive() const { return parser_->keep_alive(); }
 RequestParser::ChunkStep RequestParser::decode(std::string_view bytes, RequestBody& body,
                                                std::uint64_t limit_bytes) {
   ChunkStep step;
-  // No body is shorter, and Beast's parser asserts that when the first chunk is the last.
+  // No body is shorter than this. Beast's parser asserts that when the first chunk is the last.
   static constexpr std::string_view kShortest = "0\r\n\r\n";
   if (!parser_->is_body_begun && bytes.front() == '0' && bytes.size() < kShortest.size()) return step;
   parser_->set_body(body, limit_bytes);

@@ -47,7 +47,7 @@ std::string wait_seconds(std::chrono::nanoseconds wait) {
 struct RequestRouter::Asked final : ModelRequest {
   ReceivedRequest request;
   Responder responder;
-  std::optional<std::chrono::milliseconds> given_time{};  // by the client
+  std::optional<std::chrono::milliseconds> given_time{};  // set by the client
   bool is_vertex = false;
 
   Asked(ReceivedRequest received_request, Responder its_responder, ServingMetrics& its_metrics,
@@ -94,7 +94,7 @@ RequestRouter::RequestRouter(const ServedModels& models, ServingMetrics& metrics
 
 namespace {
 
-// The model that a request names, as far as its head tells.
+// The model that a request names, as far as its head shows.
 std::optional<std::string> named_model(const RequestHead& head) {
   if (const auto route = parse_infer_route(head.method(), head.target()); route && !route->model.name.empty())
     return route->model.name;
@@ -128,7 +128,7 @@ HeadVerdict RequestRouter::judge(const RequestHead& head) const {
 void RequestRouter::end_round() { CommitRound::send_committed(); }
 
 void RequestRouter::answer(ReceivedRequest request, Responder responder) const {
-  // Others do not wait while a large body is parsed.
+  // Other requests do not wait while a large body is parsed.
   if (request.body.size() > kQuickBytes) end_round();
   const CommitRound round;
   const std::string_view target = request.head.target();
@@ -284,7 +284,8 @@ void RequestRouter::infer(const std::shared_ptr<Asked>& asked) {
 void RequestRouter::answer_admin(const ReceivedRequest& request, Responder responder,
                                  const HttpServerCounts& http) const {
   const std::string_view path = path_of(request.head.target());
-  HttpAnswer answer = error_answer(404, "there are /livez, /readyz, /startupz, /metrics and /models");
+  HttpAnswer answer =
+      error_answer(404, "the paths here are /livez, /readyz, /startupz, /metrics and /models");
   if (path == "/livez") answer = text_answer(200, "alive\n");
   if (path == "/readyz" || path == "/startupz")
     answer = text_answer(is_ready() ? 200 : 503, is_ready() ? "ready\n" : "not ready\n");

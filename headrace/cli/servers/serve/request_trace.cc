@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// An id of zeros means none.
+// An id of zeros means that there is none.
 std::uint64_t new_trace_id() { return std::max<std::uint64_t>(random_name_bits(), 1); }
 
 }  // namespace

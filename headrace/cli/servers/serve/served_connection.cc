@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 4096;
 constexpr std::size_t kChunkBufferBytes = 32 << 10;
-// A refused body of this size is read and dropped; a connection with a larger one ends.
+// A refused body up to this size is read and dropped; a connection with a larger body ends.
 constexpr std::uint64_t kDiscardBytesMax = 64 << 10;
-constexpr std::uint64_t kInflateAlways = 1 << 20;  // whatever the ratio
+constexpr std::uint64_t kInflateAlways = 1 << 20;  // allowed at any ratio
 constexpr std::size_t kInflateStep = 64 << 10;
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr Refusal kBusy = {429, "the server holds as many bytes of requests as it may; try again later"};
 constexpr Refusal kTooLarge = {413, "the body of the request is too large"};
 
-// None: an encoding that the server does not know.
+// None if the server does not know the encoding.
 std::optional<Compression> content_encoding(const RequestHead& head) {
   const std::string name = to_lower(head.header("content-encoding").value_or("identity"));
   if (name == "identity" || name.empty()) return Compression::kNone;
@@ -172,7 +172,7 @@ void ServedConnection::begin_transfer() {
   transferred_ = 0;
 }
 
-// A mean over the whole transfer would be no measure: the system's buffers take the first megabytes at once.
+// A mean over the whole transfer would mislead: the system's buffers take the first megabytes at once.
 bool ServedConnection::is_transfer_late(Clock::time_point now) {
   const HttpServerLimits& limits = shared_->limits;
   if (now - transfer_since_ <= limits.transfer_timeout) return false;
@@ -381,7 +381,7 @@ void ServedConnection::begin_stream() {
   stream_ = std::make_shared<BodyStream>();
   is_stream_full_ = false;
   stream_->on_change(waker());
-  body_ = RequestBody();  // pieces are charged beforehand
+  body_ = RequestBody();  // pieces are charged in advance
   state_ = State::kStreaming;
   is_request_open_ = true;
   shared_->request_began();
@@ -391,8 +391,8 @@ void ServedConnection::begin_stream() {
                       Responder(std::static_pointer_cast<ServedConnection>(shared_from_this())));
 }
 
-// Whether the stream is full is decided here alone: the other side may take a piece at any time, and what
-// follows must not find room where none was made.
+// Only this function decides whether the stream is full: the other side may take a piece at any time, and the
+// code that follows must not find room where none was made.
 bool ServedConnection::take_stream() {
   if (is_receiving_body_) return false;
   is_stream_full_ = stream_->is_full();
@@ -445,7 +445,7 @@ void ServedConnection::put_piece(bool is_last) {
   state_ = State::kAnswering;
 }
 
-// The body is not whole, and the answer to come says why.
+// The body is not complete; the answer that follows says why.
 void ServedConnection::end_stream(Error why) {
   std::exchange(stream_, nullptr)->break_off(std::move(why));
   close_after_ = true;
@@ -462,7 +462,7 @@ std::optional<Refusal> ServedConnection::inflate() {
   BytesView input = body_.bytes();
   for (bool is_full = true; is_full;) {
     const std::uint64_t wanted = std::max<std::uint64_t>(inflated.size() * 2, kInflateStep);
-    // One byte more than may be: a body that is too large then shows itself.
+    // One byte more than allowed, to detect a body that is too large.
     if (inflated.room().empty() && !inflated.reserve(std::min(wanted, limit + 1))) return kBusy;
     const Result<InflateStep> step = inflater.step(input, inflated.room());
     if (!step && step.error().code == Code::kResourceExhausted) return kTooLarge;
@@ -479,7 +479,7 @@ std::optional<Refusal> ServedConnection::inflate() {
 
 // ---- answers ----------------------------------------------------------------------------------------
 
-// For what breaks the conversation: where the next request would begin is not known.
+// For errors after which the beginning of the next request is unknown.
 void ServedConnection::refuse(const Refusal& refusal) {
   ++shared_->refused_requests;
   refuse(refusal_answer(refusal), true);
@@ -495,7 +495,7 @@ HttpAnswer ServedConnection::refusal_answer(const Refusal& refusal) const {
 void ServedConnection::refuse(HttpAnswer answer, bool close_after) {
   close_after_ = close_after_ || close_after;
   head_.reset();
-  // Memory that is being received into stays until the connection is closed.
+  // Memory that data are being received into stays until the connection is closed.
   if (!is_receiving_body_) body_ = RequestBody();
   begin_answer(std::move(answer));
 }
@@ -515,7 +515,7 @@ void ServedConnection::begin_answer(HttpAnswer answer) {
     drop_answer_stream();
     answer_left_ = 0;
   }
-  answer_charge_.clear();  // what was reserved
+  answer_charge_.clear();  // gives back what was reserved
   const std::uint64_t streamed = answer_stream_ ? std::min(kStreamBytes, answer_left_) : 0;
   answer_charge_.add(answer_head_.size() + answer_body_.size() + streamed);
   if (answer_stream_) answer_stream_->on_change(waker());
@@ -542,11 +542,11 @@ void ServedConnection::send_more() {
     }
   }
   if (!answer_stream_ && answer_left_ == 0) return end_answer();
-  if (!answer_stream_ || answer_stream_->is_over()) close();  // it was cut short
+  if (!answer_stream_ || answer_stream_->is_over()) close();  // the answer was cut short
 }
 
-// False: none is there now, or all were taken. A piece that is larger than announced ends the stream before
-// its end.
+// Returns false if no piece is there now, or all were taken. A piece that is larger than announced ends the
+// stream early.
 bool ServedConnection::take_answer_piece() {
   if (!answer_stream_) return false;
   std::optional<std::string> piece;
@@ -574,7 +574,7 @@ void ServedConnection::send_continue() {
   transport_->send(as_bytes(continue_left_), {});
 }
 
-// Nobody waits for this connection any more. In its thread, or on destruction.
+// Nobody waits for this connection any more. Called in its thread, or on destruction.
 void ServedConnection::drop_streams() {
   const Error gone{Code::kCancelled, "the client has gone"};
   if (stream_) std::exchange(stream_, nullptr)->break_off(gone);
@@ -582,7 +582,7 @@ void ServedConnection::drop_streams() {
   drop_incoming_stream();
 }
 
-// In any thread.
+// Called in any thread.
 void ServedConnection::drop_incoming_stream() {
   const std::lock_guard lock(mutex_);
   if (incoming_ && incoming_->stream) incoming_->stream->break_off({Code::kCancelled, "the client has gone"});
@@ -618,7 +618,7 @@ void ServedConnection::end_answer() {
 
 // ---- memory -----------------------------------------------------------------------------------------
 
-// Receiving goes on while a request is worked on: that is how the end of a client shows itself.
+// Receiving goes on while a request is worked on, to notice that the client has gone.
 void ServedConnection::receive_more() {
   if (is_receiving_ || has_peer_ended_ || state_ == State::kOpening) return;
   if (state_ == State::kStreaming && is_stream_full_) return;

@@ -74,7 +74,7 @@ class Conversation : public testing::Test {
     give(concat("PUT /a HTTP/1.1\r\nHost: h\r\nContent-Length: ", bytes, "\r\n\r\n"));
     ASSERT_EQ(streams_.size(), 1U);
   }
-  // Whatever bytes; as many as the connection wants now. -1: it wants none; 0 would end it.
+  // Gives as many bytes as the connection wants now. Returns -1 if it wants none, since 0 would end it.
   std::int64_t give_what_is_asked() {
     if (transport_->is_woken.exchange(false)) connection_->woken();
     if (!transport_->asked) return -1;

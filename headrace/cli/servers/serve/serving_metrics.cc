@@ -18,7 +18,7 @@ constexpr double kBucketGrowth = 1.8;
 
 std::string number(double value) { return Json(value).dump(); }
 
-// TensorFlow Serving's word for the way in.
+// TensorFlow Serving's name for the protocol of a request.
 std::string_view entry_point(std::string_view protocol) {
   return protocol.find("grpc") == protocol.npos ? "REST" : "GRPC";
 }

@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kCollectorPatience{5'000};
 constexpr std::chrono::seconds kEndPatience{3};
 constexpr std::chrono::milliseconds kConnectPatience{2'000};
 
-// The numbers of OTLP.
+// Numbers of OTLP.
 constexpr int kServerKind = 2;
 constexpr int kInternalKind = 1;
 constexpr int kErrorStatus = 2;
@@ -22,7 +22,7 @@ Json text_attribute(std::string_view key, std::string_view value) {
   return {{"key", key}, {"value", Json{{"stringValue", value}}}};
 }
 
-// 64-bit numbers are texts in protobuf's JSON.
+// protobuf's JSON writes 64-bit numbers as texts.
 Json number_attribute(std::string_view key, std::int64_t value) {
   return {{"key", key}, {"value", Json{{"intValue", concat(value)}}}};
 }
@@ -132,7 +132,7 @@ void SpanExporter::export_until_end() {
     lock.unlock();
     send(spans);
     lock.lock();
-    // The end of the server does not wait for a collector that takes nothing.
+    // The server ends without waiting for a collector that takes nothing.
     if (is_ending_ && !is_taken_) return;
   }
 }

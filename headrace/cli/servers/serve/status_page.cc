@@ -24,7 +24,7 @@ struct Document {
   std::string policy;
 };
 
-// The style and the script stand in the document, and the policy allows no others.
+// The style and the script are part of the document, and the policy allows no others.
 Document make_document() {
   const std::string style = concat(kPageStyle, kStatusPageStyle);
   return {.text = concat(kStatusPageHead, "<style>", style, "</style>\n", kStatusPageBody, "<script>",
@@ -60,7 +60,7 @@ Json batches_of(const ServedVersion& version) {
   return {{"batches", batches}, {"rows", rows}, {"waiting_rows", waiting}};
 }
 
-// The reason of a failure is for operators: it may name places.
+// The reason of a failure is for operators only, because it may name places.
 Json model_state(const LiveModel& model, const ModelTraffic& traffic) {
   Json versions = Json::array();
   for (const VersionStatus& status : model.statuses())
@@ -145,7 +145,7 @@ Result<std::string> StatusPage::signatures(std::string_view path,
                                            std::optional<std::string_view> authorization) const {
   const auto parts = split_path(path);
   const bool is_known = parts && parts->size() == 4 && (*parts)[1] == "signatures";
-  if (!is_known) return Error{Code::kNotFound, "there are / and /page/state"};
+  if (!is_known) return Error{Code::kNotFound, "the paths here are / and /page/state"};
   RequestedModel requested{.name = decode_percent((*parts)[2])};
   if (tokens_ != nullptr) HEADRACE_CHECK(tokens_->check(authorization, requested.name));
   if (!is_version_number((*parts)[3])) return Error{Code::kInvalidArgument, "the version is not a number"};

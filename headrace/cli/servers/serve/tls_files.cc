@@ -22,7 +22,7 @@ std::string openssl_reason() {
   return reason != nullptr ? reason : "no reason given";
 }
 
-// Without it, OpenSSL asks the terminal.
+// Without this function, OpenSSL asks on the terminal.
 int no_password(char*, int, int, void*) { return -1; }
 
 int choose_http_1_1(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* offered,
@@ -122,7 +122,7 @@ std::vector<std::uint64_t> identity_of_files(const HttpServerTls& options) {
 }  // namespace
 
 Result<std::unique_ptr<TlsFiles>> TlsFiles::open(const HttpServerTls& options) {
-  // Before the files are read: a change in between is then seen at the next look.
+  // Read before the files, so that the next check sees a change in between.
   Identity identity = identity_of_files(options);
   HEADRACE_TRY(std::shared_ptr<ssl_ctx_st> context, load_context(options));
   return std::unique_ptr<TlsFiles>(new TlsFiles(options, std::move(context), std::move(identity)));

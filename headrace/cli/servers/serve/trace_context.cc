@@ -32,7 +32,7 @@ std::optional<TraceContext> parse_traceparent(std::string_view text) {
   if (text.size() < kTraceparentSize) return std::nullopt;
   const auto version = parse_hexadecimal(text.substr(0, kVersionDigits));
   if (!version || *version == 0xff) return std::nullopt;
-  // A later version may have more behind.
+  // A later version may have more text after this.
   const bool is_longer = text.size() > kTraceparentSize;
   if (is_longer && (*version == 0 || text[kTraceparentSize] != '-')) return std::nullopt;
   if (text[kTraceBegin - 1] != '-' || text[kSpanBegin - 1] != '-' || text[kFlagsBegin - 1] != '-')

@@ -26,7 +26,7 @@ grpc_core::Server& core_of(grpc_server& server) { return *reinterpret_cast<grpc_
 }  // namespace
 
 void stop_listening_and_tell_clients(grpc_server& server) {
-  // Both may be called only in a thread of gRPC's, such as that of an alarm.
+  // Both functions may be called only in a thread of gRPC, such as that of an alarm.
   std::promise<void> told;
   grpc::Alarm alarm;
   alarm.Set(gpr_now(GPR_CLOCK_MONOTONIC), [&](bool) {

@@ -1,5 +1,5 @@
-// Calls of gRPC without generated services: each is bytes, and a state of its own. Source of the order of
-// operations: grpc.io/docs/languages/cpp/async.
+// Calls of gRPC without generated services: each call is bytes, and has a state of its own. Source for the
+// order of operations: grpc.io/docs/languages/cpp/async.
 
 #include "headrace/cli/servers/serve/grpc_front.h"
 
@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kPostedCalls = 32;  // of each queue, that wait for a client
+constexpr int kPostedCalls = 32;  // calls of each queue that wait for a client
 constexpr std::chrono::seconds kSweepEach{1};
 constexpr std::chrono::milliseconds kLookAtAnswersEach{5};
 constexpr std::chrono::milliseconds kQuiet{1'000};
@@ -48,7 +48,7 @@ grpc::Status to_grpc_status(const Error& error) {
   return {static_cast<grpc::StatusCode>(error.code), grpc_message(error)};
 }
 
-// The bytes become the slice's; nothing is copied.
+// The slice takes over the bytes; nothing is copied.
 grpc::ByteBuffer to_buffer(Bytes bytes) {
   auto owner = std::make_unique<Bytes>(std::move(bytes));
   const auto free = [](void* memory) { delete static_cast<Bytes*>(memory); };
@@ -70,11 +70,11 @@ struct CallsShared {
   const GrpcFrontOptions options;
   const GrpcHandlers handlers;
   const std::shared_ptr<ByteBudget> budget;
-  std::atomic<std::uint64_t> calls = 0;       // that have come, and are not yet answered
-  std::atomic<std::uint64_t> unanswered = 0;  // those of them that the handler got
+  std::atomic<std::uint64_t> calls = 0;       // received, and not yet answered
+  std::atomic<std::uint64_t> unanswered = 0;  // of these, the calls that the handler has got
   grpc::AsyncGenericService service{};
 
-  // Held shared while a call begins an operation. Operations may not begin once it is closed.
+  // Held shared while a call begins an operation. Once it is closed, no operation may begin.
   std::shared_mutex gate{};
   bool is_closed = false;
 };
@@ -82,14 +82,14 @@ struct CallsShared {
 // A completion queue and its calls. Everything but ServedCall::answer runs in the thread of the queue.
 struct CallQueue {
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
-  // Those whose messages are on their way, the oldest first.
+  // Calls whose messages are on their way, the oldest first.
   std::list<ServedCall*> receiving{};
 };
 
 // One call, from when it is posted until its answer is written.
 class ServedCall final : public std::enable_shared_from_this<ServedCall> {
  public:
-  // Waits for a call that a client begins; then posts another.
+  // Waits for a call from a client, then posts another.
   static void post(const std::shared_ptr<CallsShared>& shared, CallQueue& queue);
 
   ServedCall(std::shared_ptr<CallsShared> shared, CallQueue& queue);
@@ -97,17 +97,17 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   ServedCall& operator=(const ServedCall&) = delete;
   ~ServedCall();
 
-  // The operation that was begun last has ended.
+  // Called when the operation that was begun last has ended.
   void proceed(bool is_done);
-  // Ends the call if its message takes too long. False: it has more time.
+  // Ends the call if its message takes too long. Returns false if it has more time.
   bool expire(std::chrono::steady_clock::time_point now);
-  // One thread at a time, before the answer.
+  // Called by one thread at a time, before the answer.
   Status reserve_answer(std::uint64_t bytes) {
     HEADRACE_CHECK(charge_.reserve_answer(bytes));
     reserved_bytes_ += bytes;
     return {};
   }
-  // Any thread, once.
+  // Called once, by any thread.
   void answer(Result<Bytes> answer, std::chrono::nanoseconds retry_after);
 
   std::string_view method() const { return method_; }
@@ -126,7 +126,7 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   grpc::GenericServerContext context_;
   grpc::GenericServerAsyncReaderWriter stream_{&context_};
   Step step_ = Step::kPosted;
-  std::shared_ptr<ServedCall> keep_;  // while an operation goes on
+  std::shared_ptr<ServedCall> keep_;  // set while an operation goes on
   std::list<ServedCall*>::iterator place_{};
   bool is_counted_ = false;
   std::string method_;
@@ -134,10 +134,10 @@ class ServedCall final : public std::enable_shared_from_this<ServedCall> {
   grpc::ByteBuffer buffer_;
   grpc::Slice slice_;
   ByteCharge charge_;
-  std::uint64_t reserved_bytes_ = 0;  // of them, for the answer
+  std::uint64_t reserved_bytes_ = 0;  // the part of charge_ for the answer
 };
 
-// A call as its handler has it.
+// A call, as its handler sees it.
 class CallHandle final : public GrpcCall {
  public:
   CallHandle(std::shared_ptr<ServedCall> call, std::shared_ptr<CallsShared> shared)
@@ -190,7 +190,7 @@ void ServedCall::proceed(bool is_done) {
     case Step::kReceiving:
       queue_.receiving.erase(place_);
       if (is_done) return receive();
-      // The client has gone, sent nothing, or sent too much: gRPC itself has told that.
+      // The client has gone, sent nothing, or sent too much: gRPC itself has reported that.
       return answer(Error{Code::kInvalidArgument, "the call has no message"}, {});
     case Step::kAnswering:
       return;
@@ -203,7 +203,7 @@ void ServedCall::begin() {
   method_ = context_.method();
   is_counted_ = true;
   if (++shared_->calls > shared_->options.calls || shared_->budget->is_exhausted())
-    return answer(Error{Code::kResourceExhausted, "the server has too many calls at once: come again"},
+    return answer(Error{Code::kResourceExhausted, "the server has too many calls at once: try again later"},
                   std::chrono::seconds(1));
   const auto& judge = shared_->handlers.judge;
   if (const Status allowed = judge ? judge(method_, metadata("authorization")) : Status(); !allowed)
@@ -220,7 +220,7 @@ void ServedCall::receive() {
   const std::uint64_t size = buffer_.Length();
   if (!charge_.try_add(size))
     return answer(
-        Error{Code::kResourceExhausted, "the server has too many bytes of calls in memory: come again"},
+        Error{Code::kResourceExhausted, "the server has too many bytes of calls in memory: try again later"},
         std::chrono::seconds(1));
   if (!buffer_.TrySingleSlice(&slice_).ok() && !buffer_.DumpToSingleSlice(&slice_).ok())
     return answer(Error{Code::kInternal, "the message cannot be read"}, {});
@@ -291,8 +291,8 @@ std::shared_ptr<grpc::ServerCredentials> credentials_of(const GrpcFrontOptions& 
 void set_limits(const GrpcFrontOptions& options, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(std::min<std::uint64_t>(options.body_bytes, std::numeric_limits<int>::max())));
-  // gRPC's own bound, for messages on their way: it ends the connections that hold most. Messages that have
-  // come are refused at half of it, in words.
+  // gRPC's own bound for messages on their way: it ends the connections that hold most. Messages that have
+  // arrived are refused at half of that, with an error message.
   builder.SetResourceQuota(grpc::ResourceQuota("headrace").Resize(2 * options.bytes_in_flight));
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
@@ -343,7 +343,7 @@ class AsyncFront final : public GrpcFront {
       let_clients_leave(deadline);
       server_->Shutdown(on_system_clock(deadline));
     }
-    // Clients that have gone may still have calls that the models work on.
+    // Clients that have gone may still have calls that the models are working on.
     while (shared_->unanswered != 0 && Clock::now() < deadline)
       std::this_thread::sleep_for(kLookAtAnswersEach);
     const bool are_all_answered = shared_->unanswered == 0;
@@ -361,7 +361,7 @@ class AsyncFront final : public GrpcFront {
   }
 
  private:
-  // Until all connections have ended, or nobody has called for a while.
+  // Waits until all connections have ended, or nobody has called for a while.
   void let_clients_leave(Clock::time_point deadline) {
     auto last_call = Clock::now();
     while (Clock::now() < deadline && Clock::now() - last_call < kQuiet) {

@@ -15,7 +15,7 @@ namespace proto = tensorboard::data;
 
 /// One message of ReadBlob's stream: well below the 4 MiB that clients take unless told otherwise.
 constexpr std::size_t kBlobPieceBytes = 1 << 20;
-/// Calls that are answered at once; further ones are refused with RESOURCE_EXHAUSTED.
+/// Calls that are answered at a time; further calls are refused with RESOURCE_EXHAUSTED.
 constexpr int kMostThreads = 64;
 
 grpc::Status to_grpc(const Error& error) {
@@ -141,7 +141,7 @@ class Service final : public proto::TensorBoardDataProvider::Service {
   grpc::Status ListRuns(grpc::ServerContext*, const proto::ListRunsRequest*,
                         proto::ListRunsResponse* response) override {
     for (const LogFolder::RunInfo& run : folder_.runs()) {
-      if (!run.start_time_s) continue;  // nothing of it was read yet
+      if (!run.start_time_s) continue;  // nothing of the run was read yet
       proto::Run& out = *response->add_runs();
       out.set_name(run.name);
       out.set_start_time(*run.start_time_s);

@@ -11,7 +11,7 @@ namespace headrace {
 
 namespace {
 
-/// A store that does not answer is told of, and asked again, after this.
+/// If a store does not answer within this time, that is reported, and the store is asked again.
 constexpr std::chrono::milliseconds kDeadline{10'000};
 
 Result<PollOutcome> poll_both(LogFolder& folder, SegmentRuns& segments, const CallOptions& call) {

@@ -18,7 +18,7 @@
 namespace headrace {
 namespace {
 
-/// So long may calls that run when the server is stopped go on.
+/// How long running calls may continue when the server is stopped.
 constexpr std::chrono::milliseconds kGrace{500};
 
 constexpr Option kOptions[] = {
@@ -51,7 +51,7 @@ Status write_port(const std::string& path, int port) {
   return Error{Code::kUnavailable, concat("--port-file: cannot write ", path)};
 }
 
-/// Stops `stop` when standard input ends; returns then, or when it is stopped otherwise.
+/// Requests a stop when standard input ends. Returns then, or when a stop is requested otherwise.
 void watch_input(const std::stop_source& stop) {
   constexpr int kLookAgainMs = 200;
   std::array<char, 4096> bytes{};
@@ -108,7 +108,7 @@ const Command kServeCommand = {
 
 }  // namespace
 
-// The only one that this program has; its name is in the program's.
+// The only command of this program, whose name is that of the program.
 std::span<const Command* const> all_commands() {
   static constexpr const Command* kCommands[] = {&kServeCommand};
   return kCommands;
@@ -117,7 +117,7 @@ std::span<const Command* const> all_commands() {
 }  // namespace headrace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of the write, not the process's end
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone makes a write fail, and does not end the process
   const auto environment = headrace::Environment::capture();
   const headrace::StopOnSignal stop;
   std::vector<std::string> words(argv, argv + argc);

@@ -16,7 +16,8 @@ constexpr std::chrono::milliseconds kReadingTime{500};
 // The folder of the logs, without the slash at its end.
 std::string_view logs_folder() { return kMetricsPrefix.substr(0, kMetricsPrefix.size() - 1); }
 
-// "_headrace/metrics/cnn-1" of "cnn-1/<part>"; a rank above 0 has its own, "_headrace/metrics/cnn-1/rank-3".
+// The run of a log: "_headrace/metrics/cnn-1" for "cnn-1/<part>". Each rank above 0 has its own run,
+// "_headrace/metrics/cnn-1/rank-3".
 std::string run_name(std::string_view log) {
   const std::size_t slash = log.rfind('/');
   const auto part = parse_part_name(slash == std::string_view::npos ? log : log.substr(slash + 1));
@@ -47,7 +48,7 @@ SegmentRuns::ShownLog SegmentRuns::shown(LogFolder& folder, const std::string& l
   return place->second;
 }
 
-// Called after points are added to a log, and after its end is known, in whatever order.
+// Called after points are added to a log, and after its end is known, in any order.
 void SegmentRuns::cut(const std::string& log) {
   const std::scoped_lock lock(mutex_);
   const auto end = ends_.find(log);
