@@ -216,7 +216,6 @@ def train(dataset: pathlib.Path, run: pathlib.Path, *options: str) -> tuple[str,
     return ("train", dataset, run, *missing, *options)
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_a_record_that_fails_its_checksum(fails, headrace, dataset, tmp_path):
     damaged = shard(dataset, 2)
@@ -243,7 +242,7 @@ def test_a_damaged_record_is_reported_once_however_many_epochs_meet_it(headrace,
     assert done.stderr.count(str(damaged)) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("harm", ["missing", "cut"])
 def test_a_shard_that_is_missing_or_cut_since_publication(fails, headrace, dataset, tmp_path, harm):
     harmed = shard(dataset, 3)
@@ -313,7 +312,6 @@ def test_a_split_that_the_data_lack(fails, dataset, tmp_path):
     fails(*train(dataset, tmp_path / "run", "--split", "valid"), words=words)
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_records_of_another_width_than_published(fails, dataset, tmp_path):
     path = published_support.manifest(dataset)
@@ -413,7 +411,6 @@ def test_a_model_that_cannot_be_trained(fails, dataset, models, tmp_path, model)
     fails(*train(dataset, tmp_path / "run", "--model", named), words=MISFITS[model])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "kept", "options"),
     [
@@ -520,7 +517,7 @@ def test_a_file_that_may_not_grow(fails, headrace, archive, dataset, tmp_path):
     headrace(*options)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_run_whose_files_may_not_grow(fails, headrace, dataset, tmp_path):
     headrace(*train(dataset, tmp_path / "warm"))
     words = [f"writing file://{tmp_path}/run/", "ulimit -f"]
@@ -589,7 +586,6 @@ def test_a_run_is_refused_to_other_options_and_other_data(fails, headrace, archi
     headrace(*train(dataset, tmp_path / "run", "--overwrite"))
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_training_anew_removes_nothing_but_a_run(fails, headrace, dataset, tmp_path):
     run = tmp_path / "run"

@@ -263,12 +263,11 @@ def difference(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.abs(found - wanted).max() / max(np.abs(wanted).max(), 1e-30))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(
-            ["conv_2d", "words", "two_outputs", "of_tuple"], marks=pytest.mark.exhaustive, id="four"
-        ),
+        pytest.param(["conv_2d", "words", "two_outputs", "of_tuple"], id="four"),
         pytest.param(list(CASES), marks=pytest.mark.soak, id="twenty"),
     ],
 )

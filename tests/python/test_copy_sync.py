@@ -75,7 +75,6 @@ def test_within_an_s3_store_the_server_copies(headrace, source, s3_url):
     headrace("cp", "-r", "--verify", f"{s3_url}/a", f"{s3_url}/c")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.exhaustive
 def test_a_killed_copy_that_is_resumed_gives_the_same_folder(build, headrace, place, tmp_path, kills):

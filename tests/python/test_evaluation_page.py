@@ -103,6 +103,7 @@ def evaluate(headrace, folder, *options) -> dict:
     return json.loads(headrace(*words, *options).stdout)
 
 
+@pytest.mark.exhaustive
 def test_a_browser_shows_the_page_and_runs_nothing_of_the_data(headrace, folder, tmp_path):
     evaluated = evaluate(headrace, folder)
     page = folder / "run" / "evaluations" / f"{evaluated['run_id']}.html"

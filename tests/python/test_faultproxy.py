@@ -168,7 +168,6 @@ def outcomes(store: Store, **options) -> tuple[list, FaultProxy]:
     return seen, proxy
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_a_seed_repeats_the_same_faults(store):
     first, proxy = outcomes(store, rate=0.2, seed=5)

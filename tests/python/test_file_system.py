@@ -315,7 +315,7 @@ def test_cat_ranges_tells_which_failed(place):
         fs.cat_ranges([f"{path}/x", f"{path}/missing"], 0, 2, on_error="raise")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_store_that_fails_is_asked_once_for_many_ranges():
     options = {"access_key_id": "key", "secret_access_key": "secret", "timeout": 1}
     fs = fsspec.filesystem("hr+s3", endpoint_url="http://127.0.0.1:1", **options)
@@ -728,6 +728,7 @@ def test_pyarrow_reads_and_writes_many_files(place, table):
     assert sorted(whole["text"].to_pylist()) == sorted(table["text"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_dask_reads_what_it_wrote(url, table, scheduler):
     if url.startswith("hr+memory") and scheduler == "processes":

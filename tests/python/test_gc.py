@@ -91,6 +91,7 @@ def test_hidden_files_that_killed_writers_left_go_when_they_are_old(headrace, tm
     assert collected(headrace, "--older-than", "0s", tmp_path)["removed"] == 1
 
 
+@pytest.mark.exhaustive
 def test_what_minio_forgets_to_list_when_it_restarts_goes_by_its_name(headrace, root, tmp_path):
     script = [root / "tools/servers/minio.sh"]
 
@@ -191,7 +192,6 @@ def collect_all(headrace, url: str) -> int:
     return removed
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.exhaustive
 def test_a_killed_upload_leaves_all_or_nothing_and_after_gc_nothing_else(

@@ -160,6 +160,7 @@ def test_valid_answers_are_read_as_curl_reads_them(compared):
         assert ours == theirs, (method, data[:600])
 
 
+@pytest.mark.exhaustive
 def test_of_damaged_answers_nothing_is_taken_that_curl_does_not_take(compared):
     draw = random.Random(SEED + 1)
     cases = [("GET", damaged(draw, answer(draw, "GET"))) for _ in range(ANSWERS)]

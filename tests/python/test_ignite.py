@@ -54,11 +54,12 @@ def test_one_node(start_nodes, run_tests):
     run_tests(start_nodes(), "IgniteServer.*:IgniteAffinity.*")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_three_nodes_of_which_two_are_lost(start_nodes, run_tests):
     run_tests(start_nodes("--nodes", "3"), "IgniteServer.*:IgniteLoss.*")
 
 
+@pytest.mark.exhaustive
 def test_tls_and_users(start_nodes, run_tests, headrace, tmp_path):
     environment = start_nodes("--secure")
     run_tests(environment, "IgniteSecure.*:IgniteServer.CacheOperations*:IgniteServer.Sql*")
@@ -72,12 +73,12 @@ def test_tls_and_users(start_nodes, run_tests, headrace, tmp_path):
     assert "user" in refused.stderr and "not-the-one" not in refused.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_client_certificates(start_nodes, run_tests):
     run_tests(start_nodes("--client-certificate"), "IgniteClientCertificate.*")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_inactive_cluster(start_nodes, run_tests):
     run_tests(start_nodes("--inactive"), "IgniteInactive.*")
 
@@ -103,6 +104,7 @@ ROUNDS = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("rounds", "faults"), ROUNDS)
 @pytest.mark.parametrize(
     ("options", "kinds"),

@@ -80,6 +80,7 @@ def test_kittens_are_what_the_documentation_shows(address):
     assert names == {1: b"WARM KITTY", 2: b"SOFT KITTY", 3: b"LITTLE BALL OF FUR"}
 
 
+@pytest.mark.exhaustive
 def test_objects_in_objects_are_columns(root, address):
     command = [root / "tools/servers/ignite.sh", "java", root / "tests/ignite/WriteImages.java", address]
     subprocess.run(command, check=True, timeout=120)
@@ -209,6 +210,7 @@ def test_a_stream_gives_each_row_once_and_has_no_state(table):
         next(iter(wrong))
 
 
+@pytest.mark.exhaustive
 def test_workers_train_on_disjoint_partitions_alone(table, monkeypatch):
     import tensorflow as tf
 

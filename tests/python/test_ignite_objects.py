@@ -38,6 +38,7 @@ def probe(build):
     return run
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("footers", [[], ["full"]], ids=["compact", "full"])
 def test_reads_what_java_writes_and_writes_the_same_bytes(judge, probe, tmp_path, footers):
     judge("write", tmp_path / "java", "1", "1000", *footers)
@@ -45,6 +46,7 @@ def test_reads_what_java_writes_and_writes_the_same_bytes(judge, probe, tmp_path
     assert int(checked.split()[1].rstrip(",")) > 1000
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("footers", [[], ["full"]], ids=["compact", "full"])
 def test_java_reads_what_headrace_writes(judge, probe, tmp_path, footers):
     probe("make", tmp_path / "ours", 3, 1000, *footers)

@@ -203,6 +203,7 @@ def images(root, address):
     subprocess.run(command, check=True, timeout=120)
 
 
+@pytest.mark.exhaustive
 def test_reads_objects_in_objects_that_java_wrote(address, images):
     rows = sorted(hr.ignite.dataset("IMAGES", address), key=lambda row: row["key"])
     assert [row["key"] for row in rows] == ["image 0", "image 1", "image 2"]

@@ -92,6 +92,7 @@ def test_several_processes_share_one_plan(build, headrace, reviews, tmp_path):
 PAGES = "?query=SELECT * FROM REVIEWS&page_rows=50"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("scheme", "path"),
     [("sql", f"{PAGES}&order_by=ID"), ("sql", PAGES), ("cache", "SQL_PUBLIC_REVIEWS")],
@@ -177,6 +178,7 @@ def model(tmp_path_factory):
     return folder
 
 
+@pytest.mark.exhaustive
 def test_predictions_are_rows_whoever_writes_them(build, headrace, reviews, model, tmp_path):
     answers = f"ignite-table://{reviews}/answers"
     predict = ["predict", model / "model", "--schema", model / "schema.toml", "--to", answers]
@@ -210,6 +212,7 @@ def rows_of(address):
     )
 
 
+@pytest.mark.exhaustive
 def test_predictions_are_entries_whoever_puts_them(build, headrace, reviews, model):
     """Also SQL sees them, in a table whose values have that type."""
     columns = 'ID VARCHAR PRIMARY KEY, "VALUE" REAL, MODEL_DIGEST VARCHAR'
@@ -240,6 +243,7 @@ def test_predictions_are_entries_whoever_puts_them(build, headrace, reviews, mod
     assert "name another type with ?type=" in done.stderr and "texts" in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_cache_becomes_the_same_dataset_each_time(headrace, reviews, model, tmp_path):
     """And a model answers its rows."""
     books = {
@@ -298,6 +302,7 @@ def test_bad_caches_are_named(headrace, reviews, tmp_path, path, complaint):
     assert done.returncode != 0 and complaint in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_table_that_does_not_fit_is_named(headrace, reviews, model):
     list(hr.ignite.query("CREATE TABLE OTHER (ID VARCHAR PRIMARY KEY, STARS INT)", (), reviews))
     predict = ["predict", model / "model", "--schema", model / "schema.toml"]

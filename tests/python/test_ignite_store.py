@@ -162,7 +162,7 @@ print(tf.io.gfile.GFile("igfs:///hello.txt").read(), tf.io.gfile.listdir("igfs:/
 """
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_scripts_for_the_former_file_system_work_again(ignite_node, headrace):
     host, port = ignite_node.split(":")
     settings = {"IGNITE_HOST": host, "IGNITE_PORT": port, "IGFS_FS_NAME": "old_scripts"}
@@ -180,7 +180,7 @@ def test_scripts_for_the_former_file_system_work_again(ignite_node, headrace):
     headrace("rm", "igfs:///hello.txt", env=settings)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_tls_and_users_are_options(root, headrace, tmp_path):
     script = root / "tools/servers/ignite.sh"
     started = subprocess.run(
@@ -214,7 +214,7 @@ def test_tls_and_users_are_options(root, headrace, tmp_path):
         subprocess.run([script, "stop", tmp_path / "node"], check=True, timeout=60)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_prepare_train_and_evaluate_with_everything_in_the_cluster(
     headrace, ignite_url, tmp_path, tracing_environment
 ):

@@ -264,6 +264,7 @@ def test_jpegs_are_written_as_pillow_writes_them(probe, tmp_path, channels, mode
 # ---- resizing -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["bilinear", "area"])
 @pytest.mark.parametrize("channels", [1, 3, pytest.param(4, marks=pytest.mark.soak)])
 def test_resizing_gives_tensorflows_pixels(probe, tmp_path, method, channels):

@@ -87,7 +87,7 @@ def test_fewer_records_are_read_on_request(data, headrace):
     assert found["read"] == (found["records"] + 1) // 2
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_browser_shows_the_page_and_runs_nothing_of_the_data(data, headrace, tmp_path):
     page = tmp_path / "report.html"
     headrace("inspect", data, "--html", page)

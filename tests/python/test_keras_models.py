@@ -377,6 +377,7 @@ def assert_trains_as_keras(
 MARKS_IN_TURN = ([pytest.mark.soak], [], [pytest.mark.soak], [pytest.mark.exhaustive])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=MARKS_IN_TURN[number % 4]) for number, kind in enumerate(KINDS)],
@@ -443,6 +444,7 @@ def test_each_loss_of_keras_trains_as_in_keras(name, traced):
     assert_trains_as_keras(build, [X, label], *traced(build, [X], [label]))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("label", [CLASS, HOT], ids=["number", "one-hot"])
 def test_a_loss_of_embeddings_takes_numbers_of_classes(label, traced):
     build = embeddings(keras.losses.Circle(gamma=2))

@@ -355,6 +355,7 @@ def cases():
             yield pytest.param(kind, weighed, marks=[] if (kind, weighed) in OFTEN else marks)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("kind", "weighed"), list(cases()))
 def test_losses_variables_and_metrics_are_those_of_keras(kind, weighed, traced):
     (build, labels), (weights, class_weights) = KINDS[kind], WEIGHED[weighed]

@@ -70,6 +70,7 @@ def test_a_killed_prepare_gives_the_bytes_of_one_never_killed(
     assert len(left) > kills / 5, "the kills hit different moments before publication"
 
 
+@pytest.mark.exhaustive
 def test_a_prepare_killed_between_two_s3_folders_gives_the_same_objects(
     build, headrace, archive, environment, s3_url
 ):
@@ -132,7 +133,6 @@ def epochs_logged(run: pathlib.Path, part: str) -> list[int]:
     return steps
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.exhaustive
 def test_a_killed_train_gives_the_weights_and_events_of_one_never_killed(
@@ -184,7 +184,6 @@ def interrupt(process: subprocess.Popen) -> str:
     return errors
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_an_interrupted_train_ends_soon_and_the_same_command_continues(
     build, headrace, dataset, environment, tmp_path
@@ -218,7 +217,6 @@ def test_an_interrupt_while_python_traces_the_model_ends_python_too(build, datas
     assert not (tmp_path / "run/export").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_an_interrupted_prepare_ends_soon_and_the_same_command_continues(
     build, headrace, archive, environment, tmp_path

@@ -32,6 +32,7 @@ def curve(headrace, real_reviews, tracing_environment, tmp_path_factory):
     return folder, json.loads(done.stdout)
 
 
+@pytest.mark.exhaustive
 def test_each_size_is_trained_with_each_seed_and_scored_on_the_same_test_split(curve, headrace, real_reviews):
     folder, document = curve
     kept = scores(folder)
@@ -80,6 +81,7 @@ def test_a_second_call_only_adds_and_another_metric_trains_nothing(curve, headra
     assert document["points"][-1]["mean"] == pytest.approx(sum(losses) / 2, rel=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_stratified_parts_add_their_scores_to_that_of_all_records(curve, headrace, real_reviews):
     folder, document = curve
     asked = ["--stratify", "label", "--sizes", "3", "--seeds", "2", "--to", folder]
@@ -93,7 +95,7 @@ def test_stratified_parts_add_their_scores_to_that_of_all_records(curve, headrac
     assert last_run(headrace, folder)["counts"] == {"scores": 6, "trained": 0}
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_killed_call_goes_on_to_the_same_scores(curve, headrace, build, real_reviews, tmp_path):
     arguments = [
         "learning-curve",
@@ -125,6 +127,7 @@ def test_a_killed_call_goes_on_to_the_same_scores(curve, headrace, build, real_r
     assert continued.items() <= whole.items(), "bit for bit, though the folder is another one"
 
 
+@pytest.mark.exhaustive
 def test_what_gives_no_curve_is_refused(headrace, real_reviews, tmp_path):
     def refused(*arguments) -> str:
         done = headrace("learning-curve", *arguments, check=False)
@@ -148,6 +151,7 @@ def test_what_gives_no_curve_is_refused(headrace, real_reviews, tmp_path):
     assert not scores(tmp_path / "curve")
 
 
+@pytest.mark.exhaustive
 def test_a_run_carries_the_errors_of_one_pass_and_its_weights_are_the_same(headrace, real_reviews, tmp_path):
     options = ["--epochs", "2", "--seed", "1"]
     headrace("train", real_reviews, tmp_path / "plain", *options)

@@ -32,6 +32,7 @@ def code_of(root, page: str, folder) -> str:
 PAGES = ["README.md", *(f"docs/how-to/{name}.md" for name in ("from-tf-data", "resume", "mixtures"))]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_runs(root, reviews, page):
     names = {"model": headrace.models.dense_classifier(seed=1)}

@@ -208,6 +208,7 @@ def undisturbed(data: pathlib.Path, kind: str) -> Iterator[list[str]]:
         yield from epoch
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("kills", KILLS)
 def test_readers_killed_anywhere_go_on_where_they_were(data, tmp_path, kind, kills):

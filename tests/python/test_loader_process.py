@@ -382,7 +382,7 @@ def test_the_interpreter_may_end_while_a_daemon_thread_reads(folder, options):
         assert (done.stderr, done.returncode) == ("", 0)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("imports", ["headrace, tensorflow", "tensorflow, headrace"])
 def test_tensorflow_may_be_imported_before_or_after(tmp_path, imports):
     folder = tfrecords.write_numbered(tmp_path / "data", 200, compress=True)

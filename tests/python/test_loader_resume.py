@@ -140,6 +140,7 @@ class LossyData:
         return self.data.loader(**{**options, "batch_size": 4, "shuffle": False})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("lost_batch", [0, *(pytest.param(b, marks=pytest.mark.slow) for b in (3, 5))])
 def test_a_batch_that_has_lost_all_its_records_moves_no_epoch(tmp_path, lost_batch):
     data = LossyData(tmp_path / "a.tfrecord", lost_batch)
@@ -154,6 +155,7 @@ def test_a_batch_that_has_lost_all_its_records_moves_no_epoch(tmp_path, lost_bat
     np.testing.assert_array_equal(job.weights(), whole.weights())
 
 
+@pytest.mark.exhaustive
 def test_a_thread_that_is_stalled_at_the_end_of_a_pass_costs_no_epoch(tmp_path, monkeypatch):
     announce = EarlyEnd.announce
 
@@ -176,7 +178,7 @@ def test_a_finished_training_is_not_done_again(data, uninterrupted):
     np.testing.assert_array_equal(uninterrupted.weights(), before)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_epochs_of_other_lengths_resume_too(data, tmp_path):
     options = {"steps_per_epoch": 5, "epochs": 4, "save_every": 2}
 
@@ -195,6 +197,7 @@ def test_epochs_of_other_lengths_resume_too(data, tmp_path):
     np.testing.assert_array_equal(parts.weights(), whole.weights())
 
 
+@pytest.mark.exhaustive
 def test_epochs_that_are_shorter_than_a_pass_resume_too(data, tmp_path):
     options = {"steps_per_epoch": 5, "epochs": 2, "save_every": 2}
     whole, parts = Job(data, tmp_path / "a", **options), Job(data, tmp_path / "b", **options)
@@ -204,6 +207,7 @@ def test_epochs_that_are_shorter_than_a_pass_resume_too(data, tmp_path):
     np.testing.assert_array_equal(parts.weights(), whole.weights())
 
 
+@pytest.mark.exhaustive
 def test_a_callback_may_look_whether_training_stops(data, uninterrupted, tmp_path):
     class Looking(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
@@ -240,6 +244,7 @@ def test_only_the_newest_checkpoints_are_kept_and_all_of_them_verify(data, tmp_p
     headrace("verify", tmp_path / "run")
 
 
+@pytest.mark.exhaustive
 def test_the_history_is_that_of_all_epochs_and_the_best_one_can_be_had_again(data, tmp_path):
     """Also after interruptions; its checkpoint outlives newer ones."""
     job = Job(data, tmp_path / "run")
@@ -279,6 +284,7 @@ def test_the_history_is_that_of_all_epochs_and_the_best_one_can_be_had_again(dat
     np.testing.assert_array_equal(job.weights(), weights[1])
 
 
+@pytest.mark.exhaustive
 def test_a_training_that_a_callback_stopped_is_not_gone_on_with(data, tmp_path):
     class Stop(keras.callbacks.Callback):
         def on_epoch_end(self, epoch, logs=None):
@@ -301,6 +307,7 @@ class StopAt(keras.callbacks.Callback):
         self.model.stop_training = self.model.stop_training or self.left == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("stop, interrupted", [(5, None), (BATCHES - 7, 7)])
 def test_a_stop_at_a_batch_that_is_saved_is_one(data, tmp_path, stop, interrupted):
     job = Job(data, tmp_path, save_every=1)
@@ -314,6 +321,7 @@ def test_a_stop_at_a_batch_that_is_saved_is_one(data, tmp_path, stop, interrupte
     assert np.array_equal(job.weights(), stopped)
 
 
+@pytest.mark.exhaustive
 def test_a_training_that_was_interrupted_leaves_the_model_as_any_other(data, tmp_path):
     job = Job(data, tmp_path, save_every=1)
     assert not job.run(interrupt_after=BATCHES + 2)
@@ -323,6 +331,7 @@ def test_a_training_that_was_interrupted_leaves_the_model_as_any_other(data, tmp
     assert history.epoch == [0, 1]
 
 
+@pytest.mark.exhaustive
 def test_callbacks_may_be_others_than_before(data, tmp_path):
     def fit(*callbacks):
         model, loader = build(), make_loader(data)

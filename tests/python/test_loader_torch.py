@@ -64,6 +64,7 @@ def test_images_are_tensors_of_bytes(torch_loop, tmp_path):
     assert found == {"type": "torch.uint8", "shape": [3, 4, 6, 3], "same values": True}
 
 
+@pytest.mark.exhaustive
 def test_a_torch_loop_learns_from_real_reviews_and_resumes_half_way(torch_loop, real_reviews, tmp_path):
     whole = torch_loop("train", real_reviews, tmp_path / "whole.pt")
     assert len(whole["losses"]) == whole["steps"]

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "legacy", ["0", pytest.param("1", marks=pytest.mark.soak)], ids=["keras", "tf_keras"]
 )

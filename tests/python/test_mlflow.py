@@ -360,6 +360,7 @@ def test_a_run_goes_on_in_another_part(client, headrace, file_url):
     assert record(headrace, file_url, run.info.run_id)["status"] == "failed"
 
 
+@pytest.mark.exhaustive
 def test_a_killed_run_keeps_what_it_has_logged(client):
     environment = {**os.environ, "TRACKING": client.tracking_uri}
     killed = subprocess.run(
@@ -375,6 +376,7 @@ def test_a_killed_run_keeps_what_it_has_logged(client):
     assert [one.step for one in client.get_metric_history(run, "loss")] == [3, 4]
 
 
+@pytest.mark.exhaustive
 def test_two_processes_log_at_once(tracking, url, headrace):
     uri = tracking
     client = MlflowClient(uri)
@@ -555,6 +557,7 @@ def test_a_store_that_takes_nothing_is_an_error(tmp_path):
         client.create_run("0")
 
 
+@pytest.mark.exhaustive
 def test_mlflow_finds_the_installed_package(root, tmp_path):
     project = tomllib.loads(pathlib.Path(root, "pyproject.toml").read_text())["project"]
     schemes = {f"headrace+{driver['scheme']}" for driver in _headrace.store_drivers()}
@@ -632,11 +635,9 @@ def test_gc_compacts_the_segments_of_a_run_that_goes_on(client, headrace, file_u
     headrace("verify", file_url)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["plugin", pytest.param("server", marks=pytest.mark.exhaustive)])
-@pytest.mark.parametrize(
-    "autolog", ["mlflow.keras", pytest.param("mlflow.tensorflow", marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("how", ["plugin", "server"])
+@pytest.mark.parametrize("autolog", ["mlflow.keras", "mlflow.tensorflow"])
 def test_keras_autolog(client, headrace, file_url, autolog):
     import keras
     import numpy as np

@@ -73,6 +73,7 @@ def test_clients_of_mlflow_2_and_3_do_the_same_through_a_server(root, server, he
     headrace("verify", f"file://{tmp_path}/store")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("store", ["file_url", "s3_url"])
 def test_the_plugin_does_the_same(root, request, tmp_path, store):
     run_registry_calls(root, None, f"headrace+{request.getfixturevalue(store)}", tmp_path / "files")
@@ -116,6 +117,7 @@ def test_prompts_and_webhooks_are_refused(request, how, file_url):
     assert client.search_registered_models() == []
 
 
+@pytest.mark.exhaustive
 def test_a_forked_child_may_use_the_registry(file_url):
     done = subprocess.run(
         [sys.executable, "-c", FORKING, f"headrace+{file_url}"],

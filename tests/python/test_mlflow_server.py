@@ -163,6 +163,7 @@ def run_calls(root, client, uri, folder) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("client", CLIENTS)
 def test_clients_of_mlflow_2_and_3_do_the_same(root, build, headrace, file_url, tmp_path, client):
     with serving_mlflow(build, tmp_path / "server", file_url) as server:
@@ -358,6 +359,7 @@ def largest_memory_mib(server) -> float:
     raise AssertionError("the system does not say how much memory the server has had")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "mebibytes",
     [pytest.param(300, marks=pytest.mark.slow), pytest.param(2048, marks=pytest.mark.soak)],

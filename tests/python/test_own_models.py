@@ -166,6 +166,7 @@ def income(headrace, folder):
     return trained, evaluated
 
 
+@pytest.mark.exhaustive
 def test_inputs_go_where_their_names_and_the_user_say_and_it_is_shown(income):
     trained, _ = income
     assert "the model takes about float32[16] as text" in trained["notes"]
@@ -339,6 +340,7 @@ def test_tensorflow_serves_it_under_the_models_own_names(folder, income):
     assert set(served.structured_input_signature[1]) == {"age", "hours", "job", "text"}
 
 
+@pytest.mark.exhaustive
 def test_several_targets_have_an_evaluation_and_an_answer_each(headrace, folder):
     trained = train(headrace, folder, "both", "both", "--features", "text=about", "--labels", "rich,wage")
     assert "learns wage float32[] by wage (regression)" in trained["notes"]
@@ -371,6 +373,7 @@ def test_both_loops_train_the_same_weights(headrace, folder):
             np.testing.assert_allclose(value, keras_loop[name], rtol=1e-4, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
 def test_gaps_in_a_table_are_zero_in_training_and_in_answers(headrace, folder, tmp_path, loop):
     schema = textwrap.dedent(SCHEMA).replace("[features.age]\n", "[features.age]\noptional = true\n")
@@ -397,6 +400,7 @@ def test_gaps_in_a_table_are_zero_in_training_and_in_answers(headrace, folder, t
         assert gap["probability"] == pytest.approx(prepared["probability"], rel=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_a_record_without_its_label_is_an_error_or_left_out(headrace, folder, tmp_path):
     schema = textwrap.dedent(SCHEMA).replace("[features.rich]\n", "[features.rich]\noptional = true\n")
     (tmp_path / "schema.toml").write_text(schema, encoding="utf-8")
@@ -412,6 +416,7 @@ def test_a_record_without_its_label_is_an_error_or_left_out(headrace, folder, tm
     assert "1 corrupt records of each epoch were left out" in trained.stderr
 
 
+@pytest.mark.exhaustive
 def test_what_does_not_fit_is_told_with_both_sides(headrace, folder):
     words = ["--model", f"{folder}/models.py:income", "--labels", "rich"]
     some = ["--features", "age,hours,job"]
@@ -445,6 +450,7 @@ def test_a_model_that_wants_a_vector_of_numbers_is_told_how_to_make_one(headrace
     assert "nothing fits" in alone.stderr and "columns = " not in alone.stderr
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
 def test_a_finished_run_goes_on_with_more_epochs_to_the_same_bits(headrace, folder, loop):
     words = ["--model", f"{folder}/models.py:income", "--features", "text=about", "--labels", "rich"]
@@ -507,6 +513,7 @@ def pictures(request, headrace, tmp_path_factory, folder):
     return place
 
 
+@pytest.mark.exhaustive
 def test_images_are_learnt_and_answered_raw_as_prepared(headrace, pictures):
     evaluated = json.loads(
         headrace("evaluate", pictures / "run", "--data", pictures / "data", "--json").stdout
@@ -521,6 +528,7 @@ def test_images_are_learnt_and_answered_raw_as_prepared(headrace, pictures):
         assert one["probabilities"] == pytest.approx(other["probabilities"], rel=1e-5)
 
 
+@pytest.mark.exhaustive
 def test_an_image_is_answered_alone(headrace, pictures):
     red, blue = pictures / "new" / "red" / "0.png", pictures / "new" / "blue" / "1.png"
     answered = headrace("predict", pictures / "run", "--image", red, "--image", blue, "--json").stdout

@@ -350,6 +350,7 @@ def test_what_is_no_sound_image_is_named_with_what_it_is(rejects, image_table, m
     assert all(line["detail"].startswith("column image: ") for line in report(data))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("more", ["", "max_pixels = 5000000000\n"])
 def test_a_png_that_unpacks_to_gigabytes_takes_no_memory(headrace, image_table, tmp_path, more):
     bomb = empty_png(60_000, True)
@@ -646,6 +647,7 @@ def test_an_output_that_is_a_file_or_the_input_is_refused(headrace, schema, tmp_
     assert file.read_bytes() == b"mine" and table.read_bytes() == HEADER + GOOD
 
 
+@pytest.mark.exhaustive
 def test_a_full_disk_is_named_and_with_more_room_the_same_command_goes_on(build, headrace, schema, tmp_path):
     """On a small file system where one may be mounted, in a name space that goes with the command; elsewhere
     under a limit of file sizes."""

@@ -291,15 +291,15 @@ def hanging_options(number_schema) -> tuple:
     return ("--schema", number_schema, "--map-timeout", "2", "--max-rejects", "2")
 
 
-@pytest.mark.parametrize(
-    "function", ["hang", pytest.param("hang_in_another_group", marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("function", ["hang", "hang_in_another_group"])
 def test_a_function_that_hangs_costs_its_rows_alone(prepare, numbers, hanging_options, function):
     data, made = prepare(numbers, function, *hanging_options)
     assert made["counts"]["written"] == 38
     assert reasons(data) == {n: ("map took too long", "more than 2 s (--map-timeout)") for n in (2, 3)}
 
 
+@pytest.mark.exhaustive
 def test_a_process_that_dies_and_leaves_another_behind_is_noticed(prepare, numbers):
     data, made = prepare(numbers, "leave_a_process", "--max-rejects", "1")
     assert made["counts"]["written"] == 39
@@ -370,6 +370,7 @@ def test_images_in_folders_are_bytes_and_names_are_text(prepare, tmp_path):
     assert {row["types"][0] for row in examples(data, "train")} == {b"id:str image:bytes label:str split:str"}
 
 
+@pytest.mark.exhaustive
 def test_a_folder_is_cut_into_slices_that_several_processes_map(run, prepare, tmp_path):
     for i in range(1500):
         place = tmp_path / "texts/train" / ("cat", "dog")[i % 2]
@@ -469,7 +470,6 @@ def test_options_that_do_not_go_with_a_map_are_refused(run, numbers, tmp_path):
         assert done.returncode != 0 and message in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_processes_that_execute_a_plan_make_the_same_bytes(run, prepare, numbers, hanging_options, tmp_path):
     expected, _ = prepare(numbers, "hang", *hanging_options, name="expected")

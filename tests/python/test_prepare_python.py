@@ -263,6 +263,7 @@ BOUNDED = """
 """
 
 
+@pytest.mark.exhaustive
 def test_an_iterable_is_never_in_memory_as_a_whole(file_url):
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(BOUNDED), f"{file_url}/data"],
@@ -350,7 +351,7 @@ KILLED = """
 """
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_killed_call_is_gone_on_with(s3_url):
     to = f"{s3_url}/data"
     command = [sys.executable, "-c", textwrap.dedent(KILLED), to]

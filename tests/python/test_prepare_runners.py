@@ -150,6 +150,7 @@ def same(row):
     return folder
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["file", pytest.param("s3", marks=pytest.mark.slow)])
 def test_the_same_command_anywhere_at_any_time(
     request, headrace, start, tables, hanging_map, copied, tmp_path, kind
@@ -216,7 +217,6 @@ def test_a_list_of_tasks_says_what_is_left(headrace, tables, tmp_path):
     assert wrong.returncode == 2 and "a range such as 3-9" in wrong.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_beam(headrace, engines, tables, expected, tmp_path):
     env = {"HEADRACE_PYTHON": str(engines)}
@@ -248,7 +248,6 @@ def cluster(engines, root, tmp_path, build):
     process.communicate(timeout=WAIT_S)
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_ray_that_loses_a_node(start, engines, cluster, tables, expected, tmp_path):
     address = cluster.stdout.readline().strip()
@@ -272,7 +271,6 @@ def test_ray_that_loses_a_node(start, engines, cluster, tables, expected, tmp_pa
     assert started() > FILES + shards  # the lost node's task was begun again
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("runner", [pytest.param("ray", marks=pytest.mark.soak), "beam"])
 @pytest.mark.exhaustive
 def test_engines_pass_on_why_a_task_failed(headrace, engines, tables, tmp_path, runner):
@@ -336,7 +334,6 @@ def judge(engines: pathlib.Path, program: str, text: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_the_manifest_for_kubernetes_fits_its_schema(headrace, engines):
     manifest = headrace(
@@ -361,7 +358,6 @@ def test_the_manifest_for_kubernetes_fits_its_schema(headrace, engines):
         judge(engines, program, wrong)
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_the_dockerfile_has_the_command_as_its_entry_point(headrace, engines):
     program = (

@@ -101,7 +101,7 @@ def test_processes_share_by_leases_through_a_store(headrace, build, tables, expe
     assert content(tmp_path / "copy") == expected
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["file", "s3"])
 def test_killed_processes_lose_their_leases_and_change_nothing(
     request, headrace, build, tables, expected, tmp_path, kind

@@ -25,6 +25,7 @@ def requests(headrace, tmp_path):
     return run
 
 
+@pytest.mark.exhaustive
 def test_ownership_costs_few_requests(requests, s3_url, tmp_path):
     archive: pathlib.Path = kill_support.write_archive(tmp_path / "raw.tar.gz", kill_support.reviews(600))
     words = ["--encoder", "hash:16", "--shard-records", "200", "--workers", "1"]

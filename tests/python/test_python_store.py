@@ -331,7 +331,7 @@ def test_copy_makes_another_object(store):
 # ---- requests
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_read_many_does_not_wait_for_one_answer_before_it_asks_again(serve):
     """The server answers nothing until it is asked four things at once."""
     objects = {f"{number:03}": content(number + 1) for number in range(1_000)}

@@ -124,6 +124,7 @@ def train(headrace, folder, name: str, *options) -> dict:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
 def test_masks_tell_a_model_what_is_there(headrace, folder, loop):
     result = train(headrace, folder, f"masked-{loop}", "--loop", loop, "--features", "known=age:mask")

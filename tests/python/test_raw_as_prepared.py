@@ -173,6 +173,7 @@ def table(folder):
         return [{**row, "photo": str(folder / row["photo"])} for row in csv.DictReader(file)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "name, data, count",
     [("rows", "rows.csv", ROWS), ("pictures", "pictures", PICTURES), ("texts", "texts", TEXTS)],
@@ -193,6 +194,7 @@ def test_rows_of_python_have_the_bits_of_prepared_ones(folder, prepared, table):
     assert_same_bits({row["name"]: of for row, of in zip(rows, bits, strict=True)}, prepared["rows"], ROWS)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("all_packages")
 @pytest.mark.parametrize("archive", ["pictures.tar", "pictures.tar.gz"])
 def test_files_of_an_archive_have_their_paths_as_ids_in_every_format(

@@ -10,7 +10,7 @@ import pytest
 import headrace
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_reference_has_every_public_name_and_command(root, build, tmp_path):
     command = [sys.executable, root / "tools" / "reference.py", tmp_path]
     env = {**os.environ, "HEADRACE_BUILD": str(build), "PYTHONPATH": str(root / "python")}

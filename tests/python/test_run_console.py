@@ -102,7 +102,7 @@ def test_verify_finds_a_flipped_bit(headrace, file_url, tmp_path):
     assert done.returncode == 1 and "BAD" in done.stdout and "000000" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_lines_of_a_killed_run_are_there_up_to_the_last_piece(headrace, file_url):
     program = PROGRAM.replace("raise", "print(flush=True)\nimport time\ntime.sleep(600)\nraise")
     process = subprocess.Popen([sys.executable, "-c", program, file_url], stdout=subprocess.PIPE, text=True)

@@ -94,6 +94,7 @@ def read_from_table(path: pathlib.Path) -> dict[str, Curves]:
     return runs
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("loop", "store"),
     [pytest.param("native", "file", marks=pytest.mark.soak), ("native", "s3"), ("keras", "s3")],
@@ -135,6 +136,7 @@ def test_a_training_has_the_metrics_that_tensorboard_reads(headrace, data, loop,
     assert found.data.metrics.keys() >= expected.keys() and "loss" in found.data.metrics
 
 
+@pytest.mark.exhaustive
 def test_a_training_that_was_killed_and_continued_has_each_point_once(
     build, headrace, data, file_url, tmp_path
 ):
@@ -154,6 +156,7 @@ def test_a_training_that_was_killed_and_continued_has_each_point_once(
     assert read_from_table(tmp_path / "table.csv") == {"second": expected}
 
 
+@pytest.mark.exhaustive
 def test_a_training_that_was_stopped_ends_before_its_continuation(headrace, data, file_url, tmp_path):
     headrace(*train(data, f"{file_url}/run", "--run-id", "first", "--track", file_url, epochs=2))
     headrace(*train(data, f"{file_url}/run", "--run-id", "second", "--track", file_url, epochs=4))

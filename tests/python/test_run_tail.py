@@ -64,6 +64,7 @@ def columns(line: str) -> list[str]:
     return [words[1], *words[3:]]
 
 
+@pytest.mark.exhaustive
 def test_a_live_run_is_followed_while_its_store_comes_and_goes(build, s3_url, start_logger):
     relay = Relay(os.environ["AWS_ENDPOINT_URL_S3"].removeprefix("http://"))
     logger = start_logger(s3_url, "live")
@@ -87,6 +88,7 @@ def test_a_live_run_is_followed_while_its_store_comes_and_goes(build, s3_url, st
         assert tail.code() == 0
 
 
+@pytest.mark.exhaustive
 def test_a_run_that_fails_ends_with_its_error(build, file_url, start_logger):
     logger = start_logger(file_url, "failing")
     command = [build / "bin/headrace", "runs", "tail", file_url, "fail", "--json", "--metric", "loss"]
@@ -102,6 +104,7 @@ def test_a_run_that_fails_ends_with_its_error(build, file_url, start_logger):
         assert tail.code() == 1
 
 
+@pytest.mark.exhaustive
 def test_a_killed_run_is_seen_on_its_machine_and_waited_for_elsewhere(
     build, file_url, start_logger, tmp_path
 ):
@@ -145,6 +148,7 @@ def test_an_ended_run_shows_its_last_steps(headrace, file_url):
     assert failed.returncode == 1 and "was stopped" in failed.stderr
 
 
+@pytest.mark.exhaustive
 def test_event_files_are_followed_too(build, file_url, tmp_path: pathlib.Path):
     run = hr.init(file_url, system_metrics_each=None)
     command = [build / "bin/headrace", "runs", "tail", file_url, "--json"]

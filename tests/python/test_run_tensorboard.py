@@ -21,6 +21,7 @@ def state(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
+@pytest.mark.exhaustive
 def test_metric_segments_are_shown_beside_event_files(build, headrace, s3_url, tmp_path):
     values = [1 / (step + 1) for step in range(200)]
     with hr.init(s3_url, run_id="done", system_metrics_each=None) as run:

@@ -198,7 +198,6 @@ def test_no_secret_is_in_what_commands_print_write_and_record(
     assert any("_headrace/runs/" in key for key in keys)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
 @pytest.mark.exhaustive
 def test_no_secret_is_in_what_a_model_leaves_behind(
@@ -263,8 +262,8 @@ PROFILES = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("command", [pytest.param("ls", marks=pytest.mark.exhaustive), "doctor", "cp"])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("command", ["ls", "doctor", "cp"])
 def test_no_secret_is_in_what_failures_print(headrace, tmp_path, secret_environment, command):
     environment, secrets = secret_environment
     run = functools.partial(headrace, text=False, encoding=None)

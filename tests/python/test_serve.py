@@ -55,6 +55,7 @@ def predicted(headrace, place, rows: list[dict], tmp_path) -> list[dict]:
 # Raw rows
 
 
+@pytest.mark.exhaustive
 def test_raw_rows_have_the_answers_that_predict_gives(headrace, place, server, tmp_path):
     rows = rows_of(place, 150)
     expected = predicted(headrace, place, rows, tmp_path)
@@ -271,6 +272,7 @@ def test_triton_client_gives_raw_rows(place, server, triton):
 # Life of a server
 
 
+@pytest.mark.exhaustive
 def test_a_server_may_start_before_its_model_is_there(build, tmp_path):
     folder = tmp_path / "models/late"
     with serving(build, tmp_path / "server", folder) as server:
@@ -376,6 +378,7 @@ def test_sigterm_answers_all_that_was_accepted(build, tmp_path):
         assert set(map(str, clients.answers)) == {str((200, {"predictions": [3.0]})), "refused"}
 
 
+@pytest.mark.exhaustive
 def test_a_model_that_does_not_keep_to_its_signature_costs_its_request_alone(build, tmp_path):
     class Doubles(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
@@ -393,6 +396,7 @@ def test_a_model_that_does_not_keep_to_its_signature_costs_its_request_alone(bui
         assert server.engines() == engines
 
 
+@pytest.mark.exhaustive
 def test_a_damaged_version_keeps_the_one_that_is_ready(build, tmp_path):
     folder = tmp_path / "half"
     HalfPlusTwo(2).save(folder / "1")
@@ -407,6 +411,7 @@ def test_a_damaged_version_keeps_the_one_that_is_ready(build, tmp_path):
         assert shown[1]["state"] == "ready" and shown[2]["error"]
 
 
+@pytest.mark.exhaustive
 def test_tokens_say_who_may_ask_which_model(build, foreign, tmp_path):
     everything, other = "a" * 24, "b" * 24
     (tmp_path / "tokens").write_text(f"{everything}\n{other} another_model\n")
@@ -422,7 +427,6 @@ def test_tokens_say_who_may_ask_which_model(build, foreign, tmp_path):
         assert ask(f"{server.url}/v2/models/half_plus_two")[0] == 401
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_the_manifest_for_kubernetes_fits_its_schemas(headrace, root):
     manifest = headrace(

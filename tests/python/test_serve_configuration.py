@@ -76,6 +76,7 @@ def ask_half(server: Server, model: str = "half"):
     return lambda: server.predict(model, {"instances": [2]})
 
 
+@pytest.mark.exhaustive
 def test_models_come_change_and_go_while_requests_are_answered(headrace, build, folder, s3_url, tmp_path):
     url, local = f"{s3_url}/serving.toml", tmp_path / "serving.toml"
 
@@ -113,6 +114,7 @@ def test_models_come_change_and_go_while_requests_are_answered(headrace, build, 
         assert server.stop() == 0
 
 
+@pytest.mark.exhaustive
 def test_a_wrong_file_keeps_the_models_and_says_so(build, folder, tmp_path):
     config = tmp_path / "serving.toml"
     config.write_text(model_text("half", folder / "two"))
@@ -133,6 +135,7 @@ def test_a_wrong_file_keeps_the_models_and_says_so(build, folder, tmp_path):
         server.wait_until(lambda: server.models()["/configuration"]["is_current"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["failing", "rejecting", "slow"])
 def test_a_canary_gets_its_weight_at_most_and_is_withdrawn(headrace, build, folder, tmp_path, name):
     config = tmp_path / "serving.toml"
@@ -167,6 +170,7 @@ def test_a_canary_gets_its_weight_at_most_and_is_withdrawn(headrace, build, fold
         server.wait_until(lambda: server.models()["half"]["canary"]["state"] == "in force")
 
 
+@pytest.mark.exhaustive
 def test_a_sticky_header_keeps_a_client_on_one_side(build, folder, tmp_path):
     config = tmp_path / "serving.toml"
     HalfPlusTwo(7).save(tmp_path / "half/2")
@@ -192,6 +196,7 @@ def test_a_sticky_header_keeps_a_client_on_one_side(build, folder, tmp_path):
             assert triton.infer("half", [given], headers={"x-user": user}).as_numpy("y") == [value]
 
 
+@pytest.mark.exhaustive
 def test_a_shadow_is_compared_and_costs_clients_nothing(build, folder, tmp_path):
     config = tmp_path / "serving.toml"
     HalfPlusTwo(2).save(tmp_path / "half/1")
@@ -248,7 +253,7 @@ def test_models_and_a_configuration_exclude_each_other(headrace, folder, tmp_pat
     assert "line 2: [models.half]: place cannot be used" in refused("--config", config)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_two_servers_share_a_file_a_log_and_a_record_and_one_is_stopped_for_a_while(
     headrace, build, folder, s3_url, tmp_path
 ):

@@ -97,6 +97,7 @@ def fault(server, crafted: Crafted) -> str | None:
     return f"{crafted.name}: {found}, not {crafted.statuses}: {received[-300:]!r}"
 
 
+@pytest.mark.exhaustive
 def test_crafted_requests_have_their_answers(server):
     assert len(CRAFTED) > 200 and len({each.name for each in CRAFTED}) == len(CRAFTED)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
@@ -127,6 +128,7 @@ def drip(port: int, data: bytes) -> list[int]:
         raise AssertionError("the server has more patience than the client")
 
 
+@pytest.mark.exhaustive
 def test_slow_clients_are_given_up_and_hold_up_nobody(server):
     head = b"GET /v1/models/half HTTP/1.1\r\nHost: a\r\n" + b"A: b\r\n" * 100
     body = request("POST", HALF, "Content-Length: 1000")
@@ -167,6 +169,7 @@ def test_clients_that_leave_cost_nothing(server):
     assert predicted(server) == [3.0]
 
 
+@pytest.mark.exhaustive
 def test_a_client_that_reads_nothing_is_given_up(server):
     with connect(server.port) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -89,6 +89,7 @@ def rest(server, model: str, verb: str, body: dict) -> tuple[int, dict]:
 # gRPC
 
 
+@pytest.mark.exhaustive
 def test_examples_are_classified(stub):
     examples = [example(age=1.0, name="ann"), example(age=0.5)]
     request = asked(classification_pb2.ClassificationRequest, "rater", examples)

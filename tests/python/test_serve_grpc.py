@@ -226,6 +226,7 @@ def test_compressed_messages_are_refused(server):
         assert refusal(call)[0] == grpc.StatusCode.UNIMPLEMENTED
 
 
+@pytest.mark.exhaustive
 def test_many_large_messages_at_once_do_not_take_more_memory_than_they_may(build, tmp_path):
     HalfPlusTwo().save(tmp_path / "half/1")
     words = [tmp_path / "half", "--memory", "16MiB", "--body-size", "5MiB"]
@@ -264,6 +265,7 @@ def test_a_deadline_ends_a_request(build, tmp_path):
             server.wait_until(lambda: 'protocol="grpc-predict",status="504"' in server.admin("/metrics")[1])
 
 
+@pytest.mark.exhaustive
 def test_the_servers_deadline_holds_for_clients_without_one(build, tmp_path):
     SlowModel().save(tmp_path / "slow/1")
     with serving(build, tmp_path / "server", tmp_path / "slow", "--deadline", "1s") as server:
@@ -417,7 +419,7 @@ def test_many_calls_at_once_each_get_their_own_answer(server):
         assert all(pool.map(ask, range(1000)))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_sigterm_answers_all_that_was_accepted(build, tmp_path):
     HalfPlusTwo().save(tmp_path / "half/1")
 
@@ -440,7 +442,7 @@ def test_sigterm_answers_all_that_was_accepted(build, tmp_path):
         assert set(map(str, clients.answers)) == {"[3.0]", "refused"}
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_draining_server_is_not_serving_and_answers_what_it_has(build, tmp_path):
     SlowModel().save(tmp_path / "slow/1")
     with serving(build, tmp_path / "server", tmp_path / "slow") as server:
@@ -454,6 +456,7 @@ def test_a_draining_server_is_not_serving_and_answers_what_it_has(build, tmp_pat
             assert arrays(answer.result())["y"].shape == (2,)
 
 
+@pytest.mark.exhaustive
 def test_calls_that_pass_the_drain_time_are_ended(build, tmp_path):
     SlowModel().save(tmp_path / "slow/1")
     with serving(build, tmp_path / "server", tmp_path / "slow", "--drain", "1s") as server:
@@ -484,6 +487,7 @@ def test_no_port_is_opened_if_there_shall_be_none(build, place, tmp_path):
         assert server.grpc_port is None
 
 
+@pytest.mark.exhaustive
 def test_tls_asks_for_the_certificate_of_a_client(build, place, tmp_path):
     def openssl(*words) -> None:
         subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
@@ -508,6 +512,7 @@ def test_tls_asks_for_the_certificate_of_a_client(build, place, tmp_path):
         assert refusal(lambda: health(certificate))[0] == grpc.StatusCode.UNAVAILABLE
 
 
+@pytest.mark.exhaustive
 def test_tokens_say_who_may_ask_which_model(build, tmp_path):
     HalfPlusTwo().save(tmp_path / "half/1")
     everything, other = "a" * 24, "b" * 24

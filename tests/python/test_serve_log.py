@@ -49,6 +49,7 @@ def metric(server, name: str) -> float:
     return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
 
 
+@pytest.mark.exhaustive
 def test_requests_of_all_protocols_are_logged_in_one_form(build, headrace, foreign, s3_url, tmp_path):
     words = [foreign, "--log-requests", f"{s3_url}/logs", "--log-fraction", "1"]
     with serving(build, tmp_path / "server", *words) as server:
@@ -90,6 +91,7 @@ def test_requests_of_all_protocols_are_logged_in_one_form(build, headrace, forei
     assert predict.predict_log.response.model_spec.version.value == 123
 
 
+@pytest.mark.exhaustive
 def test_raw_rows_are_logged_as_they_came_and_can_be_asked_again(build, headrace, place, tmp_path):
     words = [place / "models/people", "--log-requests", tmp_path / "logs", "--log-fraction", "1"]
     instances = [instance_of(row) for row in rows_of(place, 3)]
@@ -110,6 +112,7 @@ def test_raw_rows_are_logged_as_they_came_and_can_be_asked_again(build, headrace
         assert server.predict("people", body)[1] == expected
 
 
+@pytest.mark.exhaustive
 def test_a_store_that_takes_nothing_costs_no_request(build, foreign, s3_url, tmp_path):
     nowhere = s3_url.replace("headrace-test", "headrace-nowhere")
     words = [foreign, "--log-requests", nowhere, "--log-fraction", "1"]
@@ -145,6 +148,7 @@ def log_of(signature: str, **inputs) -> prediction_log_pb2.PredictionLog:
     return log
 
 
+@pytest.mark.exhaustive
 def test_the_requests_in_a_models_assets_run_before_it_is_ready(build, foreign, tmp_path):
     other = prediction_log_pb2.PredictionLog()
     other.session_run_log.request.model_spec.name = "any"
@@ -175,6 +179,7 @@ def test_a_log_that_is_not_there_yet_keeps_no_version_from_being_ready(build, fo
 # The log as data
 
 
+@pytest.mark.exhaustive
 def test_logged_requests_are_compared_with_the_data_and_prepared(build, headrace, place, tmp_path):
     words = [place / "models/people", "--log-requests", tmp_path / "logs", "--log-fraction", "1"]
     rows = [{**row, "age": None if number % 3 else "95"} for number, row in enumerate(rows_of(place, 120))]

@@ -87,6 +87,7 @@ def ask_by_command(browser, folder) -> dict:
     return json.loads(done.stdout)
 
 
+@pytest.mark.exhaustive
 def test_a_person_sees_models_and_traffic_and_asks_one(browser, server, place, tmp_path):
     browser.open(server.url)
     browser.wait_for("#models h2", "half_plus_two")
@@ -207,6 +208,7 @@ def test_names_and_answers_of_a_model_are_text(browser, server, tmp_path):
     assert browser.errors() == []
 
 
+@pytest.mark.exhaustive
 def test_a_server_that_ends_and_comes_back_is_told_from_a_quiet_one(browser, build, tmp_path):
     (tmp_path / "half").mkdir()
     with serving(build, tmp_path / "server", tmp_path / "half") as server:
@@ -251,6 +253,7 @@ def test_the_document_allows_nothing_but_itself(server):
     assert fetch(server, "/page/signatures/people/x")[0].status == 400
 
 
+@pytest.mark.exhaustive
 def test_a_token_shows_only_its_models(browser, build, tmp_path):
     HalfPlusTwo().save(tmp_path / "half/1")
     HalfPlusTwo().save(tmp_path / "other/1")

@@ -40,6 +40,7 @@ def ask_half(server):
     return lambda: server.predict("half", {"instances": [2]})
 
 
+@pytest.mark.exhaustive
 def test_versions_come_from_a_slow_store_and_one_that_was_away(build, publish, s3_url, tmp_path):
     publish(1)
     relay = Relay(os.environ["AWS_ENDPOINT_URL_S3"].removeprefix("http://"))
@@ -66,6 +67,7 @@ def test_versions_come_from_a_slow_store_and_one_that_was_away(build, publish, s
         assert server.admin("/readyz")[0] == 200
 
 
+@pytest.mark.exhaustive
 def test_raw_texts_are_encoded_by_a_saved_model_from_a_store(build, headrace, s3_url, tmp_path):
     """Its files come by the server: the process that runs it has neither network nor credentials."""
     TextWaves().save(tmp_path / "waves")

@@ -83,6 +83,7 @@ def post(server, target: str, body: dict, traceparent: str | None) -> tuple[int,
         return answer.status, answer.headers["traceparent"]
 
 
+@pytest.mark.exhaustive
 def test_a_request_is_a_span_with_its_steps(server, collector):
     status, place = post(server, "/v1/models/half:predict", {"instances": [1.0]}, SAMPLED)
     assert status == 200

@@ -128,6 +128,7 @@ def prepare_words(archive: pathlib.Path, place: kill_support.Place, shard_record
     return [*words, "--shard-records", str(shard_records), "--compression-level", "9"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("place", "moment", "ends"),
     [
@@ -229,7 +230,6 @@ ALL_OTHER_CASES = [  # tests/interleave stops everywhere; here are real processe
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "loop", "moment", "overwrites"),
     [

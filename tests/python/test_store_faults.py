@@ -82,7 +82,7 @@ def test_prepare_and_verify_through_faults_give_the_same_bytes(headrace, archive
 
 
 @pytest.mark.usefixtures("journals")
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_folder_copied_through_faults_has_the_same_bytes(headrace, s3_url, tmp_path):
     draw = random.Random(SEED)
     source = tmp_path / "source"
@@ -185,7 +185,6 @@ def training(headrace, preparation, folder, tracing_environment) -> Work:
     return Work(headrace, lambda run: ["train", data, run, *options], f"{folder}/trained")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", TRAIN_SEEDS)
 @pytest.mark.exhaustive
 def test_train_through_faults_gives_the_same_weights_and_events(training, seed):
@@ -203,7 +202,6 @@ ONE_MORE = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "runs"),
     [

@@ -153,6 +153,7 @@ def points_of(path: str) -> np.ndarray:
 # ---- scalars -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_time_series_lists_runs_and_shows_each_tag(browser, tensorboard):
     browser.open(f"{tensorboard}?tagFilter=^training#timeseries")
     runs = ["Run", "live", *TRIALS, "tuned/train"]
@@ -167,6 +168,7 @@ def test_time_series_lists_runs_and_shows_each_tag(browser, tensorboard):
     wait_until(drawn, "curves")
 
 
+@pytest.mark.exhaustive
 def test_spikes_are_among_the_time_series(browser, tensorboard):
     browser.open(f"{tensorboard}?tagFilter=^training/loss#timeseries")
     last = {run: ("4,999", f"{losses(run)[-1]:.4g}") for run in TRIALS}
@@ -286,6 +288,7 @@ def test_graph_of_operations(browser, tensorboard):
     wait_until(lambda: min(browser.run(heights, NODES)) > 20, "nodes of a size that can be read")
 
 
+@pytest.mark.exhaustive
 def test_graph_of_a_keras_model(browser, tensorboard):
     browser.open(f"{tensorboard}#graphs")
     browser.click("tf-graph-controls >>> .run-dropdown")

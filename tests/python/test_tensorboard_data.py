@@ -243,7 +243,7 @@ def test_a_blob_of_another_server_is_not_found(serve, logs):
 # ---- following ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_what_is_flushed_appears(serve, tmp_path):
     server = serve(tmp_path)
     for run in ("first", "second"):
@@ -317,7 +317,6 @@ def test_damage_is_told_and_other_files_go_on(serve, probe, tmp_path):
     assert re.search(r"damaged/tfevents: at offset \d+: record data with a wrong checksum", line)
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_a_store_that_cannot_be_reached(serve, probe, tmp_path, s3_url, headrace, journals):
     probe(tmp_path / "run/tfevents", begin(), scalar(0, 1))
@@ -394,6 +393,7 @@ def test_the_core_links_no_grpc(build):
         assert not re.search(r"grpc|protobuf|absl", linked.stdout)
 
 
+@pytest.mark.exhaustive
 def test_headrace_tensorboard_shows_the_folder(build, logs, tmp_path):
     options = ("--window_title", "Reviews")
     with headrace_tensorboard(build, str(logs), tmp_path / "errors", *options) as (process, address):
@@ -426,7 +426,6 @@ def test_headrace_tensorboard_shows_the_folder(build, logs, tmp_path):
     assert process.returncode == 0
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_headrace_tensorboard_that_is_killed_leaves_no_program(build, logs, tmp_path):
     with headrace_tensorboard(build, str(logs), tmp_path / "errors") as (process, _):

@@ -90,7 +90,7 @@ def damaged(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("times", TIMES)
 def test_a_process_ends_whatever_tensorflow_holds(numbered, damaged, times):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

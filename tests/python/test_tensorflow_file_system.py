@@ -510,6 +510,7 @@ def test_records_come_in_pieces_of_a_block(s3_url, compression):
         assert digests == wanted
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("more", [0, 1, 5_000_000])
 def test_what_happens_to_be_as_large_as_a_block_is_read_whole(s3_url, more):
     block = 127 << 20
@@ -612,7 +613,7 @@ def test_what_a_user_may_not_do_is_refused_by_name(s3_url, as_a_limited_user):
     assert gfile.glob(f"{s3_url}/*/*") == [f"{s3_url}/readable/a", f"{s3_url}/secret/a"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_errors_name_the_url_and_say_what_to_do(s3_url, monkeypatch):
     with pytest.raises(tf.errors.FailedPreconditionError, match='no bucket "none-of-that-name"'):
         gfile.GFile("s3://none-of-that-name/a").read()

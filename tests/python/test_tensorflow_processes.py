@@ -34,7 +34,6 @@ def environment(tmp_path) -> pathlib.Path:
     return folder / "bin" / "python"
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_enabling_an_environment_needs_no_import_in_programs(headrace, environment, monkeypatch, tmp_path):
     monkeypatch.setenv("HEADRACE_PYTHON", str(environment))
@@ -78,7 +77,7 @@ def test_a_program_without_python_has_a_library_of_its_own(build, tmp_path, s3_u
         assert said in done.stdout, done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_fork_opens_anew_and_refuses_what_its_parent_opened():
     script = """
 import os, tensorflow as tf, headrace.tensorflow
@@ -99,7 +98,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(file.read()), flus
     assert run(script).stdout.split() == ["True", "child", "0", "1999990"]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_log_that_nobody_closed_is_written_at_the_end_of_the_process(tmp_path):
     script = f"""
 import tensorflow as tf, headrace.tensorflow
@@ -129,7 +128,7 @@ def test_sharded_weights_that_keras_would_lose_are_warned_of():
         model.save_weights("memory://a/m.weights.h5")
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_snapshot_in_small_shards_is_written_and_read(tmp_path):
     """TensorFlow begins the next shard once the size of the one that it is writing tells it to."""
     script = f"""
@@ -143,7 +142,6 @@ print(sum(int(number) for number in dataset), sum(int(number) for number in data
     assert len([path for path in tmp_path.rglob("*.snapshot")]) > 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.parametrize("place", ["s3", "hrfile"])
 @pytest.mark.exhaustive

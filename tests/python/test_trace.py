@@ -189,23 +189,24 @@ class TraceTest(_ModelsTest):
         self.assertFalse(fused_adam.can_replace(slow), "its steps would be off by 8e-5")
         self.assert_trains_as_keras("compiled", 2e-5)
 
-    @pytest.mark.slow
+    @pytest.mark.exhaustive
     def test_trains_as_keras_does_with_options_that_the_fused_adam_lacks(self):
         self.assert_trains_as_keras("clipped", 2e-5)
 
-    @pytest.mark.slow
+    @pytest.mark.exhaustive
     def test_trains_as_keras_does_with_batch_statistics(self):
         self.assert_trains_as_keras("normalized", 2e-5)
 
-    @pytest.mark.slow
+    @pytest.mark.exhaustive
     def test_trains_as_keras_does_with_a_loss_of_the_weights(self):
         self.assert_trains_as_keras("regularized", 2e-5)
 
+    @pytest.mark.exhaustive
     def test_a_schedule_sets_the_rate(self):
         description = self.assert_trains_as_keras("scheduled", 2e-5)
         self.assertIsNone(description["learning_rate"])
 
-    @pytest.mark.slow
+    @pytest.mark.exhaustive
     def test_a_loss_over_class_numbers_takes_one_hot_labels(self):
         self.assert_trains_as_keras("compiled", 2e-5, loss="sparse_categorical_crossentropy")
 
@@ -251,6 +252,7 @@ class TraceTest(_ModelsTest):
         self.assertEqual(initial(1), initial(1))
         self.assertNotEqual(initial(1), initial(2))
 
+    @pytest.mark.exhaustive
     def test_every_variable_has_a_role_and_a_checkpoint_key(self):
         _, description = self.traced("mine:normalized")
         roles = {variable["role"] for variable in description["variables"]}
@@ -354,6 +356,7 @@ class SourceDigestTest(unittest.TestCase):
         self.write("package/layers.py", "")
         self.assertNotEqual(sources.probe("package.model"), second)
 
+    @pytest.mark.exhaustive
     def test_a_model_that_may_read_files_says_so(self):
         self.assertFalse(sources.probe("package.model")["reads_files"])
         for line in (

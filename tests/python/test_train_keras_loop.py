@@ -208,7 +208,7 @@ def curve(run: pathlib.Path, part: str, tag: str) -> list[tuple[int, float]]:
 # Results of a run
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_it_trains_as_the_native_loop_does(job, native):
     """The same model, seed and order; only the last bits of sums may differ, so the first epoch agrees."""
     assert set(job["train"]) == {*native, "named"}
@@ -289,7 +289,6 @@ def test_another_configuration_is_refused_by_name(headrace, store, job):
     assert "loop was keras and is now (absent)" in done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_a_train_step_of_ones_own_is_honoured(headrace, store):
     words = words_of(store, "own", "own_step", "", "--epochs", "2", "--json")
@@ -304,7 +303,6 @@ def test_a_train_step_of_ones_own_is_honoured(headrace, store):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.slow
 def test_early_stop_exports_the_best_epoch(headrace, store):
     words = words_of(store, "early", "overfits", "", "--epochs", "40", "--early-stop", "3", "--json")
     answer = json.loads(headrace(*words).stdout)
@@ -334,7 +332,6 @@ def has_gone(process: int) -> bool:
     return False
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_a_killed_training_gives_the_bytes_of_one_never_killed(headrace, store, undisturbed, tmp_path):
     """Weights, optimizer, seeds, the state of callbacks, the curves."""
@@ -452,7 +449,7 @@ def test_a_model_and_callbacks_in_two_files_of_one_name_are_refused(store, tmp_p
     assert re.search("cannot be imported beside .*, which has the same name", said["error"]["message"])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_code_of_the_how_to_page_runs(root, store, tmp_path):
     text = (root / "docs" / "how-to" / "keras-loop.md").read_text()
     (store / "how_to_page.py").write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)))
@@ -486,6 +483,7 @@ def test_callbacks_without_the_loop_that_calls_them_are_a_wrong_command_line(hea
 # Options
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("loop", ["keras", pytest.param("native", marks=pytest.mark.slow)])
 def test_it_begins_with_a_run_of_either_loop(request, store, tmp_path, loop):
     """Its weights stay, since nothing is learnt; 20 steps are an epoch of 13 and 7 of the next."""
@@ -511,7 +509,6 @@ def test_the_native_loop_does_not_begin_with_a_run_of_keras(headrace, store, job
     assert "was trained by Keras' fit: give --loop keras here too" in refused.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_damaged_records_are_left_out_and_counted_as_in_the_native_loop(headrace, store, tmp_path):
     headrace("cp", "--recursive", f"file://{store}/data", f"file://{tmp_path}/data")

@@ -110,7 +110,6 @@ def keras_model(folder: pathlib.Path) -> keras.Model:
 # Checkpoints
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_every_checkpoint_is_read_by_tensorflow(job):
     described = json.loads((job / "run" / "model" / "model.json").read_text())
@@ -267,6 +266,7 @@ def test_tensorboard_shows_the_curves(job):
             ]
 
 
+@pytest.mark.exhaustive
 def test_a_training_is_followed_while_it_goes_on(build, job, tmp_path):
     train = [build / "bin/headrace", "train", job / "data", tmp_path / "run", "--track", tmp_path]
     options = ["--epochs", "1000000", "--batch-size", "32", "--log-every", "5", "--run-id", "live"]
@@ -375,6 +375,7 @@ def test_the_evaluation_is_kept_with_the_run(headrace, job):
     assert f"file://{job}/data" in json.dumps(lineage)
 
 
+@pytest.mark.exhaustive
 def test_an_evaluation_that_is_started_again_under_its_id_is_the_same(headrace, job):
     words = ["evaluate", job / "run", "--data", job / "data", "--run-id", "again", "--track", job]
     headrace(*words)
@@ -477,6 +478,7 @@ def write_reviews(folder: pathlib.Path, entries: list[tuple[str, bytes]]) -> Non
         (folder / name).write_bytes(text)
 
 
+@pytest.mark.exhaustive
 def test_a_run_of_version_1_of_the_order_continues_to_the_same_bits(headrace, tmp_path):
     entries = list(kill_support.reviews(600).items())
     write_reviews(tmp_path / "in", entries[:400])
@@ -508,6 +510,7 @@ def test_a_run_of_version_1_of_the_order_continues_to_the_same_bits(headrace, tm
     kill_support.assert_same(*(kill_support.of_run(objects) for objects in runs))
 
 
+@pytest.mark.exhaustive
 def test_a_cache_changes_nothing_but_where_bytes_come_from(headrace, job, tmp_path):
     cache = tmp_path / "cache"
     words = ["--epochs", EPOCHS, "--batch-size", "32", "--validation", "0.2", "--log-every", "5"]

@@ -84,7 +84,6 @@ def errors_of(root, tmp_path_factory):
     return run
 
 
-@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_right_use_passes_and_wrong_use_is_told(errors_of):
     program = textwrap.dedent(RIGHT)

@@ -108,6 +108,7 @@ def cosines(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
     return (ours * theirs).sum(1) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "texts",
     [
