@@ -40,8 +40,8 @@ std::vector<std::string> saved_model_in(std::string_view folder) {
 }
 
 // Patterns for objects that an owner may leave behind and that no manifest names. Their names end in
-// `suffix`, or lie in the folder that `suffix` names. The export with fixed names is not included: readers use
-// it, and the copy of a later owner's export replaces whatever the first owner has left there
+// `suffix`, or lie in the folder that `suffix` names. The export with fixed names is not included: readers
+// use it, and the copy of a later owner's export replaces whatever the first owner has left there
 // (copy_to_fixed_names).
 std::vector<std::string> names_with(std::string_view suffix) {
   const std::string files = suffix.empty() ? "" : concat(suffix.substr(1), "/");
