@@ -44,7 +44,7 @@ TEST(ServedSignature, ADescriptionThatContradictsItselfIsRefused) {
   expect_refused(model, "signatures do not ascend");
   model = a_model();
   std::swap(model.signatures[0].inputs[0], model.signatures[0].inputs[1]);
-  expect_refused(model, "tensors do not ascend");
+  expect_refused(model, "tensors are not in ascending order");
   model = a_model();
   model.signatures[0].outputs[0].shape = {4, 3};
   expect_refused(model, "scores has no rows");
