@@ -375,8 +375,7 @@ class LiveModel::Worker {
       return;
     }
     VersionRecord& record = found->second;
-    if (!loaded && loading_stop_.stop_requested())
-      return;  // the load was stopped for another one, and is retried
+    if (!loaded && loading_stop_.stop_requested()) return;  // the load was stopped, and is retried
     record.is_coming_back = false;
     if (!loaded) return fail(record, std::move(loaded).error());
     std::swap(record.served, *loaded);
