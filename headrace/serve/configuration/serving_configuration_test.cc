@@ -126,7 +126,7 @@ TEST(ServingConfiguration, WhatIsWrongInACanaryIsNamed) {
   EXPECT_THAT(problem_of_canary("max-error-rate = 2\nversion = 5\nweight = 1"),
               StartsWith(at + "max-error-rate must be a number from 0 to 1"));
   EXPECT_THAT(problem_of_canary("weight = 0.004\nversion = 5"),
-              StartsWith(at + "weight must be 0, or 0.01 percent at least"));
+              StartsWith(at + "weight must be 0, or at least 0.01 percent"));
   EXPECT_THAT(problem_of_canary("max-latency = 200\nversion = 5\nweight = 1"),
               StartsWith(at + "max-latency must be a time up to 24h"));
   EXPECT_THAT(problem_of_canary("wait = 5\nversion = 5\nweight = 1"),

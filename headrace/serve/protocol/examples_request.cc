@@ -351,7 +351,7 @@ Result<MultiInferenceRequest> MultiInferenceRequest::parse(BytesView message,
   for (const Task& task : out.tasks_) {
     names.push_back(task.specification.signature_name);
     if (task.specification.model.name != out.model().name)
-      return bad_examples("all tasks of a request must use the same model");
+      return bad_examples("all tasks of a request must use one model");
   }
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
