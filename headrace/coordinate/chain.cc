@@ -49,8 +49,8 @@ std::string_view past_tense(OwnershipAction action) {
   }
 }
 
-// Numbers of earlier generations are removed, so a process that was stalled for long may create one of them a
-// second time. Returns the chain if it goes on after `number`, else none.
+// Returns the chain if it continues after `number`, else nullopt. The numbers of earlier generations are
+// removed, so a process that has stalled for a long time may create one of them again.
 Result<std::optional<ChainState>> read_chain_after(const Location& folder, std::uint64_t number,
                                                    const CallOptions& call) {
   HEADRACE_TRY(const bool goes_on,
@@ -73,13 +73,13 @@ Result<ChainState> read_chain(const Location& folder, const CallOptions& call) {
     if (!last) return state;
     state.last = *last;
     HEADRACE_TRY(const std::optional<NumberedObject> object, read_number(folder, *last, call));
-    if (!object && attempt < kReadAttempts) continue;  // removed meanwhile: there is a later one
+    if (!object && attempt < kReadAttempts) continue;  // removed in the meantime: a later one exists
     if (!object)
       return Error{Code::kDataLoss, concat(folder.store->describe(key_of(folder, *last)), " cannot be read")};
     const Status read = read_end(folder, *object, call, state);
     if (read) return state;
     if (read.error().code != Code::kDataLoss) return read.error();
-    // A process that has appended another object may have removed what this one names.
+    // A process that has appended another object may have removed the objects that this one names.
     HEADRACE_TRY(const std::optional<std::uint64_t> now,
                  latest_number(*folder.store, folder.at(kManifestPrefix).key, call));
     if (now != last && attempt < kReadAttempts) continue;
@@ -123,7 +123,7 @@ Result<std::optional<NumberedObject>> read_current_manifest(const Location& fold
       is_manifest = object && !is_entry(object->data);
     }
     if (is_manifest) return object;
-    // Somebody has published or removed meanwhile, and the chain says so now.
+    // Another process has published or removed in the meantime; the chain shows it now.
     if (attempt == kReadAttempts) {
       return Error{Code::kDataLoss,
                    concat(folder.store->describe(key_of(folder, number)),
@@ -139,8 +139,8 @@ bool ChainState::counts(std::uint64_t number) const {
 Error lost_output(const Location& folder, std::uint64_t number, const CallOptions& call) {
   const auto error = [&](std::string_view how, const std::string& by) {
     return Error{Code::kAborted, concat(folder.describe(), " ", how, by,
-                                        " in the meantime: this process has lost it, and publishes and "
-                                        "removes nothing more")};
+                                        " in the meantime: this process has lost it, and no longer "
+                                        "publishes or removes anything")};
   };
   const auto object = read_number(folder, number, call);
   if (object && *object) {
@@ -165,9 +165,10 @@ Result<Ownership> Ownership::take(const Location& folder, const ChainState& seen
   if (text.size() > kOwnershipEntryLimitBytes) {
     return Error{
         Code::kResourceExhausted,
-        concat(folder.store->describe(key), " would have ", format_size(text.size()), ", more than the ",
-               format_size(kOwnershipEntryLimitBytes),
-               " allowed: use a smaller schema; give a feature with so large a vocabulary the type string")};
+        concat(
+            folder.store->describe(key), " would have ", format_size(text.size()), ", more than the ",
+            format_size(kOwnershipEntryLimitBytes),
+            " allowed: use a smaller schema, or the type string for a feature with a very large vocabulary")};
   }
   const auto created =
       create_numbered(*folder.store, folder.at(kManifestPrefix).key, number, as_bytes(text), call);
@@ -189,7 +190,7 @@ Result<Published> Ownership::publish(Manifest manifest, const CallOptions& call)
     return Error{Code::kResourceExhausted,
                  concat(folder_.store->describe(key), " would have ", format_size(text.size()),
                         ", more than the ", format_size(kManifestLimitBytes),
-                        " allowed: make fewer parts, for example by a larger --shard-size")};
+                        " allowed: make fewer parts, for example with a larger --shard-size")};
   }
   const auto created =
       create_numbered(*folder_.store, folder_.at(kManifestPrefix).key, last_ + 1, as_bytes(text), call);

@@ -7,7 +7,8 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kConfigurationLimitBytes = 256 << 20;  // of those before outputs had chains
+// Configurations from before outputs had chains may be this large.
+constexpr std::uint64_t kConfigurationLimitBytes = 256 << 20;
 constexpr std::size_t kShownBytes = 10'000;
 
 std::string to_text(const Configuration& configuration) { return Json(configuration).dump() + "\n"; }

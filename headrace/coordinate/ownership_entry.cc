@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kFormat = "headrace.ownership";
 constexpr std::uint64_t kVersion = 1;
-constexpr std::string_view kBeginning = "{\"action\":";  // members are sorted; manifests have no such member
+// Members are sorted, and manifests have no member `action`.
+constexpr std::string_view kBeginning = "{\"action\":";
 
 // In the order of OwnershipAction.
 constexpr std::array<std::string_view, 5> kActionNames = {"begin", "take over", "overwrite", "continue",
@@ -27,7 +28,7 @@ OwnershipAction action_from_json(const Json& from) {
 
 Result<OwnershipEntry> read_entry(const Json& document) {
   const auto version = document.get<std::uint64_t>("version");
-  if (document.get<std::string>("format") != kFormat) throw JsonError("format is another");
+  if (document.get<std::string>("format") != kFormat) throw JsonError("format is unknown");
   if (version > kVersion) {
     return Error{Code::kUnimplemented,
                  concat("the entry of ownership has version ", version, "; this Headrace reads up to ",
@@ -48,7 +49,7 @@ Result<OwnershipEntry> read_entry(const Json& document) {
   return entry;
 }
 
-// An entry, whatever its number.
+// Parses an entry without checking it against its number.
 Result<OwnershipEntry> parse_any_entry(BytesView data) {
   const std::string complaint = "the entry of ownership is not as docs/formats/ownership.md says";
   auto entry = read_json(as_text(data), complaint, read_entry);
@@ -56,7 +57,7 @@ Result<OwnershipEntry> parse_any_entry(BytesView data) {
   return Error{Code::kDataLoss, "the entry of ownership was altered or damaged: its checksum does not match"};
 }
 
-// Whether `entry` may have this number in a chain. Removal of superseded objects relies on it.
+// Whether `entry` may have this number in a chain. The removal of superseded objects relies on this.
 bool has_right_numbers(const OwnershipEntry& entry, std::uint64_t number) {
   const bool publishes_nothing =
       entry.action == OwnershipAction::kBegin || entry.action == OwnershipAction::kRemove;

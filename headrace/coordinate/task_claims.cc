@@ -22,7 +22,7 @@ class RankClaims final : public TaskClaims {
   const std::uint64_t world_size_;
 };
 
-// Rewrites a lease until it is destroyed, or somebody else has it.
+// Renews a lease until this object is destroyed, or another process has taken the lease over.
 class LeaseRenewal {
  public:
   LeaseRenewal(Location object, std::string holder, Version version, std::chrono::milliseconds each)
@@ -31,12 +31,12 @@ class LeaseRenewal {
         version_(std::move(version)),
         thread_([this, each](const std::stop_token& stop) { renew(stop, each); }) {}
 
-  /// Ends renewing, and gives the lease back.
+  /// Stops renewing the lease, and releases it.
   ~LeaseRenewal() {
     thread_.request_stop();
     thread_.join();
     if (!is_held_) return;
-    // A lease that cannot be removed becomes stale.
+    // If the lease cannot be removed, it becomes stale.
     const auto there = object_.store->stat(object_.key, {});
     if (there && there->version == version_) (void)remove_object(*object_.store, object_.key);
   }
@@ -106,7 +106,7 @@ class LeaseClaims final : public TaskClaims {
     Clock::time_point since;
   };
 
-  // The version of somebody's lease that has not changed for long; none if it has, or is gone.
+  // The version of another process's lease if the lease is stale; nullopt if it has changed, or is gone.
   Result<std::optional<Version>> find_stale(std::uint64_t task, const Location& object) {
     const auto there = object.store->stat(object.key, {});
     if (!there && there.error().code == Code::kNotFound) return std::optional<Version>();

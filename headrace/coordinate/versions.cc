@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Calls `take` with each manifest, the last one first, until it returns false.
+// Calls `take` with each manifest, from the last to the first, until `take` returns false.
 Status read_manifests(const Location& folder, const CallOptions& call,
                       const std::function<bool(const NumberedObject&)>& take) {
   HEADRACE_TRY(std::vector<std::uint64_t> numbers,
@@ -25,7 +25,7 @@ Status read_manifests(const Location& folder, const CallOptions& call,
   return {};
 }
 
-// "2, 4"; or why they are not known.
+// Text for an error message, such as "it has 2, 4", or why the versions cannot be read.
 std::string numbers_for_people(const Location& folder, const CallOptions& call) {
   std::vector<std::string> numbers;
   const Status read = read_manifests(folder, call, [&](const NumberedObject& manifest) {

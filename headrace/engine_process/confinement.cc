@@ -26,11 +26,11 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
-// Calls of the x32 interface have this bit, and other numbers.
+// Calls of the x32 interface have this bit set, and different numbers.
 constexpr std::uint32_t kX32Bit = 0x40000000;
 
-// io_uring opens sockets and files without a call for each. clone3 has its flags in memory, where no filter
-// sees them; the C library then takes clone.
+// io_uring opens sockets and files without a system call for each. clone3 is refused because its flags lie in
+// memory, where no filter sees them; the C library then falls back to clone.
 constexpr int kRefusedCalls[] = {
     __NR_socket,
     __NR_socketpair,
@@ -83,7 +83,7 @@ constexpr int kRefusedCalls[] = {
     __NR_shmget,
     __NR_msgget,
     __NR_semget,
-#if defined(__x86_64__)  // others have only their successors
+#if defined(__x86_64__)  // other architectures have only the successors of these calls
     __NR_fork,
     __NR_vfork,
     __NR_chmod,
@@ -94,8 +94,9 @@ constexpr int kRefusedCalls[] = {
     __NR_futimesat,
 #endif
 };
-// Their first argument names a process or a thread: only 0 and this process are right. Priorities and
-// policies are left out: threads of this process need them, and no filter knows their numbers.
+// The first argument of these calls names a process or a thread: only 0 and this process are allowed. Calls
+// for priorities and policies are not listed: this process's threads need them, and a filter cannot know the
+// threads' numbers.
 constexpr int kOwnProcessCalls[] = {__NR_tgkill, __NR_prlimit64, __NR_sched_setaffinity, __NR_sched_setparam,
                                     __NR_sched_setattr};
 
@@ -123,7 +124,7 @@ constexpr const char* kSystemFolders[] = {"/usr",
                                           "/sys/devices",
                                           "/sys/fs/cgroup"};
 
-// Rights that a newer kernel knows: to link and rename between folders, and to truncate.
+// Rights that only newer kernels know: linking and renaming between folders, and truncating.
 constexpr std::uint64_t kRefer = std::uint64_t{1} << 13, kTruncate = std::uint64_t{1} << 14;
 
 sock_filter statement(std::uint16_t code, std::uint32_t value) { return {code, 0, 0, value}; }
@@ -141,7 +142,7 @@ bool refuse_calls() {
       jump(BPF_JMP | BPF_JGE | BPF_K, kX32Bit, 0, 1),
       refuse,
   };
-  const auto argument = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args));  // its low half
+  const auto argument = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args));  // its lower half
   const auto allow = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   const auto is_call = [](int call, std::uint8_t skipped) {
     return jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, skipped);
@@ -156,7 +157,7 @@ bool refuse_calls() {
         {is_call(call, 5), argument, jump(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
          jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(getpid()), 0, 1), allow, refuse});
   }
-  // Threads may begin, processes may not.
+  // A new thread may start, a new process may not.
   program.insert(program.end(), {is_call(__NR_clone, 4), argument,
                                  jump(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1), allow, refuse});
   program.push_back(is_call(__NR_clone3, 1));
@@ -167,7 +168,7 @@ bool refuse_calls() {
          syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0;
 }
 
-// A folder that is not there needs no rule.
+// Allows reading below `path`. A folder that does not exist needs no rule.
 bool allow_reading(const FileDescriptor& rules, const std::string& path) {
   const FileDescriptor folder(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!folder.is_open()) return true;
@@ -175,14 +176,14 @@ bool allow_reading(const FileDescriptor& rules, const std::string& path) {
   rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
   rule.parent_fd = folder.get();
   if (syscall(__NR_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0) return true;
-  rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;  // it is not a folder
+  rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;  // `path` is not a folder
   return syscall(__NR_landlock_add_rule, rules.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
 
-// Threads that are there already keep their rights, but they are ours: those of the model come later.
+// Existing threads keep their rights, but they are Headrace's own: the model's threads start later.
 bool hide_files(const std::vector<std::string>& readable) {
   landlock_ruleset_attr handled{};
-  handled.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all that the first version knows
+  handled.handled_access_fs = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // all rights of Landlock's version 1
   const auto version = syscall(__NR_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version >= 2) handled.handled_access_fs |= kRefer;
   if (version >= 3) handled.handled_access_fs |= kTruncate;
@@ -206,12 +207,12 @@ Result<std::string> confine_process(const std::vector<std::string>& readable) {
   if (!refuse_calls()) {
     return Error{Code::kUnavailable,
                  concat("seccomp: ", std::strerror(errno),
-                        ". A model of somebody else may not run without: use a kernel, or "
-                        "a container's profile, that allows it")};
+                        ". A model from an untrusted source may not run without it: use a kernel, "
+                        "or a container profile, that allows seccomp")};
   }
   return std::string(are_files_hidden
                          ? "no network, no programs, no files but the model's and the system's"
-                         : "no network, no programs; all files, for this kernel has no Landlock");
+                         : "no network, no programs; all files, because this kernel has no Landlock");
 }
 
 }  // namespace headrace

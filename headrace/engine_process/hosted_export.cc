@@ -22,7 +22,7 @@ constexpr std::string_view kTrainingSignatures[] = {
 
 bool has_rows(const ServedTensor& tensor) { return tensor.shape.rank() > 0 && tensor.shape[0] == -1; }
 
-// None: the rank of one is open.
+// nullopt: the rank of a tensor is open.
 std::optional<std::vector<ServedTensor>> served_tensors(
     const std::map<std::string, TensorInfo, std::less<>>& tensors) {
   std::vector<ServedTensor> out;
@@ -43,7 +43,7 @@ std::optional<ServedSignature> served_signature(const std::string& name, const S
   return out;
 }
 
-// The encoders that are somebody's programs, or all others.
+// The encoders that are other people's SavedModels if `are_foreign`, else all others.
 std::map<std::string, EncoderDescription> encoders_in(const ModelContract& contract, bool are_foreign) {
   std::map<std::string, EncoderDescription> out;
   for (const auto& [feature, encoder] : contract.encoders) {
@@ -87,7 +87,7 @@ class ExportLane final : public HostedLane {
 
   const ServedModel& served_;
   Model& model_;
-  std::vector<std::unique_ptr<Call>> calls_;  // of each signature that was called
+  std::vector<std::unique_ptr<Call>> calls_;  // one for each signature that was called
   const std::unique_ptr<RawRows> raw_rows_;   // null: no signature takes raw rows
 };
 
@@ -106,8 +106,8 @@ class HostedExport final : public HostedModel {
     }
     if (about_.model.signatures.empty()) {
       return Error{Code::kInvalidArgument, concat("the model in ", model_.folder.describe(),
-                                                  " has no signature that can be served: one with inputs and "
-                                                  "outputs of known ranks")};
+                                                  " has no signature that can be served: it needs one whose "
+                                                  "inputs and outputs have known ranks")};
     }
     about_.memory_bytes = resident_bytes();
     return {};

@@ -14,8 +14,9 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kPredict = "predict";
-constexpr std::string_view kNoAnswer = "the row makes no input of the model";
-constexpr std::string_view kBadRecord = "the row has another type or shape than the model takes";
+constexpr std::string_view kNoAnswer = "the row yields no input for the model";
+constexpr std::string_view kBadRecord =
+    "the row has a different type or shape from the one that the model takes";
 
 Shape with_open_rows(const std::vector<std::int64_t>& row_shape) {
   std::vector<std::int64_t> sizes = {-1};
@@ -23,11 +24,11 @@ Shape with_open_rows(const std::vector<std::int64_t>& row_shape) {
   return Shape(sizes);
 }
 
-// One output of the answer to a batch. A row without an answer has a value, too, which means nothing.
+// One output of the answer to a batch. A row without an answer has a placeholder value.
 struct AnswerColumn {
   AnswerTensor about;
-  std::vector<std::string> texts{};  // of each row
-  std::vector<float> numbers{};      // of all rows; empty while their size is open
+  std::vector<std::string> texts{};  // one for each row
+  std::vector<float> numbers{};      // of all rows; empty while the size of a row is open
 };
 
 class RawRowsOfModel final : public RawRows {
@@ -49,7 +50,7 @@ class RawRowsOfModel final : public RawRows {
   Result<HostedOutputs> run(std::span<const std::string_view> rows) override {
     if (!reader_) HEADRACE_CHECK(reopen());
     auto outputs = answer_all(rows);
-    // A reader that was left in the middle has rows of this batch, which no other may get.
+    // A reader that stopped halfway still has rows of this batch, which no other batch may get.
     if (!outputs) reader_.reset();
     return outputs;
   }
@@ -105,7 +106,7 @@ class RawRowsOfModel final : public RawRows {
                         output.shape().text(), " for ", rows, " rows")};
   }
 
-  // Rows of an output whose size is open have the size that the model gives to the first.
+  // Where the size of an output's rows is open, all rows must have the size of the first answered rows.
   Status settle_sizes(const std::vector<Tensor>& outputs, std::uint64_t rows) {
     for (AnswerColumn& column : columns_) {
       if (column.about.is_label) continue;
@@ -115,7 +116,7 @@ class RawRowsOfModel final : public RawRows {
       if (column.numbers.size() == wanted) continue;
       return Error{Code::kInvalidArgument,
                    concat("the model gives rows of ", column.numbers.size() / states_.size(), " and of ",
-                          size, " numbers: ask for them one by one")};
+                          size, " numbers: send them one by one")};
     }
     return {};
   }
@@ -126,7 +127,7 @@ class RawRowsOfModel final : public RawRows {
       const std::size_t size = output.shape().elements() / rows;
       const std::span<const float> values = output.values<float>().subspan(at * size, size);
       if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); }))
-        states_[row] = "the model's answer holds what is not a finite number";
+        states_[row] = "the model's answer has a number that is not finite";
       if (column.about.is_label) {
         column.texts[row] = format_.label(column.about.output, values).value_or("");
       } else {
@@ -145,7 +146,7 @@ class RawRowsOfModel final : public RawRows {
         continue;
       }
       if (!column.about.row_shape.empty()) {
-        // No row has an answer: any size will do that the signature allows.
+        // No row has an answer: any size that the signature allows will do.
         const auto open = static_cast<std::int64_t>(column.numbers.size() / rows);
         sizes.push_back(column.numbers.empty() ? std::max<std::int64_t>(column.about.row_shape[0], 0) : open);
       }
@@ -160,11 +161,11 @@ class RawRowsOfModel final : public RawRows {
   const std::unique_ptr<Call> call_;
   BatchTensors tensors_;
   const std::uint64_t batch_rows_;
-  std::vector<std::optional<std::uint64_t>> sizes_;  // values of a row of each output; none: open
+  std::vector<std::optional<std::uint64_t>> sizes_;  // each output's number of values in a row; nullopt: open
   GivenRows given_;
   std::unique_ptr<PredictInput> input_;
-  std::unique_ptr<PieceReader> reader_;  // null: open it again
-  std::vector<std::string> states_;      // of each row: why it has no answer; empty: it has one
+  std::unique_ptr<PieceReader> reader_;  // null: must be opened again
+  std::vector<std::string> states_;      // for each row, why it has no answer; empty: it has one
   std::vector<AnswerColumn> columns_;
 };
 

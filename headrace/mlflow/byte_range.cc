@@ -26,7 +26,7 @@ Result<ByteRange> parse_byte_range(std::string_view header, std::uint64_t whole)
   }
   if (range.size > 0) return range;
   return Error{Code::kOutOfRange,
-               concat("the range begins behind the end of the artifact, which has ", whole, " bytes")};
+               concat("the range begins after the end of the artifact, which has ", whole, " bytes")};
 }
 
 }  // namespace headrace::mlflow

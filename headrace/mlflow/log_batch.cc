@@ -30,7 +30,7 @@ Status read_text(std::string_view name, dom::element value, std::string_view& ou
   return wrong_member(name, "a text");
 }
 
-// Protobuf's JSON: a number, or its text.
+// In protobuf's JSON, an integer is a number or its text.
 Status read_integer(std::string_view name, dom::element value, std::int64_t& out) {
   std::string_view text;
   if (value.is_null() || value.get_int64().get(out) == simdjson::SUCCESS) return {};
@@ -45,7 +45,7 @@ Status read_integer(std::string_view name, dom::element value, std::int64_t& out
     out = static_cast<std::int64_t>(number);
     if (static_cast<double>(out) == number) return {};
   }
-  return wrong_member(name, "an integer of 64 bits");
+  return wrong_member(name, "a 64-bit integer");
 }
 
 Status read_number(std::string_view name, dom::element value, double& out) {
@@ -194,7 +194,7 @@ Status read_log_batch(std::string_view body, const std::function<Status(const Lo
   dom::element root;
   const auto failed = parser->parse(body.data(), body.size(), false).get(root);
   if (failed != simdjson::SUCCESS)
-    return batch_error(concat("the body is no JSON: ", simdjson::error_message(failed)));
+    return batch_error(concat("the body is not JSON: ", simdjson::error_message(failed)));
   LogBatch batch;
   HEADRACE_CHECK(read_batch(root, batch));
   Status used = use(batch);

@@ -28,7 +28,7 @@ Error no_model(const std::string& id) {
 
 bool is_model(const Json& state) { return state["experiment"].is_string(); }
 
-// The states have MLflow's names of its client, the API protobuf's.
+// States use the names of MLflow's client; the API uses protobuf's names.
 std::string api_status(const Json& status) {
   const std::string name = status.is_string() ? status.text() : "";
   if (name == "PENDING" || name == "READY") return concat("LOGGED_MODEL_", name);
@@ -40,7 +40,7 @@ Result<std::string> parse_model_status(const std::string& given) {
   if (given == "LOGGED_MODEL_READY" || given == "2") return std::string("READY");
   if (given == "LOGGED_MODEL_UPLOAD_FAILED" || given == "3") return std::string("FAILED");
   return Error{Code::kInvalidArgument,
-               concat("'", printable_line(given, 60), "' is no status of a logged model")};
+               concat("'", printable_line(given, 60), "' is not a status of a logged model")};
 }
 
 Json model_points_to_json(const std::string& id, const Json& points) {
@@ -89,7 +89,7 @@ Json point_to_json(const std::string& run, const LoggedPoint& point) {
           {"dataset", Json::array({text_or_null(point.dataset_name), text_or_null(point.dataset_digest)})}};
 }
 
-// As the plug-in names them.
+// The name of a point in the state, as the Python plug-in forms it.
 std::string point_identity(const std::string& run, const LoggedPoint& point) {
   const auto text_or_none = [&](std::string_view text) {
     return point.dataset_name.empty() ? std::string_view("None") : text;
@@ -104,7 +104,8 @@ bool is_later_point(const LoggedPoint& given, const Json& known) {
          std::tuple(known.get<std::int64_t>("step"), known.get<std::int64_t>("time"), value);
 }
 
-using DatasetFilter = std::vector<std::pair<std::string, std::string>>;  // name, digest or empty
+// Pairs of name and digest. An empty digest matches any.
+using DatasetFilter = std::vector<std::pair<std::string, std::string>>;
 
 bool is_on_datasets(const Json& point, const DatasetFilter& datasets) {
   if (datasets.empty()) return true;
@@ -182,7 +183,8 @@ Result<DatasetFilter> dataset_filter(const RequestFields& fields) {
   return out;
 }
 
-// Whether it matches a filter, and, if only datasets are asked for, has a metric on one of them.
+// Whether a model matches the filter. If datasets are given and the filter names no metric, the model must
+// also have a metric on one of the datasets.
 bool is_model_wanted(const FoundModel& model, const SearchFilter& filter, const DatasetFilter& datasets) {
   const auto values = [&](const SearchColumn& column) -> std::vector<ColumnValue> {
     return {model_value(model, column, datasets)};
@@ -222,7 +224,7 @@ Result<Json> texts_given(const RequestFields& fields, std::string_view name) {
 
 }  // namespace
 
-// REQUIRES: the model is there, or is made now
+// REQUIRES: the model exists, or is being created
 std::shared_ptr<StateLog> LoggedModels::log_named(const std::string& id) {
   const std::scoped_lock lock(mutex_);
   auto& log = states_[id];
@@ -243,7 +245,7 @@ Result<State> LoggedModels::change(const std::string& id, const StateLog::Edit& 
   return log_named(id)->change(change, call);
 }
 
-// A model that is not there leaves nothing behind.
+// A request for a model that does not exist leaves no entry in states_.
 Result<State> LoggedModels::load(const std::string& id, const CallOptions& call) {
   HEADRACE_CHECK(check_run_id(id));
   std::shared_ptr<StateLog> log;

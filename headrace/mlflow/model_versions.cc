@@ -28,10 +28,10 @@ void set_if_given(Json& facts, std::string_view key, const std::string& value) {
 
 }  // namespace
 
-// The source of a new version, for its state.
+// The source of a new version, to be kept in its state.
 struct RegisteredModels::Source {
   std::string uri;
-  std::string location{};  // of the files, if the URI says it by name
+  std::string location{};  // of the files, if the URI names a model
   std::string run{};
 };
 
@@ -62,7 +62,7 @@ Result<Json> RegisteredModels::version_answer(const Version& version) const {
   return Json({{"model_version", model_version_to_json(version.model, version.number, artifacts_)}});
 }
 
-// `path`: NAME/VERSION or NAME@ALIAS.
+// Finds the version of a `path` of the form NAME/VERSION or NAME@ALIAS.
 Result<RegisteredModels::Version> RegisteredModels::version_of_uri(std::string_view path,
                                                                    const CallOptions& call) {
   const std::size_t slash = path.rfind('/');

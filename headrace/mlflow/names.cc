@@ -13,7 +13,7 @@ constexpr std::size_t kTagCharacters = 8000;
 constexpr std::size_t kExperimentTagCharacters = 20'000;
 constexpr std::size_t kExperimentCharacters = 500;
 constexpr std::size_t kRunIdBytes = 64;
-constexpr std::size_t kRegisteredModelCharacters = 256;  // as MLflow's database
+constexpr std::size_t kRegisteredModelCharacters = 256;  // the limit of MLflow's database
 constexpr std::size_t kAliasCharacters = 255;
 constexpr std::size_t kRegistryTagCharacters = 100'000;
 
@@ -32,7 +32,7 @@ Status check_length(std::string_view what, std::size_t most, std::string_view te
                concat("'", what, "' exceeds the maximum length of ", most, " characters")};
 }
 
-// Whether a path of this name, made simple, is another one (posixpath.normpath).
+// Whether normalizing the name as a path changes it (posixpath.normpath).
 bool is_other_path(std::string_view name) {
   if (name.empty() || name == "." || name.starts_with('/') || name.ends_with('/')) return true;
   for (const std::string& part : split(name, '/')) {

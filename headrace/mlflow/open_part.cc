@@ -10,7 +10,7 @@ namespace headrace::mlflow {
 namespace {
 
 constexpr std::chrono::milliseconds kPublishTime{60'000};
-constexpr std::size_t kEarlierPoints = 2048;  // of a metric
+constexpr std::size_t kEarlierPoints = 2048;  // for each metric
 
 Result<RunRecorder> start_log_record(const PartSurroundings& surroundings, const std::string& run_id,
                                      const std::map<std::string, std::string>& parameters,
@@ -29,7 +29,7 @@ Result<RunRecorder> start_log_record(const PartSurroundings& surroundings, const
 void keep_last(MetricSeries& series, std::size_t most) {
   const std::size_t dropped = series.values.size() - std::min(series.values.size(), most);
   const auto drop = [dropped](auto& all) {
-    all = {all.begin() + static_cast<std::ptrdiff_t>(dropped), all.end()};  // and their memory
+    all = {all.begin() + static_cast<std::ptrdiff_t>(dropped), all.end()};  // a new vector: frees memory
   };
   drop(series.steps);
   drop(series.times_us);
@@ -47,10 +47,10 @@ Result<std::shared_ptr<OpenPart>> OpenPart::start(const PartSurroundings& surrou
       new OpenPart(std::move(recorder), std::move(parameters), std::move(earlier)));
   const Location log = part->recorder_.root().at(concat(kMetricsPrefix, part->run(), "/", part->part()));
   MetricWriterOptions options{.journal_folder = concat(surroundings.journals, "/", part->part())};
-  options.is_flushed_by_caller = true;  // a batch is one write, so that its answer is about its own points
+  options.is_flushed_by_caller = true;  // a batch is one write, so its answer is about its own points
   options.wall_clock = surroundings.now;
   auto writer = MetricWriter::open(log, std::move(options), surroundings.background);
-  // The record says why it did not run.
+  // The record tells why the part did not run.
   if (!writer) return part->recorder_.finish(writer.error(), {}).error();
   part->writer_ = *std::move(writer);
   HEADRACE_CHECK(part->recorder_.add_series(
@@ -102,7 +102,7 @@ Result<EarlierPoints> OpenPart::read_earlier(std::span<const LoggedPoint> points
 
 Status OpenPart::remember(const EarlierPoints& earlier) {
   for (const auto& [key, series] : earlier) {
-    if (metrics_.contains(key)) continue;  // another request was faster
+    if (metrics_.contains(key)) continue;  // another request has added the metric
     HEADRACE_TRY(const Metric* const metric, metric_of(key));
     for (std::size_t i = 0; i < series.values.size(); ++i) {
       recent_.insert_earlier({metric->number, series.steps[i], series.times_us[i] / 1000,
@@ -118,7 +118,7 @@ Result<OpenPart::Metric*> OpenPart::metric_of(std::string_view key) {
   return &metrics_.emplace(std::string(key), Metric{.number = number}).first->second;
 }
 
-// Points with one step and time are one row.
+// Consecutive points with the same step and time form one row.
 Status OpenPart::write(std::span<const LoggedPoint> points) {
   touched_.clear();
   for (const LoggedPoint& point : points) {
@@ -194,7 +194,7 @@ Status OpenPart::finish(const Status& outcome, const std::map<std::string, std::
   seal();
   const std::scoped_lock recording(recording_);
   if (is_finished()) return {};
-  // A record without an end says that points may still be in the journal.
+  // If closing fails, the record gets no end: points may still be in the journal.
   HEADRACE_CHECK(writer_->close(kPublishTime));
   RunEnd end;
   for (const auto& [key, point] : last_points()) end.metrics[key] = point.value;

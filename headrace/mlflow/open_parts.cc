@@ -7,10 +7,11 @@
 namespace headrace::mlflow {
 namespace {
 
-// Is given back even if opening throws: a state may be malformed, or memory run out.
+// A place among the openers of a slot. The destructor gives it back, even if opening throws: a state may be
+// malformed, or memory may run out.
 class OpenersPlace {
  public:
-  // REQUIRES: `openers`, which `mutex` guards, counts it
+  // REQUIRES: `openers` counts this place already; `mutex` guards it
   OpenersPlace(std::mutex& mutex, int& openers) : mutex_(mutex), openers_(openers) {}
   ~OpenersPlace() {
     const std::scoped_lock lock(mutex_);
@@ -41,7 +42,7 @@ Result<PartPointer> OpenParts::open(const std::string& run,
   {
     const std::scoped_lock lock(mutex_);
     if (slot->openers >= kMostOpening)
-      return Error{Code::kResourceExhausted, concat("many requests wait for the run ", run, "; ask again")};
+      return Error{Code::kResourceExhausted, concat("many requests wait for the run ", run, "; try again")};
     ++slot->openers;
     failures = slot->failures;
   }
@@ -49,14 +50,14 @@ Result<PartPointer> OpenParts::open(const std::string& run,
   return open_in_turn(*slot, failures, start);
 }
 
-// `failures`: when the caller began to wait.
+// `failures` is the slot's count when the caller began to wait.
 Result<PartPointer> OpenParts::open_in_turn(Slot& slot, std::uint64_t failures,
                                             const std::function<Result<PartPointer>()>& start) {
   const std::scoped_lock opening(slot.opening);
   {
     const std::scoped_lock lock(mutex_);
     if (slot.part != nullptr && !slot.part->is_sealed()) return slot.part;
-    if (slot.failures != failures) return slot.last_failure.error();  // else the waits would add up
+    if (slot.failures != failures) return slot.last_failure.error();  // else waiting times would add up
   }
   Result<PartPointer> started = start();
   const std::scoped_lock lock(mutex_);

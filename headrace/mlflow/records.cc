@@ -11,7 +11,7 @@
 namespace headrace::mlflow {
 namespace {
 
-// A record names places without the query of the root's URL, which is the driver's.
+// A record names places without the query of the root's URL, which only concerns the driver.
 Result<Location> open_recorded_place(StoreRegistry& stores, const Location& root, const std::string& url) {
   const std::string below = concat(recorded_url(root), "/");
   if (url.starts_with(below)) return root.at(std::string_view(url).substr(below.size()));
@@ -97,7 +97,7 @@ Result<MetricsPointer> Records::metrics(const RunRecord& record, const CallOptio
   HistorySource source;
   source.open = [this](const std::string& url) { return open_recorded_place(stores_, root_, url); };
   source.warn = warn_;
-  source.call = {.deadline = call.deadline};  // the metrics keep it, and read later
+  source.call = {.deadline = call.deadline};  // the metrics keep it for later reads
   HEADRACE_TRY(RunMetrics metrics, metrics_of(record, source));
   auto read = std::make_shared<const RunMetrics>(std::move(metrics));
   if (has_ended(record) && read->are_ended()) {

@@ -43,7 +43,7 @@ const std::map<std::string_view, RegisteredModels::Call>& RegisteredModels::call
   return kCalls;
 }
 
-// REQUIRES: the model is there, or is made now
+// REQUIRES: the model exists, or is being created
 std::shared_ptr<StateLog> RegisteredModels::log_of(const std::string& id) {
   const std::scoped_lock lock(mutex_);
   auto& log = logs_[id];
@@ -93,7 +93,7 @@ Result<Json> RegisteredModels::create(const RequestFields& fields, const CallOpt
     return {};
   };
   HEADRACE_TRY(model.state, log_of(model.entry.id)->change(begin, call));
-  HEADRACE_CHECK(names_.add(name, model.entry.id, call));  // from here on it exists
+  HEADRACE_CHECK(names_.add(name, model.entry.id, call));  // from here on, the model exists
   return Json({{"registered_model", registered_model_to_json(model, artifacts_)}});
 }
 

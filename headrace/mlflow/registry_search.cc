@@ -24,8 +24,8 @@ struct RegistrySearch {
 };
 
 struct SearchDefaults {
-  std::vector<std::string> orders;      // if none is given
-  std::vector<std::string> tie_breaks;  // behind those that are given
+  std::vector<std::string> orders;      // used if the request gives none
+  std::vector<std::string> tie_breaks;  // appended to the orders of the request
   std::int64_t limit;
   std::int64_t most;
 };
@@ -54,7 +54,7 @@ Result<RegistrySearch> parse_registry_search(const RequestFields& fields, const 
 
 ColumnValue registry_tag_value(const Json& tags, const std::string& key) {
   if (tags[key].is_string()) return tags[key].text();
-  // MLflow's client asks for what is no prompt in this way.
+  // MLflow's client excludes prompts by searching for this value.
   return key == kPromptTag ? ColumnValue("false") : ColumnValue();
 }
 
@@ -87,7 +87,7 @@ ColumnValue model_version_value(const FoundVersion& version, const ArtifactFolde
   return static_cast<double>(updated_ms(*version.model, facts));
 }
 
-// Keeps what matches, in the order that is asked for, and returns the page of it.
+// Keeps the matches, sorts them as requested, and returns the requested page.
 template <typename Found, typename ValueOf>
 Result<ListPage> select_page(std::vector<Found>& found, const RegistrySearch& search, std::int64_t most,
                              const ValueOf& value_of) {

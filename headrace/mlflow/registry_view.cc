@@ -89,7 +89,7 @@ Json model_version_to_json(const RegisteredModel& model, std::uint64_t number, c
 
 Json latest_versions_to_json(const RegisteredModel& model, const std::vector<std::string>& stages,
                              const ArtifactFolderUri& uri) {
-  std::map<std::string, std::uint64_t> latest;  // of a stage
+  std::map<std::string, std::uint64_t> latest;  // by stage
   for_each_version(model, [&](std::uint64_t number, const Json& facts) {
     const std::string stage = facts.get<std::string>("stage");
     if (!stages.empty() && std::ranges::find(stages, stage) == stages.end()) return;

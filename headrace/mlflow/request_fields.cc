@@ -17,7 +17,7 @@ Error field_error(std::string_view name, std::string_view wanted) {
 Result<RequestFields> RequestFields::parse_body(std::string_view body) {
   if (trim(body).empty()) return RequestFields(Json::object());
   auto parsed = parse_json(body);
-  if (!parsed) return Error{Code::kInvalidArgument, concat("the body is no JSON: ", parsed.error().message)};
+  if (!parsed) return Error{Code::kInvalidArgument, concat("the body is not JSON: ", parsed.error().message)};
   if (!parsed->is_object()) return Error{Code::kInvalidArgument, "the body must be a JSON object"};
   return RequestFields(*std::move(parsed));
 }
@@ -47,7 +47,7 @@ Result<std::string> RequestFields::text(std::string_view name) const {
   const Json& field = object_[name];
   if (field.is_null()) return std::string();
   if (field.is_string()) return field.text();
-  if (field.is_integer()) return field.dump();  // ids of experiments
+  if (field.is_integer()) return field.dump();  // ids of experiments may be numbers
   return field_error(name, "a text");
 }
 
@@ -63,14 +63,14 @@ Result<std::string> RequestFields::run_id() const {
 }
 
 Result<std::optional<std::int64_t>> RequestFields::integer(std::string_view name) const {
-  constexpr std::string_view kWanted = "an integer of 64 bits";
+  constexpr std::string_view kWanted = "a 64-bit integer";
   const Json& field = object_[name];
   std::optional<std::int64_t> value;
   if (field.is_null()) return value;
   if (field.is_string()) {
     value = parse_number<std::int64_t>(field.text());
   } else if (field.is_number()) {
-    // Protobuf takes 5.0, too.
+    // Protobuf also accepts 5.0.
     const double number = field.as<double>();
     if (field.is_integer()) {
       value = parse_number<std::int64_t>(field.dump());

@@ -15,21 +15,21 @@ bool has_run_ended(std::string_view status) {
   return status == "FINISHED" || status == "FAILED" || status == "KILLED";
 }
 
-// A name, or protobuf's number of it.
+// Parses a status: its name, or its number in protobuf.
 Result<std::string> parse_run_status(const std::string& given) {
   constexpr std::string_view kNames[] = {"", "RUNNING", "SCHEDULED", "FINISHED", "FAILED", "KILLED"};
   if (given.empty()) return std::string();
   const auto number = parse_number<std::size_t>(given);
   if (number && *number > 0 && *number < std::size(kNames)) return std::string(kNames[*number]);
   if (std::ranges::find(kNames, given) != std::end(kNames)) return given;
-  return Error{Code::kInvalidArgument, concat("'", printable_line(given, 60), "' is no status of a run")};
+  return Error{Code::kInvalidArgument, concat("'", printable_line(given, 60), "' is not a run status")};
 }
 
 Error deleted_run(const std::string& run) {
   return {Code::kInvalidArgument, concat("The run ", run, " is deleted: restore it first")};
 }
 
-// Keeps the last points of a part, and that they are complete.
+// Adds the part's last points to the state, and marks the part's points as complete.
 void add_part_points(Json& state, const OpenPart& part) {
   LastPoints points = last_points_from_json(state["last_points"]);
   for (const auto& [key, point] : part.last_points()) keep_later(points, key, point);
@@ -60,7 +60,7 @@ Runs::Runs(Location root, const PartSurroundings& parts, Experiments& experiment
       indexes_(std::move(cache), parts.stores.server_of(root_.url), warn_),
       records_(root_, parts.stores, warn_) {}
 
-// REQUIRES: the run is there
+// REQUIRES: the run exists
 std::shared_ptr<StateLog> Runs::log_named(const std::string& run) {
   const std::scoped_lock lock(mutex_);
   auto& log = states_[run];
@@ -82,7 +82,7 @@ Result<std::shared_ptr<StateLog>> Runs::log_of(const std::string& run, const Cal
 Result<State> Runs::change(const std::string& run, const StateLog::Edit& edit, bool must_be_active,
                            const CallOptions& call) {
   HEADRACE_TRY(const auto log, log_of(run, call));
-  std::map<std::string, std::string> own;  // params of the record, which cannot be changed either
+  std::map<std::string, std::string> own;  // the record's params, which cannot be changed either
   if (!is_of_mlflow(*log->known())) {
     HEADRACE_TRY(const RecordPointer record, records_.one(run, call));
     own = record->parameters();
@@ -172,7 +172,7 @@ Result<RunView> Runs::view(const RecordPointer& record, State state, const Exper
   return run;
 }
 
-// If several ranks have a metric of one name, that of the lowest rank has the plain name.
+// If several ranks have a metric with the same name, the lowest rank's metric gets the plain name.
 Status Runs::add_stored_points(RunView& run, const CallOptions& call) {
   const RunRecord& record = *run.record;
   HEADRACE_TRY(const MetricsPointer metrics, records_.metrics(record, call));
@@ -212,7 +212,7 @@ Status Runs::set_status(const std::string& run, const std::string& status, std::
                         const std::string& name, const CallOptions& call) {
   PartPointer part;
   const bool is_end = has_run_ended(status);
-  if (!status.empty()) {  // the record says that the run goes on, or how it has ended
+  if (!status.empty()) {  // the record must show that the run continues, or how it has ended
     HEADRACE_CHECK(change(
         run, [](Json&) -> Status { return {}; }, true, call));
     HEADRACE_TRY(part, is_end ? part_to_end(run, call) : part_of(run, call));
@@ -240,7 +240,7 @@ Status Runs::set_status(const std::string& run, const std::string& status, std::
   HEADRACE_CHECK(end_part(part, status, *state, call));
   HEADRACE_TRY(const RecordPointer record, records_.one(run, call));
   if (record->parts.front().name == part->part()) return {};
-  HEADRACE_TRY(const PartPointer last, start_part(run, call));  // it tells how the run has ended
+  HEADRACE_TRY(const PartPointer last, start_part(run, call));  // this part records how the run has ended
   open_.add_ending(last);
   return end_part(last, status, *state, call);
 }
@@ -296,13 +296,13 @@ Result<PartPointer> Runs::part_of(const std::string& run, const CallOptions& cal
   return part;
 }
 
-// Also one that takes no more points, since an attempt to end it has failed, or is on its way.
+// Returns the part even if it is sealed because an earlier attempt to end it has failed, or is still running.
 Result<PartPointer> Runs::part_to_end(const std::string& run, const CallOptions& call) {
   if (PartPointer part = open_.find(run); part != nullptr && !part->is_finished()) return part;
   return part_of(run, call);
 }
 
-// For a run that another process, or an earlier part, has begun.
+// Starts a part of a run that another process, or an earlier part, has begun.
 Result<PartPointer> Runs::start_part(const std::string& run, const CallOptions& call) {
   HEADRACE_TRY(const RecordPointer record, records_.one(run, call));
   if (record->start.command != "log") {
@@ -311,7 +311,7 @@ Result<PartPointer> Runs::start_part(const std::string& run, const CallOptions& 
                         "`: no other program logs into it. Its tags can be set; log into a run of your own")};
   }
   HEADRACE_TRY(const State state, log_named(run)->load(call));
-  EarlierMetrics earlier;  // of a run that goes on a client may repeat the last ones
+  EarlierMetrics earlier;  // if the run continues: a client may repeat its last points
   const bool goes_on = !has_ended(*record) || !has_run_ended(state->get_or("status", ""));
   if (goes_on && has_series(*record)) {
     HEADRACE_TRY(earlier, records_.metrics(*record, call));
@@ -321,7 +321,7 @@ Result<PartPointer> Runs::start_part(const std::string& run, const CallOptions& 
   return OpenPart::start(surroundings_, run, std::move(parameters), std::move(earlier), call);
 }
 
-// The process ends, or has too many parts, and nobody has said how the run has ended.
+// Ends a part before a client has said how the run ended: the process ends, or has too many parts.
 Status Runs::end_unfinished(const PartPointer& part, const CallOptions& call) {
   PartSeal seal(part);
   HEADRACE_CHECK(part->publish());

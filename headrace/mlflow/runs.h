@@ -29,7 +29,7 @@ struct RunSearch {
   bool wants_deleted = false;
 };
 
-/// The calls of MLflow's API for runs: fields in, JSON out. Each call except log_at_once may wait for the
+/// The calls of MLflow's API for runs: fields in, JSON out. Each call except log_immediately may wait for the
 /// store. Thread-safe; other processes may change the same runs. The guarantees of an answer are in
 /// docs/decisions/mlflow-server.md.
 class Runs {
@@ -45,12 +45,13 @@ class Runs {
   Result<Json> restore(const RequestFields& fields, const CallOptions& call);
   Result<Json> search(const RequestFields& fields, const CallOptions& call);
 
-  /// Logs a batch. REQUIRES, also for log_at_once: read_log_batch or read_log_metric has checked the batch
+  /// Logs a batch. REQUIRES, also for log_immediately: read_log_batch or read_log_metric has checked the
+  /// batch
   Status log_batch(const LogBatch& batch, const CallOptions& call);
   /// As log_batch, but never waits for the store. Returns false, and logs nothing, if that is impossible: the
   /// batch has params or tags, a point names a model, the run is not open, or earlier points of a metric must
   /// be read.
-  Result<bool> log_at_once(const LogBatch& batch);
+  Result<bool> log_immediately(const LogBatch& batch);
   Result<Json> log_param(const RequestFields& fields, const CallOptions& call);
   Result<Json> set_tag(const RequestFields& fields, const CallOptions& call);
   Result<Json> delete_tag(const RequestFields& fields, const CallOptions& call);

@@ -1,4 +1,4 @@
-// Searches that the local index of runs answers: docs/decisions/run-index.md.
+// Run searches answered from the local index: docs/decisions/run-index.md.
 
 #include <algorithm>
 
@@ -13,9 +13,9 @@ namespace {
 constexpr int kViewsAtOnce = 8;
 constexpr std::size_t kExperimentsPerQuery = 1000;
 constexpr std::size_t kMostFound = std::size_t{1} << 40;
-constexpr std::int64_t kRunsAtOnce = 256;  // whose points are read and kept together
+constexpr std::int64_t kRunsAtOnce = 256;  // runs whose points are read and kept together
 
-// Whether the index knows the columns.
+// Whether the index can answer the search: it must know all columns.
 bool is_for_index(const RunSearch& search) {
   const auto is_unknown = [](const SearchColumn& column) {
     return column.entity == Entity::kDataset ||
@@ -33,14 +33,14 @@ Result<MlflowQuery> query_of(const RunSearch& search, const ExperimentList& expe
                     .experiments = search.experiments,
                     .wants_active = search.wants_active,
                     .wants_deleted = search.wants_deleted,
-                    .most = place.end + 1};  // one more tells whether another page follows
+                    .most = place.end + 1};  // one more, which shows whether another page follows
   for (const std::string& id : search.experiments) {
     if (experiments.is_deleted(id)) query.deleted_experiments.push_back(id);
   }
   return query;
 }
 
-// Whether the index may keep the points of the run, once they are read.
+// Whether the index may keep the run's points after they are read.
 bool may_keep(const MlflowQuery& query, const MlflowRun& run) {
   return !run.points && has_ended(run.record) &&
          std::ranges::find(query.changing_runs, run.record.id) == query.changing_runs.end();
@@ -48,7 +48,7 @@ bool may_keep(const MlflowQuery& query, const MlflowRun& run) {
 
 }  // namespace
 
-// Runs of the index, as MLflow shows them.
+// Runs of the index, and their views for MLflow.
 struct Runs::IndexedViews {
   std::vector<FoundMlflowRun> found{};
   std::vector<MlflowRun> runs{};
@@ -70,7 +70,7 @@ Status Runs::refresh(RunIndex& index, const CallOptions& call) {
   return {};
 }
 
-// As `view`, with the points that the index has. Those of a part that is open here are added.
+// Like `view`, but takes the points from the index if it has them and no part of the run is open here.
 Result<RunView> Runs::indexed_view(const MlflowRun& run, const ExperimentList& experiments,
                                    const CallOptions& call) {
   const auto record = std::make_shared<const RunRecord>(run.record);
@@ -98,8 +98,8 @@ Status Runs::keep_points(RunIndex& index, const MlflowQuery& query, const Indexe
   return {};
 }
 
-// Reads the points of ended runs that the query needs and the index lacks. They are kept as they come: a
-// search that is cut short leaves less to the next one. No snapshot stays open while the store is read.
+// Reads the points of ended runs that the query needs and the index lacks. Each group is kept at once, so
+// that a search that is interrupted leaves less to do. No snapshot stays open while the store is read.
 Status Runs::settle(RunIndex& index, const MlflowQuery& query, const ExperimentList& experiments,
                     const CallOptions& call) {
   if (!query.names_metrics()) return {};
@@ -133,7 +133,7 @@ Result<Json> Runs::search_in(RunIndex& index, const MlflowQuery& query, const Ru
     HEADRACE_TRY(const std::vector<FoundMlflowRun> unsettled, index.unsettled_mlflow_runs(query));
     for (const FoundMlflowRun& each : unsettled) HEADRACE_CHECK(others.add(index, each));
     HEADRACE_CHECK(read_views(others, experiments, call));
-    std::vector<SortedRun> sorted;  // those that were found, then the others
+    std::vector<SortedRun> sorted;  // the runs that were found, then the others
     for (std::size_t i = 0; i < found.size(); ++i) sorted.push_back({i, found[i].keys});
     for (std::size_t i = 0; i < others.views.size(); ++i) {
       const RunView& run = others.views[i];
@@ -161,12 +161,13 @@ Result<Json> Runs::search_in(RunIndex& index, const MlflowQuery& query, const Ru
   return answer;
 }
 
-// None: the index cannot answer.
+// nullopt: the index cannot answer.
 Result<std::optional<Json>> Runs::search_index(const RunSearch& search, const CallOptions& call) {
   if (!is_for_index(search)) return std::optional<Json>();
   HEADRACE_TRY(const ExperimentList experiments, experiments_.load(call));
   HEADRACE_TRY(MlflowQuery query, query_of(search, experiments));
-  // Before the store is asked: the points of a part that ends meanwhile are in the store, or looked up here.
+  // This comes before any request to the store: if a part ends in the meantime, its points are in the store,
+  // or are looked up here.
   for (const PartPointer& part : open_.all()) query.changing_runs.push_back(part->run());
   std::optional<Json> answer;
   const auto use = [&](RunIndex& index) -> Status {

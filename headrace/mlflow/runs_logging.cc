@@ -25,7 +25,7 @@ Status check_not_deleted(const std::string& run, const Json& state) {
   return Error{Code::kInvalidArgument, concat("The run ", run, " is deleted: restore it first")};
 }
 
-// A dataset as MLflow writes it, and its tags.
+// Reads a dataset in MLflow's form, and its tags.
 Result<Json> read_input(const RequestFields& input) {
   HEADRACE_TRY(const auto tags, input.pairs("tags"));
   HEADRACE_TRY(const RequestFields dataset, input.object("dataset"));
@@ -61,25 +61,25 @@ Status Runs::log_batch(const LogBatch& batch, const CallOptions& call) {
   if (!batch.params.empty() || !batch.tags.empty())
     HEADRACE_CHECK(log_texts(batch.run_id, batch.params, batch.tags, call));
   if (!batch.points.empty()) return log_points(batch.run_id, batch.points, call);
-  const auto log = log_of(batch.run_id, call);  // a run that is not there is told even so
+  const auto log = log_of(batch.run_id, call);  // an empty batch also reports a missing run
   return log ? Status{} : Status(log.error());
 }
 
-Result<bool> Runs::log_at_once(const LogBatch& batch) {
+Result<bool> Runs::log_immediately(const LogBatch& batch) {
   const bool names_model =
       std::ranges::any_of(batch.points, [](const LoggedPoint& each) { return !each.model_id.empty(); });
   if (!batch.params.empty() || !batch.tags.empty() || batch.points.empty() || names_model) return false;
   const PartPointer part = open_.find(batch.run_id);
   if (part == nullptr || !part->knows_metrics_of(batch.points)) return false;
   HEADRACE_CHECK(check_not_deleted(batch.run_id, *log_named(batch.run_id)->known()));
-  return part->log(batch.points);  // false: it is sealed, and another part takes them
+  return part->log(batch.points);  // false: the part is sealed, and another part takes the points
 }
 
 Status Runs::log_points(const std::string& run, std::span<const LoggedPoint> points,
                         const CallOptions& call) {
   HEADRACE_TRY(const auto log, log_of(run, call));
   HEADRACE_CHECK(check_not_deleted(run, *log->known()));
-  constexpr int kAttempts = 10;  // a run may be ended meanwhile, and be opened again
+  constexpr int kAttempts = 10;  // a run may be ended and reopened in the meantime
   bool is_logged = false;
   for (int attempt = 0; attempt < kAttempts && !is_logged; ++attempt) {
     HEADRACE_TRY(const PartPointer part, part_of(run, call));
@@ -87,7 +87,7 @@ Status Runs::log_points(const std::string& run, std::span<const LoggedPoint> poi
     HEADRACE_TRY(is_logged, part->log(points, earlier));
   }
   if (!is_logged)
-    return Error{Code::kUnavailable, "the run was ended again and again while this was logged; log again"};
+    return Error{Code::kUnavailable, "the run was ended repeatedly while points were logged; log them again"};
   return models_.keep_points(run, points, call);
 }
 
@@ -150,7 +150,7 @@ Result<Json> Runs::log_inputs(const RequestFields& fields, const CallOptions& ca
   HEADRACE_TRY(const auto datasets, fields.objects("datasets"));
   HEADRACE_TRY(const auto models, fields.objects("models"));
   if (datasets.size() > kDatasetsPerCall)
-    return Error{Code::kInvalidArgument, concat("at most ", kDatasetsPerCall, " datasets in one request")};
+    return Error{Code::kInvalidArgument, concat("a request can log at most ", kDatasetsPerCall, " datasets")};
   Json::Array inputs;
   for (const RequestFields& each : datasets) {
     HEADRACE_TRY(inputs.emplace_back(), read_input(each));
@@ -203,7 +203,7 @@ Result<Json> Runs::log_model(const RequestFields& fields, const CallOptions& cal
     Json& tag = state["tags"][kLoggedModelsTag];
     auto known = tag.is_string() ? parse_json(tag.text()) : Result<Json>(Json::array());
     Json models = known && known->is_array() ? *std::move(known) : Json::array();
-    // A client repeats a request whose answer was lost: its model has an id and a time.
+    // A client may repeat a request whose answer was lost. The model's id and time show that it is the same.
     const Json::Array& earlier = models.values();
     if (std::ranges::find(earlier, *model) == earlier.end()) models.push_back(*model);
     tag = models.dump();

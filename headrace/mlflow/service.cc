@@ -13,11 +13,11 @@
 namespace headrace::mlflow {
 namespace {
 
-// MLflow's client compares it with the versions that brought its newer calls.
+// MLflow's client compares this with the versions that introduced its newer calls.
 constexpr std::string_view kMlflowVersion = "3.17.2";
 constexpr std::string_view kArtifactsPath = "mlflow-artifacts/artifacts";
 constexpr std::string_view kMultipartPath = "mlflow-artifacts/mpu/";
-// By these words MLflow's client knows that it has to send the file in one request.
+// These words tell MLflow's client to send the file in one request.
 constexpr std::string_view kNoMultipart =
     "Multipart upload is not supported for the current artifact repository";
 constexpr std::string_view kLogBatchPath = "mlflow/runs/log-batch";
@@ -29,7 +29,7 @@ constexpr std::string_view kHint =
     "Keep traces, prompts, webhooks and so on with an MLflow server. See docs/how-to/mlflow.md";
 
 struct Target {
-  std::string_view path;  // behind /api/2.0/, /ajax-api/3.0/ and so on; whole for others
+  std::string_view path;  // after /api/2.0/, /ajax-api/3.0/ and so on; for other paths, the whole path
   std::string_view query;
   bool is_api = false;
 };
@@ -73,7 +73,7 @@ CodeOfMlflow code_of_mlflow(Code code) {
     case Code::kDeadlineExceeded:
       return {"TEMPORARILY_UNAVAILABLE", 503};
     case Code::kFailedPrecondition:
-      return {"INVALID_STATE", 400};  // with 500, clients would try again for minutes
+      return {"INVALID_STATE", 400};  // with 500, clients would retry for minutes
     case Code::kAborted:
       return {"ABORTED", 409};
     case Code::kUnimplemented:
@@ -103,7 +103,7 @@ Result<RequestFields> fields_of(const ApiRequest& request, const Target& target)
   return has_body ? RequestFields::parse_body(request.body) : RequestFields::parse_query(target.query);
 }
 
-// REQUIRES: is_logging
+// REQUIRES: is_logging(request.method, target)
 Status with_batch(const ApiRequest& request, const Target& target,
                   const std::function<Status(const LogBatch&)>& use) {
   if (target.path == kLogBatchPath) return read_log_batch(request.body, use);
@@ -244,7 +244,7 @@ void TrackingService::State::add_logging_calls() {
 
 namespace {
 
-// The route of a path with ids of models and tags in it; these become fields.
+// The route of a path. Ids of models and tags in the path become fields.
 Result<std::string> route_of(std::string_view path, RequestFields& fields) {
   constexpr std::string_view kModels = "mlflow/logged-models/";
   if (!path.starts_with(kModels) || path == "mlflow/logged-models/search") return std::string(path);
@@ -339,14 +339,14 @@ std::vector<std::string> TrackingService::recover(const CallOptions& call) {
   for (const RecoveredLog& log : recover_metrics(state_->options.journals, open, call)) {
     remarks.push_back(log.status
                           ? concat("recovered ", log.points, " points of ", log.url)
-                          : concat("the journal ", log.folder, " stays: ", log.status.error().message));
+                          : concat("the journal ", log.folder, " is kept: ", log.status.error().message));
   }
   return remarks;
 }
 
 namespace {
 
-// The result of `answer`; an exception of a malformed state is an error.
+// Returns the result of `answer`. If a malformed state makes it throw, returns an error.
 template <typename Answer>
 Answer without_exceptions(const std::function<Result<Answer>()>& answer) {
   try {
@@ -368,7 +368,7 @@ std::optional<ApiAnswer> TrackingService::answer_at_once(const ApiRequest& reque
   return without_exceptions<Answer>([&]() -> Result<Answer> {
     bool is_logged = false;
     const auto log = [&](const LogBatch& batch) -> Status {
-      HEADRACE_TRY(is_logged, state_->runs.log_at_once(batch));
+      HEADRACE_TRY(is_logged, state_->runs.log_immediately(batch));
       return {};
     };
     HEADRACE_CHECK(with_batch(request, split_target(request.target), log));

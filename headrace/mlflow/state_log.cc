@@ -19,7 +19,7 @@ constexpr std::string_view kChange = "change";
 
 std::string prefix_of(const Location& folder) { return concat(folder.key, '/'); }
 
-// An exception of a malformed state is an error of it.
+// Runs `edit`. If a malformed state makes it throw, returns an error that names the state.
 Status edited(const StateLog::Edit& edit, Json& state, const Location& folder) {
   return read_document(state, concat(folder.describe(), " has a malformed state"),
                        [&](const Json&) -> Status { return edit(state); });
@@ -78,15 +78,15 @@ std::size_t StateLog::waiting() const {
   return waiting_.size();
 }
 
-// The right to write. At its end, even by an exception, all that were to be written are decided: their
-// threads wait for that.
+// The right to write. Its destructor, which also runs after an exception, gives every change a result,
+// because the changes' threads wait for one.
 class StateLog::Turn {
  public:
   Turn(StateLog& log, const Changes& changes) : log_(log), changes_(changes) {}
   ~Turn() {
     const std::scoped_lock lock(log_.waiting_mutex_);
     for (Change* const change : changes_) {
-      // Memory may have run out: this text needs none.
+      // Memory may have run out, and this text needs none.
       if (!change->result) change->result = Error{Code::kUnavailable, "writing failed"};
     }
     log_.is_writing_ = false;
@@ -108,7 +108,7 @@ Result<State> StateLog::change(const Edit& edit, const CallOptions& call) {
                  concat("many changes of ", folder_.describe(), " wait for the store; try again")};
   }
   waiting_.push_back(&own);
-  // Bounded by the deadlines of the write that is under way.
+  // The deadlines of the write in progress bound this wait.
   written_.wait(lock, [&] { return own.result || !is_writing_; });
   if (!own.result) {
     is_writing_ = true;
@@ -120,16 +120,16 @@ Result<State> StateLog::change(const Edit& edit, const CallOptions& call) {
   return *std::move(own.result);
 }
 
-// Decides all.
+// Writes the changes, and gives each a result.
 void StateLog::write(const Changes& changes, const CallOptions& call) {
   Result<bool> written = false;
   try {
     written = write_together(changes, call);
-  } catch (const std::bad_alloc&) {  // the others still wait for it
+  } catch (const std::bad_alloc&) {  // the other threads still wait for a result
     written = Error{Code::kResourceExhausted, "memory ran out"};
   }
   if (written && !*written && changes.size() > 1) {
-    for (Change* const change : changes) write({change}, call);  // one of them is too large
+    for (Change* const change : changes) write({change}, call);  // too large together: writes each alone
   } else if (written && !*written) {
     decide(changes,
            Error{Code::kResourceExhausted, concat(folder_.describe(), " would have a state of more than ",
@@ -141,7 +141,7 @@ void StateLog::write(const Changes& changes, const CallOptions& call) {
 
 void StateLog::decide(const Changes& changes, const Status& written) {
   const State state = known();
-  const std::scoped_lock lock(waiting_mutex_);  // their threads look at the results
+  const std::scoped_lock lock(waiting_mutex_);  // their threads read the results
   for (Change* const change : changes) {
     if (change->result) continue;
     const Status& outcome = written ? change->refusal : written;
@@ -149,19 +149,19 @@ void StateLog::decide(const Changes& changes, const Status& written) {
   }
 }
 
-// False: the state would be too large, and nothing is written.
+// Returns false, and writes nothing, if the state would be too large.
 Result<bool> StateLog::write_together(const Changes& changes, const CallOptions& call) {
-  bool is_latest = false;  // if not, creating its successor fails
+  bool is_latest = false;  // if it is not the latest, creating its successor fails
   for (int attempt = 0; attempt < kMostAttempts; ++attempt, is_latest = true) {
     const Numbered before = known_numbered();
     const Json old = before.state->is_null() ? Json::object() : *before.state;
     Json state = edit(changes, old);
-    if (state != old) {  // a state that can be succeeded was the latest, for refusals too
+    if (state != old) {  // if it gets a successor, it was the latest, so refusals hold too
       HEADRACE_TRY(const Appended appended, append(before.number + 1, std::move(state), call));
       if (appended != Appended::kNumberIsTaken) return appended == Appended::kYes;
     } else if (is_latest) {
       return true;
-    } else {  // refused, or nothing to do: is it so in the latest state?
+    } else {  // refused, or nothing to do: checks that against the latest state
       HEADRACE_CHECK(load_latest(call));
     }
   }
@@ -169,7 +169,7 @@ Result<bool> StateLog::write_together(const Changes& changes, const CallOptions&
                concat(folder_.describe(), " was changed by others again and again; try again")};
 }
 
-// A change that is refused leaves the state to the others.
+// Applies the changes in order. A refused change does not alter the state.
 Json StateLog::edit(const Changes& changes, const Json& before) const {
   Json state = before;
   for (Change* const change : changes) {
@@ -194,10 +194,10 @@ Result<StateLog::Appended> StateLog::append(std::uint64_t number, Json state, co
   HEADRACE_CHECK(load_latest(call));
   const Numbered latest = known_numbered();
   State taken = latest.state;
-  if (latest.number != number) {  // others have gone on from there
+  if (latest.number != number) {  // other processes have written later states
     HEADRACE_TRY(taken, read(number, call));
   }
-  const bool is_ours = (*taken)[kChange] == Json(change);  // the answer to an attempt was lost
+  const bool is_ours = (*taken)[kChange] == Json(change);  // if so, only the answer to an attempt was lost
   return is_ours ? Appended::kYes : Appended::kNumberIsTaken;
 }
 
@@ -209,7 +209,7 @@ Result<std::vector<std::string>> load_latest_states(
   std::vector<std::pair<std::shared_ptr<StateLog>, std::uint64_t>> behind;
   for (const auto& [name, state] : latest) {
     const auto log = log_of(name);
-    if (log == nullptr) continue;  // a name that no run has
+    if (log == nullptr) continue;  // the name belongs to no run
     names.push_back(name);
     if (log->is_behind(state.number)) behind.emplace_back(log, state.number);
   }

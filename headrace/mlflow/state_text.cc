@@ -45,8 +45,8 @@ void append_text(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// Python's repr: the shortest digits that read back as the same number, with an exponent below 1e-4 and from
-// 1e16 on.
+// Appends a number as Python's repr does: the shortest digits that read back as the same number, with an
+// exponent for numbers below 1e-4 or from 1e16.
 void append_number(std::string& out, double value) {
   char buffer[40];
   const auto [end, error] =

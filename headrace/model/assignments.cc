@@ -19,7 +19,7 @@ Result<Assignments> parse_assignments(std::string_view option, std::string_view 
     }
     out.is_selection = out.is_selection || name.empty();
     if (!name.empty() && !out.by_name.emplace(name, value).second)
-      return Error{Code::kInvalidArgument, concat(option, " ", text, ": ", name, " is there twice")};
+      return Error{Code::kInvalidArgument, concat(option, " ", text, ": ", name, " is given twice")};
     if (std::ranges::find(out.values, value) == out.values.end()) out.values.push_back(value);
   }
   return out;

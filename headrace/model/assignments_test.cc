@@ -35,7 +35,7 @@ TEST(Assignments, WhatIsNotOneIsNamed) {
     EXPECT_THAT(parsed.error().message, HasSubstr("is neither NAME nor NAME=FEATURE"));
   }
   EXPECT_THAT(parse_assignments("--labels", "a=b,a=c").error().message,
-              HasSubstr("--labels a=b,a=c: a is there twice"));
+              HasSubstr("--labels a=b,a=c: a is given twice"));
 }
 
 }  // namespace

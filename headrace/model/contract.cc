@@ -25,7 +25,7 @@ Status check_feature(const ModelFeature& wanted, const DatasetAttributes& data, 
                      std::string_view role, std::string_view advice) {
   const auto found = model_feature(data, wanted.name);
   const bool fits = found && found->type == wanted.type && found->is_ragged == wanted.is_ragged;
-  // Images of any size are resized, and rows of any length filled up.
+  // Images are resized and rows padded, so any size or length fits.
   const bool has_any_size = wanted.type == DataType::kUint8 || wanted.is_ragged;
   if (fits && (has_any_size || found->shape == wanted.shape)) return {};
   return Error{Code::kInvalidArgument, concat("the model ", role, " ", describe(wanted), ", but ", where,
@@ -45,7 +45,7 @@ Status check_vocabulary(const ModelContract& contract, const std::string& featur
 }
 
 Status check_target(const ModelContract& contract, const ModelTarget& target) {
-  constexpr std::uint64_t kMostScores = 1 << 22;  // each has a name
+  constexpr std::uint64_t kMostScores = 1 << 22;  // each score has a name
   const ModelOutput& output = *contract.binding.find_output(target.output);
   if (target.kind != TargetKind::kRegression && output.size().value_or(0) > kMostScores)
     return Error{Code::kInvalidArgument,

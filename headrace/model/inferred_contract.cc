@@ -16,7 +16,7 @@ constexpr std::int64_t kUsualChannels = 3;
 
 using Sizes = std::vector<std::int64_t>;
 
-// The shape of a row; none: the rank is open.
+// The shape of a row; nullopt: the rank is open.
 std::optional<Sizes> row_shape(const TensorInfo& info) {
   if (!info.shape) return std::nullopt;
   const std::span<const std::int64_t> sizes = info.shape->sizes();
@@ -33,7 +33,7 @@ std::uint64_t product(const Sizes& shape) {
   return out;
 }
 
-// "age int32[?, 3]"
+// Such as "age int32[?, 3]".
 std::string described(const std::string& name, const TensorInfo& info) {
   return concat(name, " ", data_type_name(info.type), info.shape ? info.shape->text() : "");
 }
@@ -65,14 +65,15 @@ bool takes(const TensorInfo& info, const ModelFeature& feature) {
   return product(*shape) == feature.size();
 }
 
-// Whether nobody has to say that the input takes the feature: rows are not cut, and masks not taken, unasked.
+// Whether the input may take the feature if the user does not name it. Rows are cut, and masks taken, only on
+// request.
 bool fits(const TensorInfo& info, const ModelFeature& feature) {
   const std::optional<Sizes> shape = row_shape(info);
   const bool is_cut = feature.is_ragged && shape && !is_open(*shape);
   return takes(info, feature) && !is_cut && !feature.is_mask;
 }
 
-// Images and ragged features are given to the model in the size that it takes.
+// The feature in the size that the input takes: this sets the size of images and ragged features.
 Result<ModelFeature> sized(const std::string& input, const TensorInfo& info, ModelFeature feature) {
   if (feature.is_ragged) feature.shape = row_shape(info).value_or(Sizes{-1});
   if (feature.type != DataType::kUint8) return feature;
@@ -92,16 +93,16 @@ Result<ModelFeature> sized(const std::string& input, const TensorInfo& info, Mod
 // One side of a match.
 struct Side {
   std::vector<std::string> names;
-  std::vector<std::string> texts;  // for people
+  std::vector<std::string> texts;  // for messages
 };
 
 struct Match {
-  Side wanted;  // each gets one that is offered
+  Side wanted;  // each item gets one of the offered ones
   Side offered;
-  std::vector<std::optional<std::string>> asked;  // of each that is wanted, what the user says
-  std::function<bool(std::size_t wanted, std::size_t offered)> takes;  // where a name says so
-  std::function<bool(std::size_t wanted, std::size_t offered)> fits;   // where none does
-  // For messages: both lists with their headings, and what to say.
+  std::vector<std::optional<std::string>> asked;  // for each wanted item, the user's choice
+  std::function<bool(std::size_t wanted, std::size_t offered)> takes;  // allows a match by name
+  std::function<bool(std::size_t wanted, std::size_t offered)> fits;   // allows a match without a name
+  // For messages: both lists with their headings, and the option that states the choice.
   std::string advice;
 
   Error error(std::string_view reason) const {
@@ -109,7 +110,8 @@ struct Match {
   }
 };
 
-using Bound = std::vector<std::optional<std::size_t>>;  // of each that is wanted, what it gets
+// For each wanted item, the place of the offered item that it gets.
+using Bound = std::vector<std::optional<std::size_t>>;
 
 std::optional<std::size_t> place_of(const std::vector<std::string>& names, const std::string& name) {
   const auto found = std::ranges::find(names, name);
@@ -128,7 +130,7 @@ Status bind_named(const Match& match, Bound& bound) {
   return {};
 }
 
-// Where only one is left that fits.
+// Binds each remaining wanted item to the only free offered item that fits it.
 Status bind_the_rest(const Match& match, Bound& bound) {
   const Bound named = bound;
   const auto is_free = [&](std::size_t offer) { return std::ranges::find(named, offer) == named.end(); };
@@ -150,7 +152,7 @@ Status bind_the_rest(const Match& match, Bound& bound) {
   return {};
 }
 
-// The place of the offered one that each wanted one gets: see the rules at the top of the header.
+// For each wanted item, the place of the offered item that it gets. The header gives the rules.
 Result<std::vector<std::size_t>> find_match(const Match& match) {
   Bound bound(match.wanted.names.size());
   HEADRACE_CHECK(bind_named(match, bound));
@@ -194,7 +196,7 @@ bool is_answer(const TensorInfo& info) {
   return is_castable(info.type) && info.shape && info.shape->rank() > 0 && (*info.shape)[0] < 0;
 }
 
-// The kind of a target of that output and that label, if they fit each other.
+// The kind of target for an output with this many scores and this label, if they fit each other.
 TargetKind likely_kind(std::uint64_t scores, const ModelFeature& label) {
   if (label.classes > 0) return scores > 1 ? TargetKind::kClasses : TargetKind::kBinary;
   if (label.type == DataType::kFloat32) return TargetKind::kRegression;
@@ -202,7 +204,7 @@ TargetKind likely_kind(std::uint64_t scores, const ModelFeature& label) {
   return label.size() == 1 ? TargetKind::kClasses : TargetKind::kMultiLabel;
 }
 
-// None: they do not fit.
+// nullopt: they do not fit each other.
 std::optional<TargetKind> kind_of(const ModelOutput& output, const ModelFeature& label) {
   const std::uint64_t scores = output.size().value_or(0);
   if (scores == 0 || label.type == DataType::kBytes || label.type == DataType::kUint8) return std::nullopt;
@@ -212,7 +214,7 @@ std::optional<TargetKind> kind_of(const ModelOutput& output, const ModelFeature&
   return fits_target(kind, output, label, classes) ? std::optional(kind) : std::nullopt;
 }
 
-// The name of an argument that no input has.
+// A name for the label's argument that no input has.
 std::string label_tensor(const ModelBinding& binding, const std::string& output) {
   std::string name = concat("labels_", output);
   while (std::ranges::find(binding.inputs, name, &ModelInput::tensor) != binding.inputs.end()) name += "_";
@@ -236,8 +238,8 @@ Result<DatasetAttributes> taken_features(const Signature& signature, std::string
       return Error{
           Code::kInvalidArgument,
           concat("the model takes ", described(name, info),
-                 ", whose size is open, and the data have no manifest that says it: name a dataset of "
-                 "such records by --like")};
+                 ", whose size is open, and the data have no manifest that gives it: name a dataset of "
+                 "such records with --like")};
     const auto found = named.by_name.find(name);
     out.features[found == named.by_name.end() ? name : found->second] =
         is_image ? FeatureSchema{.dtype = "bytes", .shape = Sizes{}, .is_image = true}
@@ -308,7 +310,7 @@ Result<ModelContract> infer_contract(const Signature& signature, std::vector<Mod
   for (const auto& [name, info] : signature.outputs) outputs.push_back(described(name, info));
   return Error{Code::kInvalidArgument,
                concat("the model returns ", outputs.empty() ? "nothing" : join(outputs, ", "),
-                      ": no numbers for each row")};
+                      ", but no output has numbers for each row")};
 }
 
 Status add_targets(ModelContract& contract, const OfferedFeatures& offered, const DatasetAttributes& data) {

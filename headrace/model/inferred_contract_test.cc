@@ -175,7 +175,7 @@ TEST(InferContract, CarriesWhatRawRowsNeedAndRefusesAModelWithoutNumbers) {
   const auto none =
       infer_contract(outputs_of({{"names", tensor(DataType::kBytes, {-1})}}), {taken(data)}, data);
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().message, HasSubstr("names bytes[?]: no numbers for each row"));
+  EXPECT_THAT(none.error().message, HasSubstr("names bytes[?], but no output has numbers for each row"));
 }
 
 TEST(AddTargets, RefusesALabelWhoseValuesDoNotFitItsClasses) {

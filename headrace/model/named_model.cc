@@ -21,7 +21,7 @@ std::string alias_prefix(const Location& model) { return model.at("_headrace/ali
 struct AliasEntry {
   std::string alias;
   std::uint64_t version = 0;
-  // All aliases after this entry; entries of the first format have none, and name one alias alone.
+  // All aliases as of this entry. Entries of the first format lack this, and name only one alias.
   std::optional<std::map<std::string, std::uint64_t, std::less<>>> all{};
 };
 
@@ -30,7 +30,7 @@ Result<AliasEntry> read_entry(const Location& model, std::uint64_t number, const
   HEADRACE_TRY(const ReadObject read, read_object(*model.store, key, kEntryLimitBytes, call));
   return read_json(as_text(read.data), concat("the entry ", number, " of the aliases of ", model.describe()),
                    [&](const Json& json) -> Result<AliasEntry> {
-                     // Entries of earlier programs have no checksum.
+                     // Entries of earlier versions of Headrace have no checksum.
                      if (json.contains("zz_crc32c") && !is_sealed_json(as_text(read.data)))
                        throw JsonError("the checksum does not match: it was altered");
                      AliasEntry entry{json.get<std::string>("alias"), json.get<std::uint64_t>("version")};
@@ -43,7 +43,7 @@ Result<AliasEntry> read_entry(const Location& model, std::uint64_t number, const
                    });
 }
 
-// The number of the version that has this entry; none if no version has it.
+// The number of the version that has this entry; nullopt if no version has it.
 Result<std::optional<std::uint64_t>> find_version(const Location& model, std::string_view entry) {
   HEADRACE_TRY(const std::vector<std::uint64_t> numbers, taken_versions(model));
   for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
@@ -75,10 +75,10 @@ Status check_alias(std::string_view alias) {
 
 namespace {
 
-// Decides, of the alias's version, whether there is still an entry to append.
+// Decides from the alias's current version whether an entry must still be appended.
 using Decide = std::function<Result<bool>(std::optional<std::uint64_t>)>;
 
-// Decides again whenever somebody else has appended meanwhile.
+// Decides again whenever another process has appended in the meantime.
 Status append(const Location& model, std::string_view alias, std::uint64_t version, std::string_view by,
               const Decide& is_wanted) {
   Aliases aliases(model);
@@ -89,8 +89,8 @@ Status append(const Location& model, std::string_view alias, std::uint64_t versi
     Status pointed = aliases.point(alias, version, by);
     if (pointed || pointed.error().code != Code::kAlreadyExists) return pointed;
   }
-  return Error{Code::kAborted,
-               concat("the aliases of ", model.describe(), " are being changed by too many others")};
+  return Error{Code::kAborted, concat("the aliases of ", model.describe(),
+                                      " are being changed by too many processes: try again")};
 }
 
 }  // namespace
@@ -151,11 +151,12 @@ Result<std::uint64_t> take_version(const Location& model, std::string_view expor
     if (created) return next;
     if (created.error().code != Code::kAlreadyExists) return created.error();
   }
-  return Error{Code::kAborted, concat("no version of ", model.describe(),
-                                      " could be taken: too many others publish at the same time")};
+  return Error{Code::kAborted,
+               concat("no version of ", model.describe(),
+                      " could be reserved: too many processes publish at the same time; try again")};
 }
 
-// An entry of the first format names one alias: the others are in entries before it.
+// An entry of the first format names one alias: the other aliases are in the entries before it.
 Status Aliases::read_last(std::uint64_t number, const CallOptions& call) {
   std::map<std::string, std::uint64_t, std::less<>> found;
   for (std::uint64_t at = number; at > 0; --at) {
@@ -174,12 +175,13 @@ Result<bool> Aliases::refresh(const CallOptions& call) {
     HEADRACE_TRY(const std::optional<std::uint64_t> last,
                  latest_number(*model_.store, alias_prefix(model_), call));
     HEADRACE_CHECK(read_last(last.value_or(0), call));
-    told_ = versions_;
+    reported_ = versions_;
     return !versions_.empty();
   }
   for (;;) {
     auto entry = read_entry(model_, *last_ + 1, call);
-    if (!entry && entry.error().code == Code::kNotFound) return std::exchange(told_, versions_) != versions_;
+    if (!entry && entry.error().code == Code::kNotFound)
+      return std::exchange(reported_, versions_) != versions_;
     if (!entry) return std::move(entry).error();
     versions_[entry->alias] = entry->version;
     ++*last_;
@@ -207,14 +209,15 @@ Status Aliases::point(std::string_view alias, std::uint64_t version, std::string
 Status point_alias(const Location& model, std::string_view alias, std::uint64_t version,
                    std::string_view by) {
   HEADRACE_CHECK(check_alias(alias));
-  std::optional<std::optional<std::uint64_t>> before;  // as this call first saw it
+  std::optional<std::optional<std::uint64_t>> before;  // when this call first read it
   return append(model, alias, version, by, [&](std::optional<std::uint64_t> now) -> Result<bool> {
     if (now == version) return false;
     if (!before) before = now;
     if (*before == now) return true;
-    return Error{Code::kAborted,
-                 concat("somebody else has set the alias ", alias, " of ", model.describe(), " to version ",
-                        now.value_or(0), " meanwhile: look, and decide again")};
+    return Error{
+        Code::kAborted,
+        concat("somebody else has set the alias ", alias, " of ", model.describe(), " to version ",
+               now.value_or(0), " in the meantime: check whether that is right, and set it again if not")};
   });
 }
 

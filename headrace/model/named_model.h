@@ -81,7 +81,7 @@ class Aliases {
   std::optional<std::uint64_t> last_;  // number of the last entry that was read; 0: the log is empty
   std::map<std::string, std::uint64_t, std::less<>> versions_;
   std::map<std::string, std::uint64_t, std::less<>>
-      told_;  // versions_, as it was after the last successful `refresh`
+      reported_;  // versions_, as it was after the last successful `refresh`
 };
 
 /// Checks the name of an alias: as check_model_name, but neither a number nor "latest".

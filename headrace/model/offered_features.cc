@@ -24,15 +24,17 @@ bool has(const std::vector<ModelFeature>& features, std::string_view name) {
 
 Result<ModelFeature> named_label(const DatasetAttributes& data, const std::string& name) {
   HEADRACE_TRY(ModelFeature label, named_feature(data, "--labels", name));
-  label.is_optional = false;  // nothing can be compared with a record without it
+  label.is_optional = false;  // a record without the label cannot be compared
   if (!label.is_ragged) return label;
-  return Error{Code::kInvalidArgument,
-               concat("--labels ", name,
-                      ": it has a different number of values in each record, and a label has as many in all; "
-                      "give it a shape in the schema, and prepare the data again")};
+  return Error{
+      Code::kInvalidArgument,
+      concat(
+          "--labels ", name,
+          ": it has a different number of values in each record, and a label needs the same number in all; "
+          "give it a shape in the schema, and prepare the data again")};
 }
 
-// The label that is meant if none is named.
+// The label to use if none is named.
 std::optional<std::string> usual_label(const DatasetAttributes& data) {
   if (data.features.contains("label")) return "label";
   if (data.vocabularies.size() == 1) return data.vocabularies.begin()->first;

@@ -10,11 +10,11 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kLeastResiduals = 8;
-// Quantiles of the normal distribution at (i + ½)/12: used in place of too few residuals.
+// Quantiles of the normal distribution at (i + ½)/12: used when there are too few residuals.
 constexpr double kNormalScores[] = {-1.732, -1.150, -0.812, -0.549, -0.319, -0.105,
                                     0.105,  0.319,  0.549,  0.812,  1.150,  1.732};
 
-// Numbers from 0 up to 1 that are a function of seed and counter.
+// Random numbers in [0, 1), a function of seed and counter.
 class CounterRandom {
  public:
   CounterRandom(std::uint64_t seed, std::uint64_t stream) : key_{seed, stream} {}
@@ -46,9 +46,9 @@ std::vector<double> sizes_of(const std::vector<CurvePoint>& points, std::size_t 
   return out;
 }
 
-// A form's parameters count like a worse fit, so that noise does not choose the richest form.
+// Penalties for a form's parameters, so that noise does not select the richest form.
 constexpr double kComplexity[kCurveForms] = {0, 1, 2, 1.5};
-// Part of a mean's error that is the form's: no form is exact.
+// The share of a mean's error that the form causes: no form is exact.
 constexpr double kFormError = 0.003;
 // A size has between 0.05 and 1.95 of its weight in a replicate.
 constexpr double kLeastSizeWeight = 0.05;

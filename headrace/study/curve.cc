@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 constexpr double kLeastExponent = 0.02, kMostExponent = 2;
-constexpr int kExponents = 32;         // of the forms without a knee
+constexpr int kExponents = 32;         // for the forms without a knee
 constexpr int kPlateauExponents = 24;  // for each knee
 constexpr int kKnees = 10;
 constexpr int kExponentialRates = 24;
@@ -73,7 +73,8 @@ double Curve::size_for(double error) const {
 CurveFitter::CurveFitter(std::vector<double> sizes) : sizes_(std::move(sizes)) {
   add_rates(CurveForm::kPower, 0, 1);
   add_rates(CurveForm::kPowerFloor, 0, 1);
-  // A knee before the first size is a power law, one near the last is a plateau.
+  // Knees from the first size to half the last: a knee before the first size is a power law, and a knee near
+  // the last size is a plateau.
   for (const double knee : log_spaced(sizes_.front(), sizes_.back() / 2, kKnees)) {
     for (const double sharpness : {kLeastSharpness, 4.0}) add_rates(CurveForm::kPlateau, knee, sharpness);
   }
@@ -143,7 +144,7 @@ CurveFit CurveFitter::solve(const GridRow& row, std::span<const FitPoint> points
   return out;
 }
 
-// Moves rate, knee and sharpness by ever smaller factors for as long as the loss falls.
+// Changes rate, knee and sharpness by ever smaller factors as long as the loss falls.
 CurveFit CurveFitter::refine(CurveFit best, std::span<const FitPoint> points, const CurvePrior& prior) const {
   const bool has_knee = best.curve.form == CurveForm::kPlateau;
   for (double factor = has_knee ? 1.3 : 1.06; factor > 1.003; factor = std::sqrt(factor)) {

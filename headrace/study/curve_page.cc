@@ -1,4 +1,4 @@
-// The page of a learning curve: what the answer is, what it rests on.
+// The page of a learning curve: the answer, and the measurements and fits behind it.
 
 #include <cmath>
 
@@ -17,7 +17,7 @@ std::string page_interval(const Interval& interval) {
   return concat(three_digits(interval.low), " to ", three_digits(interval.high));
 }
 
-// "–" where there is none.
+// "–" if there is no number.
 std::string page_number(const std::optional<double>& number) { return number ? three_digits(*number) : "–"; }
 
 BandChart::Line curve_line(const CurveStudy& study, std::string_view name) {

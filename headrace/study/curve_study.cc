@@ -10,10 +10,10 @@
 namespace headrace {
 namespace {
 
-constexpr double kMostRecords = 1e15;  // more than that is never
+constexpr double kMostRecords = 1e15;  // a larger number counts as never
 constexpr double kPlateauGain = 0.02;
-constexpr double kIdentifiableWidth = 1.0 / 3;  // of the error now
-constexpr double kWorthwhileShare = 0.2;        // of the narrowing by the best size
+constexpr double kIdentifiableWidth = 1.0 / 3;  // share of the current error
+constexpr double kWorthwhileShare = 0.2;        // share of the narrowing that the best size gives
 constexpr double kSecondsPerHour = 3600;
 
 template <typename Value>
@@ -59,7 +59,7 @@ class Forecaster {
     return out;
   }
 
-  // None without a price. A size that is measured already needs no records.
+  // nullopt without a price. A size that is already measured needs no new records.
   std::optional<double> cost(double size) const {
     const double more = std::max(0.0, size - largest_);
     if (!prices_.per_record && !(prices_.per_hour && record_s_)) return std::nullopt;
@@ -81,8 +81,8 @@ class Forecaster {
   }
 
  private:
-  // Each replicate with one residual, all residuals in turn. Seeds differ by the same share of the error
-  // as at the largest measured size.
+  // Combines each replicate with one residual, taking all residuals in turn. Assumes the relative spread
+  // between seeds at the largest measured size.
   Interval one_training(double size) const {
     const std::vector<double>& residuals = fitted_.residuals;
     const std::size_t count = fitted_.replicates.size();
@@ -97,7 +97,7 @@ class Forecaster {
   const FittedCurves& fitted_;
   CurvePrices prices_;
   double largest_;
-  double relative_spread_;  // standard deviation of one run, per error
+  double relative_spread_;  // standard deviation of one run, relative to the error
   std::optional<double> record_s_;
 };
 
@@ -110,7 +110,7 @@ std::optional<Interval> exponent_of(const FittedCurves& fitted) {
   return interval_of(std::move(rates));
 }
 
-// Not std::hypot, which needs glibc 2.35; wheels promise 2.34.
+// Does not use std::hypot, which needs glibc 2.35: wheels promise 2.34.
 double difference_standard_error(const CurvePoint& one, const CurvePoint& other) {
   const double first = one.standard_error(), second = other.standard_error();
   return std::sqrt(first * first + second * second);
@@ -141,7 +141,8 @@ TargetAnswer answer_target(const CurveStudy& study, double target, const Forecas
   return out;
 }
 
-// The asked figure: the records for the target if it can be reached, else the error at 5 times the data.
+// The figure that the user asks for: the records for the target if it can be reached, else the error with 5
+// times the data.
 std::vector<double> asked_values(const CurveStudy& study) {
   std::vector<double> out;
   const bool wants_size = study.target && study.target->unreachable == 0;
@@ -151,8 +152,9 @@ std::vector<double> asked_values(const CurveStudy& study) {
   return out;
 }
 
-// One more run at a size would leave 1 − ρ²·v/(v + noise) of the variance, as if all were normal: v and ρ are
-// the replicates' variance there, and its correlation with what is asked for.
+// How much one more run at a size narrows the interval of the asked figure. The run would leave
+// 1 − ρ²·v/(v + noise) of the variance if all were normal, where v is the replicates' variance at that size,
+// and ρ is the correlation with the asked figure.
 double narrowing(const CurveStudy& study, const std::vector<double>& asked, double size, double noise) {
   const auto count = static_cast<double>(asked.size());
   double mean = 0, mean_asked = 0;

@@ -86,7 +86,7 @@ std::string records(double count) {
   return count < 1e15 ? grouped(static_cast<std::uint64_t>(std::llround(count))) : shortened(count);
 }
 
-// Three digits are more than an interval bears.
+// Rounds to three digits: an interval does not support more.
 std::string rounded_records(double count) {
   if (!std::isfinite(count) || count < 1000) return records(count);
   const double unit = std::pow(10, std::floor(std::log10(count)) - 2);
@@ -97,7 +97,7 @@ std::string between(const Interval& interval) {
   return concat(three_digits(interval.low), " to ", three_digits(interval.high));
 }
 
-// Empty without prices.
+// Empty if no price is known.
 std::string price_clause(const std::optional<double>& cost) {
   return cost ? concat(", for about ", three_digits(*cost)) : "";
 }
@@ -109,7 +109,7 @@ std::string twice_the_data(const Forecast& twice) {
 std::string target_clause(const CurveStudy& study) {
   const TargetAnswer& target = *study.target;
   const std::string goal = concat("an error of ", shortened(target.error));
-  if (study.points.back().mean <= target.error) return concat(goal, " is reached already");
+  if (study.points.back().mean <= target.error) return concat(goal, " is already reached");
   if (target.is_unreachable())
     return concat(goal, " is out of reach with more data alone (", percentage(target.unreachable),
                   " of the replicates never reach it)");
@@ -139,7 +139,7 @@ std::string curve_sentence(const CurveStudy& study) {
       break;
     case CurveState::kNotIdentifiable:
       out = concat(now, "; ", twice_the_data(twice), between(twice.error),
-                   ", and farther out these runs do not tell: measure ", records(study.next.size),
+                   ", and these runs do not allow a forecast beyond that: measure ", records(study.next.size),
                    " records next");
       break;
     case CurveState::kFalling:
@@ -160,7 +160,7 @@ std::string comparison_sentence(const CurveComparison& comparison) {
   const CurvePair &near = comparison.at.front(), &far = comparison.at.back();
   std::string out = concat("At ", records(near.size), " records ", verdict(near), ", at ", records(far.size),
                            " ", verdict(far));
-  // Equal curves cross anywhere.
+  // Curves that are equal cross at arbitrary points, so the crossing must be clear.
   const bool is_clear = comparison.crossing && comparison.crosses >= 0.5 &&
                         comparison.crossing->high <= 10 * comparison.crossing->low;
   if (is_clear)

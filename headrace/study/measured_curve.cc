@@ -10,12 +10,12 @@
 namespace headrace {
 namespace {
 
-constexpr double kPriorSlope = -0.25;  // of ln(relative spread) over ln(size)
+constexpr double kPriorSlope = -0.25;  // slope of ln(relative spread) over ln(size)
 constexpr double kPriorSlopeSpread = 0.25;
 constexpr double kLeastError = 1e-12, kMostError = 1e12;  // their squares are far from double's limits
 constexpr double kLeastRelativeSpread = 1e-4;
 
-// Mean and variance of ln(χ²/degrees), near enough for weights: −1/d − 1/(3d²) and 2/d + 2/d².
+// Mean and variance of ln(χ²/degrees), accurate enough for weights: −1/d − 1/(3d²) and 2/d + 2/d².
 double mean_log_variance(double degrees) { return -1 / degrees - 1 / (3 * degrees * degrees); }
 double variance_of_log_variance(double degrees) { return 2 / degrees + 2 / (degrees * degrees); }
 
@@ -32,7 +32,7 @@ double sample_variance(const CurvePoint& point) {
   return sum / static_cast<double>(point.errors.size() - 1);
 }
 
-// ln(relative spread) over ln(size), from sizes with at least two runs.
+// Fits ln(relative spread) over ln(size) to the sizes with at least two runs.
 std::optional<Line> line_of_spreads(const std::vector<CurvePoint>& points) {
   struct Known {
     double x, y, weight;
@@ -64,7 +64,8 @@ std::optional<Line> line_of_spreads(const std::vector<CurvePoint>& points) {
   return line;
 }
 
-// The second difference of three values with equal noise, divided by its own scale, for unequal distances.
+// Estimates the spread from second differences of three neighbouring values with equal noise. Each difference
+// is divided by its own scale, because the distances are unequal.
 Line line_of_differences(const std::vector<CurvePoint>& points) {
   double sum = 0, middle = 0;
   std::size_t count = 0;
@@ -90,7 +91,7 @@ Status check_run(const MeasuredError& run) {
     return Error{Code::kInvalidArgument,
                  concat("an error of ", run.error, " at ", run.size,
                         " records; a curve needs errors above 0: leave out runs that failed, and test on "
-                        "more records if all were right")};
+                        "more records if every prediction was right")};
   if (!std::isfinite(run.seconds) || run.seconds < 0)
     return Error{Code::kInvalidArgument, concat(run.seconds, " seconds at ", run.size, " records")};
   return {};
@@ -111,7 +112,7 @@ Result<std::vector<CurvePoint>> summarise_curve(const std::vector<MeasuredError>
   if (by_size.size() < kLeastCurveSizes || by_size.size() > kMostCurveSizes)
     return Error{Code::kInvalidArgument,
                  concat("the curve has ", by_size.size(), " sizes; it needs ", kLeastCurveSizes, " to ",
-                        kMostCurveSizes, ", better 5 or more, each twice the one before")};
+                        kMostCurveSizes, ", preferably 5 or more, each twice the previous one")};
   std::vector<CurvePoint> points;
   for (const auto& [size, of_size] : by_size) {
     CurvePoint& point = points.emplace_back();

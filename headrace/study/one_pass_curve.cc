@@ -49,8 +49,8 @@ Result<std::vector<MeasuredError>> runs_of_one_pass(const std::vector<ScoredBatc
   if (sizes.size() < kLeastCurveSizes)
     return Error{Code::kInvalidArgument,
                  concat(batches.size(),
-                        " scored batches are too few for a curve: it needs more data, smaller "
-                        "batches, or more epochs, of which a thirtieth of the steps is scored")};
+                        " scored batches are too few for a curve: use more data, smaller batches, or "
+                        "more epochs (the number of scored batches is at most a thirtieth of all steps)")};
   std::vector<MeasuredError> out;
   for (const auto& [power, of_size] : sizes) {
     HEADRACE_TRY(const std::vector<MeasuredError> runs, runs_of_size(of_size));
@@ -60,9 +60,8 @@ Result<std::vector<MeasuredError>> runs_of_one_pass(const std::vector<ScoredBatc
 }
 
 std::string_view one_pass_remark() {
-  return "these are errors of one pass: the model has seen each record once. Models that are trained to the "
-         "end on as "
-         "many records do better, so the errors are bounds from above";
+  return "these are errors of one pass: the model has seen each record once. Models that are fully "
+         "trained on as many records do better, so the errors are upper bounds";
 }
 
 }  // namespace headrace

@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-// Models that nobody uses, the one that was used last in front. Thread-safe.
+// Models that are not in use, the most recently used one first. Thread-safe.
 class IdleModels {
  public:
   void keep(std::size_t most) {
@@ -80,7 +80,7 @@ class ViewOfEngine final : public ReusingEngine {
 
   Result<std::unique_ptr<Model>> load(const std::string& folder, const ModelOptions& options) override {
     const auto digest = file_digest(folder + "/saved_model.pb");
-    if (!digest) return engine_.load(folder, options);  // says what is wrong
+    if (!digest) return engine_.load(folder, options);  // reports the error
     const std::string graph = concat(*digest, " ", options.intra_op_threads, " ", options.inter_op_threads);
     HEADRACE_TRY(std::unique_ptr<Model> model, take(graph, folder));
     if (!model) {
@@ -90,7 +90,8 @@ class ViewOfEngine final : public ReusingEngine {
   }
 
  private:
-  // A model without variables in its folder has them in its graph: it is loaded.
+  // Takes an idle model and restores its variables; null if there is none. A model without variables in its
+  // folder has them in its graph, so it is always loaded.
   Result<std::unique_ptr<Model>> take(const std::string& graph, const std::string& folder) {
     const std::string variables = folder + "/variables/variables";
     std::unique_ptr<Model> model;

@@ -74,7 +74,7 @@ Result<std::optional<Score>> read_score(const Location& folder, const Configurat
   return Error{Code::kDataLoss,
                concat(object.describe(), ": ",
                       score ? "it is the score of another configuration" : score.error().message,
-                      "; remove it, and it is measured again")};
+                      "; remove it to have it measured again")};
 }
 
 Result<Score> create_score(const Location& folder, const Score& score, const CallOptions& call) {
@@ -84,7 +84,7 @@ Result<Score> create_score(const Location& folder, const Score& score, const Cal
   if (written) return score;
   if (written.error().code != Code::kAlreadyExists) return written.error();
   HEADRACE_TRY(const std::optional<Score> there, read_score(folder, score.configuration, call));
-  return there ? *there : score;  // removed meanwhile
+  return there ? *there : score;  // it was removed in the meantime
 }
 
 }  // namespace headrace

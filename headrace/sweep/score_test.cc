@@ -74,7 +74,7 @@ TEST_F(Scores, ThatAreDamagedOrInTheWrongPlaceAreRefused) {
   const auto refused = read_score(folder, made_score().configuration, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kDataLoss);
-  EXPECT_THAT(refused.error().message, testing::HasSubstr("remove it, and it is measured again"));
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("remove it to have it measured again"));
 }
 
 }  // namespace

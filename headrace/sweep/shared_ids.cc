@@ -43,8 +43,8 @@ Status check_ids_apart(const std::shared_ptr<const Dataset>& training,
   if (bytes > reading.memory_budget_bytes / 2)
     return Error{
         Code::kResourceExhausted,
-        concat("to see that no test record is trained on, the ids of ", test->record_count(),
-               " records take ", format_size(bytes), ", which is more than half of the memory budget, ",
+        concat("to check that no test record is trained on, the ids of ", test->record_count(),
+               " records need ", format_size(bytes), ", which is more than half of the memory budget, ",
                format_size(reading.memory_budget_bytes), "; raise --memory")};
   LoaderOptions beside = reading;
   beside.memory_budget_bytes -= bytes;
@@ -64,9 +64,10 @@ Status check_ids_apart(const std::shared_ptr<const Dataset>& training,
                     first = concat(id_of(batch, 0, row), ", ", describe_record(loader, batch, row));
                 }));
   if (shared == 0) return {};
-  return Error{Code::kInvalidArgument,
-               concat(shared, " ids of the test split are among the records to train on, too (", first,
-                      "): a score would be of records that were learnt. Leave them out of one split")};
+  return Error{
+      Code::kInvalidArgument,
+      concat(shared, " ids of the test split are also among the training records (", first,
+             "): scores would be measured on records that were learnt. Leave them out of one split")};
 }
 
 }  // namespace headrace

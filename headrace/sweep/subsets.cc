@@ -14,7 +14,7 @@ Result<std::vector<std::uint64_t>> subset_sizes(std::uint64_t part_records, std:
     if (size < kLeastSubset)
       return Error{Code::kInvalidArgument,
                    concat("the training part has ", part_records, " records: the smallest of ", count,
-                          " sizes, each half of the one before, would have fewer than ", kLeastSubset,
+                          " sizes, each half of the previous one, would have fewer than ", kLeastSubset,
                           "; give fewer --sizes, or a smaller --validation")};
     out.push_back(size);
     size = (size + 1) / 2;

@@ -20,16 +20,16 @@
 namespace headrace {
 namespace {
 
-// TensorFlow's session of a run and its activations, besides the loaders' budgets.
+// Memory of a run's TensorFlow session and activations, besides the loaders' budgets.
 constexpr std::uint64_t kSessionBytes = 256 << 20;
-// Weight, gradient and two moments, and the copy that is written.
+// A weight, its gradient, two moments, and the copy that is written.
 constexpr std::uint64_t kParameterBytes = 5 * sizeof(float);
 
 // One run to train: its options, and its score once it is known.
 struct SweepRun {
-  TrainOptions training;     // of a selection, its name alone
-  std::uint64_t size = 0;    // as subset_sizes has it
-  std::uint64_t number = 0;  // of the seed, from 0
+  TrainOptions training;     // if it has a selection, only the selection's name is set
+  std::uint64_t size = 0;    // one of subset_sizes
+  std::uint64_t number = 0;  // number of the seed, from 0
   Configuration configuration{};
   std::optional<Score> score{};
   int intra_op_threads = 1;
@@ -49,7 +49,7 @@ class SweepCounter {
     on_progress_(at_);
   }
   void advance(SweepRun& run, std::uint64_t records_done) { add(run, records_done, 0); }
-  // Whatever is left of it is not to be done: it stopped early, or another process did it.
+  // The rest of the run need not be done: training stopped early, or another process has done it.
   void finish(SweepRun& run) { add(run, run.total_records(), 1); }
 
  private:
@@ -92,7 +92,7 @@ class Sweep {
         claims_(claim_by_lease(folder.at("leases"), actor.id, options.leases)) {}
 
   Result<SweepResult> run(const std::stop_token& stop) {
-    // An error of one run stops the others.
+    // A stop request, or an error in one run, stops all runs.
     const std::stop_callback passed_on(stop, [this] { stop_.request_stop(); });
     HEADRACE_CHECK(check_test_split());
     HEADRACE_CHECK(plan());
@@ -101,7 +101,7 @@ class Sweep {
     HEADRACE_CHECK(check_memory());
     HEADRACE_CHECK(check_ids());
     while (true) {
-      HEADRACE_CHECK(train_free_ones());
+      HEADRACE_CHECK(train_unclaimed());
       if (std::ranges::all_of(runs_, [](const SweepRun& run) { return run.score.has_value(); })) break;
       if (!sleep_unless_stopped(options_.look_each, stop_.get_token())) return stopped();
     }
@@ -120,7 +120,7 @@ class Sweep {
                                  .call = call()});
   }
 
-  // If something is to be trained, and before.
+  // Checks that the splits share no ids, before the first run trains. Does nothing if all scores are known.
   Status check_ids() const {
     if (std::ranges::all_of(runs_, [](const SweepRun& run) { return run.score.has_value(); })) return {};
     HEADRACE_TRY(const auto training, open_split(options_.training.split));
@@ -134,19 +134,19 @@ class Sweep {
     return check_ids_apart(training, test, reading);
   }
 
-  // Before the first run trains.
+  // Checks the test split before the first run trains.
   Status check_test_split() const {
     if (options_.test_split == options_.training.split)
       return Error{Code::kInvalidArgument,
                    concat("the test split and the split to train on are both ", options_.test_split,
-                          ": a score would be of records that were learnt")};
+                          ": scores would be measured on records that were learnt")};
     HEADRACE_TRY(const auto test, open_split(options_.test_split));
     if (test->record_count() > 0) return {};
     return Error{Code::kInvalidArgument, concat("the split ", options_.test_split, " of ", data_.describe(),
                                                 " has no records to test on")};
   }
 
-  // Calls `work` for all runs without a score, several at once. The first error stops the others.
+  // Calls `work` for all runs without a score, several in parallel. The first error stops the others.
   Status for_each_open(int threads, const std::function<Status(SweepRun&)>& work) {
     std::optional<Error> first;
     std::mutex mutex;
@@ -173,25 +173,25 @@ class Sweep {
         runs_.push_back(run_of(first.part_records, size, number));
     }
     engine_->keep_idle(most_idle(first));
-    choose_at_once(first);
+    choose_parallel_runs(first);
     binding_ = first.model.binding;
     label_ = first.label;
     const bool reads_labels = options_.training.class_weights == "balanced";
     if (reads_labels) HEADRACE_CHECK(divide_into_classes());
-    return for_each_open(at_once_, [&](SweepRun& run) -> Status {
+    return for_each_open(parallel_runs_, [&](SweepRun& run) -> Status {
       HEADRACE_TRY(const TrainPlan plan, plan_training(data_, reads_labels ? options_of(run) : run.training,
                                                        environment_, stop_.get_token()));
       HEADRACE_TRY(const std::string digest, trace_digest(plan.model));
       run.intra_op_threads = plan.intra_op_threads;
       run.configuration = plan.configuration;
-      run.configuration.erase("data");  // its manifest's digest says what it is, wherever it lies
+      run.configuration.erase("data");  // the manifest's digest identifies the data, wherever they lie
       run.configuration["traced model"] = digest;
       run.configuration["test split"] = options_.test_split;
       return {};
     });
   }
 
-  // All records are the same subset, stratified or not.
+  // The run of a size and a seed. A subset of all records is the same, stratified or not.
   SweepRun run_of(std::uint64_t part_records, std::uint64_t size, std::uint64_t number) const {
     SweepRun out{.training = options_.training, .size = size, .number = number};
     out.training.seed += number;
@@ -204,8 +204,8 @@ class Sweep {
     return out;
   }
 
-  // The options to train with. The records of a selection are in memory only as long as they are needed; the
-  // strata are while all runs train.
+  // The options to train with. A selection's records are in memory only as long as they are needed. The
+  // strata are in memory as long as any run trains.
   TrainOptions options_of(const SweepRun& run) const {
     TrainOptions out = run.training;
     if (!strata_) return out;
@@ -217,8 +217,8 @@ class Sweep {
     return out;
   }
 
-  // Before the first run trains: a subset with its selection may take more memory than all records, which
-  // train first.
+  // Checks the memory before the first run trains. The run with all records trains first, but a subset with
+  // its selection may take more memory.
   Status check_memory() const {
     if (!strata_) return {};
     const auto check = [&](const SweepRun& run) -> Status {
@@ -240,7 +240,7 @@ class Sweep {
     return {};
   }
 
-  // Once, if a subset is needed: the labels are read. Before the first run trains.
+  // Reads the labels before the first run trains, once, if a stratified subset is needed.
   Status divide_into_classes() {
     const auto is_needed = [](const SweepRun& run) { return run.training.selection && !run.score; };
     if (strata_ || std::ranges::none_of(runs_, is_needed)) return {};
@@ -258,27 +258,28 @@ class Sweep {
     return {};
   }
 
-  // Models that nobody uses take half of the free memory at most.
+  // How many idle models to keep: they take at most half of the free memory.
   std::size_t most_idle(const TrainPlan& plan) const {
     const std::uint64_t model_bytes = std::max<std::uint64_t>(1, plan.model.parameters * kParameterBytes);
     const auto available = available_memory_bytes();
     return available ? std::min<std::size_t>(options_.seeds, *available / 2 / model_bytes) : options_.seeds;
   }
 
-  void choose_at_once(const TrainPlan& plan) {
-    at_once_ = options_.at_once;
-    if (at_once_ != 0) return;
+  void choose_parallel_runs(const TrainPlan& plan) {
+    parallel_runs_ = options_.at_once;
+    if (parallel_runs_ != 0) return;
     const std::uint64_t bytes =
         options_.training.memory_budget_bytes + kSessionBytes + plan.model.parameters * kParameterBytes;
     const std::uint64_t idle_bytes = most_idle(plan) * plan.model.parameters * kParameterBytes;
     const std::uint64_t available = available_memory_bytes().value_or(bytes);
     const std::uint64_t fitting = (available - std::min(available, idle_bytes)) / bytes;
-    at_once_ = std::max(1, available_cores() / plan.intra_op_threads);
-    at_once_ = static_cast<int>(std::clamp<std::uint64_t>(fitting, 1, static_cast<std::uint64_t>(at_once_)));
+    parallel_runs_ = std::max(1, available_cores() / plan.intra_op_threads);
+    parallel_runs_ =
+        static_cast<int>(std::clamp<std::uint64_t>(fitting, 1, static_cast<std::uint64_t>(parallel_runs_)));
   }
 
   Status find_scores() {
-    HEADRACE_CHECK(for_each_open(at_once_, [&](SweepRun& run) -> Status {
+    HEADRACE_CHECK(for_each_open(parallel_runs_, [&](SweepRun& run) -> Status {
       HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
       return {};
     }));
@@ -292,9 +293,9 @@ class Sweep {
     return {};
   }
 
-  // Into the score, whatever the other sizes of this call. A subset that is stratified by the label that is
-  // learnt has all classes.
-  Status look_for_missing_classes(const SweepRun& run, const TrainOptions& training, Score& score) const {
+  // Adds the classes that the training records lack to the score; the other sizes of this call do not matter.
+  // A subset that is stratified by the learnt label has all classes.
+  Status find_missing_classes(const SweepRun& run, const TrainOptions& training, Score& score) const {
     if (run.training.selection && options_.stratify == label_) return {};
     HEADRACE_TRY(const std::vector<std::string> missing,
                  missing_classes(data_, training, environment_, stop_.get_token()));
@@ -304,9 +305,9 @@ class Sweep {
     return {};
   }
 
-  // Those that no other process trains.
-  Status train_free_ones() {
-    return for_each_open(at_once_, [&](SweepRun& run) -> Status {
+  // Trains the runs that no other process has claimed.
+  Status train_unclaimed() {
+    return for_each_open(parallel_runs_, [&](SweepRun& run) -> Status {
       const std::uint64_t task = lease_task(run.configuration);
       HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
       if (!run.score) {
@@ -329,12 +330,13 @@ class Sweep {
   }
 
   Status train_claimed(SweepRun& run) {
-    // Somebody may have trained it since it was looked for.
+    // Another process may have trained this run since the last look.
     HEADRACE_TRY(run.score, read_score(folder_, run.configuration, call()));
     if (run.score) return {};
     HEADRACE_TRY(const TrainedScore trained, train_and_evaluate(run));
-    // Damaged data may be repaired, and the score would stay. Where a stratum is unknown, the subset is
-    // another one then, even if it has no damaged record now.
+    // A score is not kept if records were damaged: the data may be repaired, and the score would remain. If
+    // the class of a record is unknown, a repair changes the subset, even if the subset has no damaged record
+    // now.
     const bool is_of_unread = run.training.selection && unread_records_ > 0;
     if (trained.corrupt_records == 0 && !is_of_unread) {
       HEADRACE_TRY(run.score, create_score(folder_, trained.score, call()));
@@ -355,7 +357,7 @@ class Sweep {
       result_.remarks.push_back(remark);
   }
 
-  // When all scores are known, whoever trained them.
+  // Adds the remarks once all scores are known, whichever process trained the runs.
   void add_remarks() {
     for (const SweepRun& run : runs_) {
       for (const std::string& remark : run.score->remarks) add_remark(remark);
@@ -365,46 +367,47 @@ class Sweep {
                         " records are damaged or have no such label; they count as one more class, and no "
                         "score of a stratified subset is kept"));
     for (const SweepRun& run : runs_) {
-      look_at_size(run);
-      look_at_missing_classes(run);
+      remark_on_size(run);
+      remark_on_missing_classes(run);
     }
-    look_at_epochs();
+    remark_on_epochs();
   }
 
-  // Many rare classes, each raised to a record or rounded up, make a subset larger.
-  void look_at_size(const SweepRun& run) {
+  // Many rare classes make a subset larger, because each is rounded up, or raised to one record.
+  void remark_on_size(const SweepRun& run) {
     if (!run.training.selection) return;
     const std::uint64_t records = run.score->records;
     const std::uint64_t off = records > run.size ? records - run.size : run.size - records;
     if (off <= run.size / 10) return;
     add_remark(concat("--stratify ", options_.stratify, ": the subset of ", run.size, " records has ",
                       records,
-                      ", since each of many rare classes has its share rounded, and at least one record; "
+                      ", because the share of each rare class is rounded, to at least one record; "
                       "rare classes have more than their share there"));
   }
 
-  // The larger subsets of a seed hold the records of its smallest, so they have all classes that it has.
-  void look_at_missing_classes(const SweepRun& run) {
+  // Looks only at a seed's smallest subset: the seed's larger subsets contain its records, so they have all
+  // its classes.
+  void remark_on_missing_classes(const SweepRun& run) {
     const Score& score = *run.score;
     if (run.size != runs_.back().size || score.missing_classes == 0) return;
     add_remark(
         concat("the smallest subset of seed ", score.seed, ", ", score.records,
                " records, has none of the class ", score.missing_class,
                score.missing_classes == 1 ? "" : concat(" and of ", score.missing_classes - 1, " others"),
-               ": its score says how often that class is missed, too; give --stratify ",
+               ": its score also counts how often that class is missed; give --stratify ",
                label_.empty() ? "" : concat(label_, " "), "or fewer --sizes"));
   }
 
   struct TrainedScore {
     Score score;
-    std::uint64_t corrupt_records = 0;  // of training and evaluation
+    std::uint64_t corrupt_records = 0;  // in training and evaluation
   };
 
   Result<TrainedScore> train_and_evaluate(SweepRun& run) {
     TrainOptions training = options_of(run);
     Score score{.configuration = run.configuration, .seed = training.seed};
-    // A training that has finished is not lost to labels that cannot be read.
-    HEADRACE_CHECK(look_for_missing_classes(run, training, score));
+    // Before the training, so that labels that cannot be read do not waste a finished training.
+    HEADRACE_CHECK(find_missing_classes(run, training, score));
     HEADRACE_TRY(const Scratch scratch, make_scratch(environment_.temporary_folder));
     const Location& output = scratch.output;
     const auto on_step = [&](const TrainProgress& at) {
@@ -413,7 +416,7 @@ class Sweep {
     HEADRACE_TRY(TrainResult trained, train(
                                           data_, output, training, environment_, actor_, on_step,
                                           [](const EpochMetrics&) {}, stop_.get_token()));
-    training.selection.reset();  // the evaluation has the whole budget
+    training.selection.reset();  // frees its memory, so that the evaluation has the whole budget
     HEADRACE_TRY(const ExportedModel model,
                  open_exported_model(output, environment_.engine, environment_.temporary_folder,
                                      run.intra_op_threads));
@@ -434,8 +437,8 @@ class Sweep {
                         .corrupt_records = trained.corrupt_records + evaluation.corrupt_records};
   }
 
-  // Subsets that more epochs would have trained better.
-  void look_at_epochs() {
+  // Remarks on the sizes at which more epochs would have given smaller errors.
+  void remark_on_epochs() {
     if (options_.training.validation == 0) return;
     std::vector<std::string> sizes;
     for (std::size_t i = 0; i < runs_.size(); i += options_.seeds) {
@@ -448,7 +451,7 @@ class Sweep {
     result_.remarks.push_back(
         concat("the validation loss with ", join(sizes, ", "),
                " records was lowest after the last epoch: with more --epochs these errors "
-               "would be smaller, and the curve another one"));
+               "would be smaller, and the curve would be different"));
   }
 
   CallOptions call() const { return {.stop = stop_.get_token()}; }
@@ -463,14 +466,14 @@ class Sweep {
   SweepCounter counter_;
   const std::unique_ptr<TaskClaims> claims_;
   std::stop_source stop_;
-  std::mutex mutex_;  // of result_, while runs train
+  std::mutex mutex_;  // guards result_ while runs train
   SweepResult result_;
   std::optional<Strata> strata_;
-  std::uint64_t unread_records_ = 0;     // of the strata
-  std::optional<ModelBinding> binding_;  // of the model
-  std::string label_;                    // that it learns
-  std::vector<SweepRun> runs_;           // by size, largest first, and by seed
-  int at_once_ = 1;
+  std::uint64_t unread_records_ = 0;     // records whose class is unknown in strata_
+  std::optional<ModelBinding> binding_;  // the model's
+  std::string label_;                    // the label that the model learns
+  std::vector<SweepRun> runs_;           // by size, largest first, then by seed
+  int parallel_runs_ = 1;
 };
 
 }  // namespace

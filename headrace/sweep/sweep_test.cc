@@ -420,9 +420,9 @@ TEST_F(SweepTest, AClassMayBeMissingFromASubsetThatIsStratifiedByAnotherLabel) {
   with.stratify = "parity";
   const auto result = measure(with);
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_THAT(result->remarks,
-              testing::ElementsAre(testing::HasSubstr("none of the class rare: its score says how often that "
-                                                      "class is missed, too; give --stratify label or")));
+  EXPECT_THAT(result->remarks, testing::ElementsAre(testing::HasSubstr(
+                                   "none of the class rare: its score also counts how often "
+                                   "that class is missed; give --stratify label or")));
 }
 
 TEST_F(SweepTest, WhichClassIsMissingDoesNotDependOnTheCallThatTrained) {
@@ -505,7 +505,7 @@ TEST_F(SweepTest, SaysWhichSizesWereStillLearning) {
 TEST_F(SweepTest, RefusesWhatGivesNoCurve) {
   SweepOptions leaking = options();
   leaking.test_split = "train";
-  EXPECT_THAT(measure(leaking).error().message, testing::HasSubstr("of records that were learnt"));
+  EXPECT_THAT(measure(leaking).error().message, testing::HasSubstr("on records that were learnt"));
   EXPECT_THAT(measure(options(6, 1)).error().message, testing::HasSubstr("give fewer --sizes"));
   SweepOptions absent = options();
   absent.test_split = "holdout";

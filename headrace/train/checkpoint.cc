@@ -52,10 +52,10 @@ Status restore_checkpoint(Model& model, const PublishedFolder& checkpoint,
   HEADRACE_CHECK(download_published(checkpoint, folder, staged.path()));
   Status restored = model.restore_state(concat(staged.path(), "/", kFilePrefix));
   if (restored) return restored;
-  // The files are as published, so it is the model that asks for other variables.
+  // The files are intact, so the model must have different variables.
   if (restored.error().code == Code::kNotFound || restored.error().code == Code::kInvalidArgument) {
     return Error{Code::kInvalidArgument,
-                 concat(name, " holds the variables of another model; give the one that it was written by")};
+                 concat(name, " holds the variables of another model; give the model that wrote it")};
   }
   return std::move(restored).error().in(concat("restoring ", name));
 }

@@ -25,8 +25,8 @@ std::optional<std::uint64_t> number_of(std::string_view name, const std::vector<
   return static_cast<std::uint64_t>(found - vocabulary.begin());
 }
 
-// Beside 1 alone, -1 is a no, as hinge losses have it. Otherwise it stands for no class, as losses have it
-// that ignore such records.
+// If the only other class is 1, then -1 means "no", as in hinge losses. Otherwise -1 stands for no class, as
+// in losses that ignore such records.
 Counts without_unknown(Counts counts) {
   const auto unknown = counts.find(kUnknownClass);
   if (unknown == counts.end()) return counts;
@@ -37,7 +37,7 @@ Counts without_unknown(Counts counts) {
 
 constexpr ClassAsker kBalancedAsker = {
     .option = "--class-weights balanced",
-    .advice = "weigh records instead, by --weights with the feature that has a weight for each"};
+    .advice = "weigh records instead: give --weights the feature that has a weight for each record"};
 
 Result<Counts> read_counts(const TrainRun& run, const ModelFeature& label) {
   Counts counts;
@@ -49,7 +49,7 @@ Result<Counts> read_counts(const TrainRun& run, const ModelFeature& label) {
   return counts;
 }
 
-// The counts of the manifest, if they are those of this label in all records that are trained on.
+// The counts of the manifest, if they count this label's classes in exactly the training records.
 std::optional<Counts> known_counts(const TrainRun& run, const ModelFeature& label) {
   const DatasetAttributes& data = *run.dataset->attributes();
   const auto vocabulary = data.vocabularies.find(label.name);
@@ -70,7 +70,7 @@ std::optional<Counts> known_counts(const TrainRun& run, const ModelFeature& labe
 }
 
 // Whether the manifest says that no record of the split has the class.
-bool is_of_no_record(const TrainRun& run, const std::string& name, const std::vector<std::string>& names) {
+bool has_no_record(const TrainRun& run, const std::string& name, const std::vector<std::string>& names) {
   const DatasetAttributes& data = *run.dataset->attributes();
   const auto split = data.splits.find(run.options.split);
   if (names != data.labels || split == data.splits.end()) return false;
@@ -84,7 +84,7 @@ Result<std::map<std::uint64_t, double>> parse_class_weights(std::string_view tex
                                                             const std::vector<std::string>& vocabulary) {
   std::map<std::uint64_t, double> out;
   for (const std::string_view part : split(text, ',')) {
-    const std::size_t equals = part.rfind('=');  // a name may have one
+    const std::size_t equals = part.rfind('=');  // a name may have '='
     if (equals == part.npos) return wrong_weights(text, concat("\"", part, "\" has no weight"));
     const std::string_view name = trim(part.substr(0, equals)), weight = trim(part.substr(equals + 1));
     const auto value = parse_number<double>(weight);
@@ -92,10 +92,10 @@ Result<std::map<std::uint64_t, double>> parse_class_weights(std::string_view tex
       return wrong_weights(text, concat(weight, " is not a weight: weights are finite and not below 0"));
     const std::optional<std::uint64_t> number = number_of(name, vocabulary);
     if (!number || *number >= static_cast<std::uint64_t>(kMostClasses)) {
-      const std::string known = vocabulary.empty() ? "numbers from 0 on" : join(vocabulary, ", ");
+      const std::string known = vocabulary.empty() ? "numbers from 0 upwards" : join(vocabulary, ", ");
       return wrong_weights(text, concat("there is no class ", name, "; the classes are ", known));
     }
-    if (!out.emplace(*number, *value).second) return wrong_weights(text, concat(name, " is there twice"));
+    if (!out.emplace(*number, *value).second) return wrong_weights(text, concat(name, " is given twice"));
   }
   return out;
 }
@@ -117,7 +117,7 @@ Result<TraceRequest> weighed_request(const TrainRun& run) {
   if (run.options.class_weights != kBalanced) return out;
   const ModelFeature& label = run.request.labels.front();
   const bool has_numbers = label.type == DataType::kInt64 || label.type == DataType::kFloat32;
-  if (!has_numbers) return out;  // no model learns it: the tracer says so
+  if (!has_numbers) return out;  // no model learns this label: the tracer reports the error
   std::optional<Counts> counts = known_counts(run, label);
   if (!counts) {
     HEADRACE_TRY(counts, read_counts(run, label));
@@ -133,10 +133,10 @@ Result<std::vector<std::string>> missing_classes(const TrainRun& run) {
   const DatasetAttributes& data = *run.dataset->attributes();
   const auto vocabulary = data.vocabularies.find(label.name);
   if (vocabulary == data.vocabularies.end()) return missing;
-  // Numbers of the classes that are yet to be seen.
+  // Numbers of the classes that have not been seen yet.
   std::set<std::int64_t> unseen;
   for (std::size_t number = 0; number < vocabulary->second.size(); ++number) {
-    if (!is_of_no_record(run, vocabulary->second[number], vocabulary->second))
+    if (!has_no_record(run, vocabulary->second[number], vocabulary->second))
       unseen.insert(static_cast<std::int64_t>(number));
   }
   if (unseen.empty()) return missing;

@@ -34,7 +34,7 @@ TEST(ParseClassWeights, SaysWhatIsWrong) {
   EXPECT_THAT(error_of("1=2"), HasSubstr("there is no class 1; the classes are ham, spam, a=b"));
   EXPECT_THAT(error_of("spam"), HasSubstr("\"spam\" has no weight"));
   EXPECT_THAT(error_of(""), HasSubstr("give balanced, or CLASS=WEIGHT"));
-  EXPECT_THAT(error_of("spam=1,spam=2"), HasSubstr("spam is there twice"));
+  EXPECT_THAT(error_of("spam=1,spam=2"), HasSubstr("spam is given twice"));
   for (const char* weight : {"-1", "nan", "inf", "much", ""})
     EXPECT_THAT(error_of(std::string("spam=") + weight), HasSubstr("is not a weight")) << weight;
 }

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kLog = "events.out.tfevents.headrace";
 
-// The first owner's first segment is that of the log; TensorBoard reads the others in the order of their
-// names.
+// The first owner's first segment has the log's own name. TensorBoard reads the other segments in the order
+// of their names.
 std::string segment_name(std::uint64_t epoch, std::string_view suffix) {
   const std::uint64_t segment = epoch == 1 ? 0 : epoch;
   return suffix.empty() ? segment_key(kLog, segment) : concat(kLog, ".", zero_padded(segment, 6), suffix);
@@ -23,10 +23,10 @@ std::string segment_name(std::uint64_t epoch, std::string_view suffix) {
 
 struct Segment {
   std::uint64_t epoch = 0;
-  std::uint64_t owner = 0;  // its entry; 0: the first
+  std::uint64_t owner = 0;  // number of the owner's entry; 0: the first owner
 };
 
-// None if the name is not a segment's.
+// nullopt: this is not the name of a segment.
 std::optional<Segment> parse_segment_name(std::string_view name) {
   if (!name.starts_with(kLog)) return std::nullopt;
   name.remove_prefix(kLog.size());
@@ -77,7 +77,7 @@ Status remove_superseded_segments(const Location& folder, std::uint64_t epoch, s
   }));
   std::vector<std::string> removed;
   for (auto& [number, owners] : segments) {
-    if (number <= epoch) owners.erase(std::prev(owners.end()));  // the last owner's stays
+    if (number <= epoch) owners.erase(std::prev(owners.end()));  // the last owner's segment stays
     for (const auto& [writer, key] : owners) {
       if (writer < owner) removed.push_back(key);
     }

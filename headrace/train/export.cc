@@ -37,7 +37,7 @@ Result<bool> is_copy(Store& store, const std::string& key, const ManifestPart& p
   return crc == part.crc32c;
 }
 
-// The export, if it is still the one with this digest.
+// Reads the export, if it still has this digest.
 Result<PublishedFolder> read_export(const Location& exported, std::string_view digest,
                                     std::string_view name) {
   HEADRACE_TRY(std::optional<PublishedFolder> found, read_published(exported, kExportKind));
@@ -45,13 +45,13 @@ Result<PublishedFolder> read_export(const Location& exported, std::string_view d
   if (found->digest == digest) return *std::move(found);
   return Error{Code::kAborted,
                concat(exported.describe(), " was overwritten before it could be published as ", name,
-                      "; the name is as it was")};
+                      "; the name is unchanged")};
 }
 
-// Copies an export to the folder of its version, unless that is published already. Versions are not owned:
-// their numbers are, so all who publish one publish the same. A process that overwrites the run publishes
-// there before it replaces files with fixed names. So if the export is still current after the copy, its
-// bytes were copied.
+// Copies an export to the folder of its version, unless the version is already published. A version has no
+// owner, but its number stands for one export, so all processes that publish the version publish the same
+// bytes. A process that overwrites the run publishes in the run before it replaces files with fixed names. So
+// if the export is still current after the copy, the copied bytes are the export's.
 Status publish_version(const PublishedFolder& source, const Location& version, std::string_view name) {
   const Location& exported = source.folder;
   if (exported.store != version.store)

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kModelSeedMask = 0xffff'ffff;  // what keras.utils.set_random_seed takes
+constexpr std::uint64_t kModelSeedMask = 0xffff'ffff;  // the seeds that keras.utils.set_random_seed takes
 constexpr std::chrono::milliseconds kGrace{1000};
 constexpr std::string_view kGoOn = "go on\n";
 
@@ -40,8 +40,7 @@ Code code_named(std::string_view name) {
   return Code::kUnknown;
 }
 
-/// Runs python/headrace/_src/fit.py, whose head describes the messages, and follows it.
-// As headrace.Augmentation has them: kind, numbers.
+// Pairs of kind and numbers, as in headrace.Augmentation.
 Json augmentations_to_json(const std::vector<Augmentation>& augmentations) {
   struct ToJson {
     Json operator()(const Flip&) const { return Json::array({"flip", Json::array()}); }
@@ -60,6 +59,7 @@ Json augmentations_to_json(const std::vector<Augmentation>& augmentations) {
   return out;
 }
 
+/// Runs python/headrace/_src/fit.py and handles its messages, which the top of that file describes.
 class KerasLoop {
  public:
   explicit KerasLoop(const TrainRun& run) : run_(run), options_(run.options), result_(begin_result(run)) {}
@@ -143,7 +143,7 @@ class KerasLoop {
             {"checkpoints", run_.run.at("checkpoints").url.text()}};
   }
 
-  // A run that goes on keeps the weights of classes that it was begun with.
+  // A run that continues keeps the class weights that it began with.
   Result<TraceRequest> kept_weights() {
     if (options_.class_weights != kBalanced) return run_.request;
     HEADRACE_TRY(const auto begun, find_begun(run_, kModelFolder));
@@ -165,7 +165,7 @@ class KerasLoop {
         .on_error_line = [this](std::string_view line) { run_.environment.on_print(line); }};
     const TraceOptions& python = run_.environment.trace;
     auto variables = python_variables(python, run_.environment.environment);
-    variables.insert_or_assign("TMPDIR", folder_.string());  // cleaned, however the process ends
+    variables.insert_or_assign("TMPDIR", folder_.string());  // removed, however the process ends
     const auto ended = converse_with_child({python.interpreter, "-m", "headrace._src.fit", file.string()},
                                            variables, {.stop = run_.stop, .grace = kGrace}, conversation);
     if (!ended && ended.error().code == Code::kCancelled)
@@ -179,12 +179,13 @@ class KerasLoop {
   Error died(const ChildResult& child) const {
     const int signal = child.exit_status - 128;
     const char* name = signal > 0 ? sigdescr_np(signal) : nullptr;
-    return {Code::kUnknown, concat("the Python process that trains ended ",
-                                   name != nullptr ? concat("by signal ", signal, " (", name, ")")
-                                                   : concat("with status ", child.exit_status),
-                                   signal == SIGKILL ? "; was memory short?" : "",
-                                   "; the same command continues from the last checkpoint. It said last:\n",
-                                   trim(child.error_tail))};
+    return {Code::kUnknown,
+            concat("the Python process that trains ended ",
+                   name != nullptr ? concat("by signal ", signal, " (", name, ")")
+                                   : concat("with status ", child.exit_status),
+                   signal == SIGKILL ? "; did memory run out?" : "",
+                   "; the same command continues from the last checkpoint. Its last output:\n",
+                   trim(child.error_tail))};
   }
 
   Result<std::string> take(std::string_view line) {
@@ -203,7 +204,7 @@ class KerasLoop {
     return {Code::kInternal, concat("the training process sent a message that cannot be understood: ", why)};
   }
 
-  // Throws JsonError where a member is missing, or of another type.
+  // Throws JsonError if a member is missing, or has the wrong type.
   Result<std::string> take(const std::string& name, const Json& value) {
     std::string answer;
     if (name == "model") {
@@ -232,10 +233,10 @@ class KerasLoop {
     return answer;
   }
 
-  // Nothing is begun for data, a model or options that do not fit. The answer is the right to publish
-  // checkpoints.
+  // Takes ownership of the run. The Python process sends `model` only after it has found that data, model and
+  // options fit. The answer gives that process the right to publish checkpoints.
   Result<std::string> begin() {
-    if (owned_) return not_understood("model, for the second time");
+    if (owned_) return not_understood("a second model");
     if (const auto described = read_traced_model((folder_ / "model").string()))
       run_.environment.on_binding(described->binding);
     HEADRACE_TRY(owned_, claim_run(run_));
@@ -255,7 +256,7 @@ class KerasLoop {
            "\n";
   }
 
-  // The last completed one.
+  // The last completed epoch; 0: none.
   Result<std::uint64_t> epoch_of(const std::optional<PublishedFolder>& checkpoint) const {
     if (!checkpoint) return std::uint64_t{0};
     return read_json(checkpoint->manifest.attributes_json, complaint(),
@@ -325,7 +326,7 @@ class KerasLoop {
   fs::path folder_;
   std::optional<OwnedOutput> owned_;
   std::optional<RunEvents> events_;
-  std::uint64_t epoch_ = 0;  // whose events are being collected
+  std::uint64_t epoch_ = 0;  // the epoch whose events are being collected
   EpochMetrics trained_;
   std::optional<Error> failure_;
   bool is_done_ = false;

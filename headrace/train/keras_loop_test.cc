@@ -125,7 +125,7 @@ TEST_F(KerasLoop, HandsOnTheErrorsOfTheLoader) {
       train_with(concat(kModel, R"(echo '{"error": {"code": "DATA_LOSS", "message": "broken"}}'; exit 1)"));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kDataLoss);
-  EXPECT_THAT(result.error().message, HasSubstr("broken (that is another configuration: with --overwrite"));
+  EXPECT_THAT(result.error().message, HasSubstr("broken (that is another configuration: use --overwrite"));
 }
 
 TEST_F(KerasLoop, SaysWhatDiverged) {

@@ -23,8 +23,8 @@ double value_at(const TensorView& labels, std::size_t place) {
   return static_cast<double>(static_cast<const float*>(labels.data)[place]);
 }
 
-// The class that a row of a label names: its number, or the place of the only 1 among zeros; or
-// kUnknownClass.
+// The class that a row of a label names: its number, the place of the only 1 among zeros, or kUnknownClass.
+// nullopt: the row does not name a class.
 std::optional<std::int64_t> class_in(const TensorView& labels, std::size_t row, std::size_t size) {
   if (size == 1) {
     const double value = value_at(labels, row);

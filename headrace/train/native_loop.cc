@@ -29,17 +29,17 @@ class NativeLoop {
     if (was_exported) return finished_before();
     HEADRACE_CHECK(open_model());
     environment_.on_binding(result_.model.binding);
-    say_what_is_ignored();
-    // Nothing is begun for data, a model or options that do not fit.
+    remark_ignored_metrics();
+    // Fails before the run begins if data, model or options do not fit.
     if (!run_.seen.is_own) HEADRACE_CHECK(initialize());
     HEADRACE_TRY(owned_, claim_run(run_));
-    // From here on, no earlier owner adds to what is there.
+    // From here on, no earlier owner can publish in this run.
     HEADRACE_CHECK(continue_model());
     checkpoints_.emplace(*owned_, environment_.temporary_folder, run_.plan, run_.actor.run);
     HEADRACE_TRY(std::optional<RunState> state, checkpoints_->restore_latest(*model_));
     if (state) {
       state_ = *std::move(state);
-      state_.finished = is_finished();  // there may be more epochs now
+      state_.finished = is_finished();  // more epochs may be wanted now
     } else if (run_.seen.is_own) {
       HEADRACE_CHECK(initialize());
     }
@@ -68,7 +68,7 @@ class NativeLoop {
     return std::move(result_);
   }
 
-  // From the trace that the run was started with, or from a new one.
+  // Opens the trace that the run was started with, or makes a new one.
   Status open_model() {
     HEADRACE_TRY(const auto published, find_begun(run_, kModelFolder));
     if (!published) {
@@ -84,7 +84,7 @@ class NativeLoop {
     return load_model();
   }
 
-  // The trace that the run has kept counts, also if another process kept it a moment ago.
+  // Uses the trace that the run has kept, even if another process has only just published it.
   Status continue_model() {
     if (kept_) return {};
     HEADRACE_TRY(const auto published, owned_->published(kModelFolder));
@@ -121,7 +121,7 @@ class NativeLoop {
     return checkpoint ? restore_checkpoint(*model_, *checkpoint, environment_.temporary_folder) : Status{};
   }
 
-  // TensorFlow restores a variable of any shape.
+  // TensorFlow itself would restore a variable of any shape.
   Status check_restored_shapes() {
     HEADRACE_TRY(const auto variables, read_variables(*model_));
     for (const TracedVariable& variable : result_.model.variables) {
@@ -160,7 +160,7 @@ class NativeLoop {
     return {};
   }
 
-  void say_what_is_ignored() {
+  void remark_ignored_metrics() {
     const std::vector<std::string>& names = result_.model.ignored_metrics;
     if (names.empty()) return;
     add_remark(result_,
@@ -262,7 +262,7 @@ class NativeLoop {
     return {};
   }
 
-  // The loss of a step is computed before its update: what the last update of an epoch did shows only here.
+  // A step's loss is computed before its update, so the effect of an epoch's last update shows only here.
   Status check_finite(const EpochMetrics& metrics, const Variables& variables) const {
     const auto loss = metrics.values.find("val_loss");
     if (loss != metrics.values.end() && !std::isfinite(loss->second))
@@ -274,7 +274,7 @@ class NativeLoop {
       if (!is_weight) continue;
       for (const float value : found->second.values<float>()) {
         if (!std::isfinite(value))
-          return not_finite(concat(variable.name, " came to hold ", value), metrics.epoch, metrics.step);
+          return not_finite(concat(variable.name, " got the value ", value), metrics.epoch, metrics.step);
       }
     }
     return {};
@@ -291,7 +291,7 @@ class NativeLoop {
       const std::filesystem::path file = std::filesystem::path(result_.model.folder) / "graph.pb";
       std::ifstream graph(file, std::ios::binary);
       const std::string bytes((std::istreambuf_iterator<char>(graph)), std::istreambuf_iterator<char>());
-      if (!graph) return Error{Code::kUnknown, concat(file.string(), " cannot be read any more")};
+      if (!graph) return Error{Code::kUnknown, concat(file.string(), " can no longer be read")};
       events_->training().graph(stamp, as_bytes(bytes));
     }
     return events_->end(metrics);
@@ -324,14 +324,14 @@ class NativeLoop {
   const TrainRun& run_;
   const TrainOptions& options_;
   const TrainEnvironment& environment_;
-  std::optional<KeptModel> kept_;  // from when the run was begun
+  std::optional<KeptModel> kept_;  // set if the run already has a trace
   std::unique_ptr<Model> model_;
   std::optional<OwnedOutput> owned_;
-  std::optional<CheckpointStore> checkpoints_;  // of owned_
+  std::optional<CheckpointStore> checkpoints_;  // belongs to owned_
   std::unique_ptr<BatchLoader> loader_;
   RunState state_;
   std::optional<RunEvents> events_;
-  std::optional<OnePass> one_pass_;  // in the first epoch
+  std::optional<OnePass> one_pass_;  // only in the first epoch
   TrainResult result_;
 };
 

@@ -31,7 +31,7 @@ Status OnePass::score(const Batch& batch, const BatchLoader& loader, std::uint64
   if (!batches_.contains(batch_number)) return {};
   HEADRACE_CHECK(eval_step_.begin_pass());
   HEADRACE_TRY(const float loss, eval_step_.run(batch, loader));
-  if (!std::isfinite(loss)) return {};  // the step that follows says so
+  if (!std::isfinite(loss)) return {};  // the training step that follows reports it
   HEADRACE_TRY(const auto metrics, eval_step_.values(kOnePassTag));
   const EventStamp stamp{wall_time_s, static_cast<std::int64_t>(batch_number * batch_size)};
   for (const auto& [tag, value] : metrics) log.scalar(stamp, tag, static_cast<float>(value));

@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-// A run that is only looked at: it has no output, so that of the data stands in its place.
+// A run that is only inspected. It has no output, so the data's location stands in its place.
 struct ViewedRun {
   const Actor actor{};
   const OnStep on_step{};

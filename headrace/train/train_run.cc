@@ -39,9 +39,10 @@ std::vector<std::string> saved_model_in(std::string_view folder) {
   return names;
 }
 
-// Patterns for the objects that an owner may leave and no manifest names: names end in `suffix`, or lie in
-// the folder that it names. Not the export with fixed names: what the first owner may have left there is
-// replaced by the copy of what a later one publishes (copy_to_fixed_names), and readers use that.
+// Patterns for objects that an owner may leave behind and that no manifest names. Their names end in
+// `suffix`, or lie in the folder that `suffix` names. The export with fixed names is not included: readers
+// use it, and the copy of a later owner's export replaces whatever the first owner has left there
+// (copy_to_fixed_names).
 std::vector<std::string> names_with(std::string_view suffix) {
   const std::string files = suffix.empty() ? "" : concat(suffix.substr(1), "/");
   std::vector<std::string> names = {concat("model/", files, "model.json"),
@@ -73,7 +74,7 @@ StageOutput train_output() {
           }};
 }
 
-// Images have the size that options give them, as far as they do.
+// Finds the augmentations, and sets the size of images where options give one.
 Status find_images(TrainRun& run) {
   const std::optional<ImageSize>& size = run.options.image_size;
   HEADRACE_TRY(run.augmentations, parse_augmentations("--augment", run.options.augment));
@@ -92,7 +93,7 @@ Status find_images(TrainRun& run) {
   return Error{Code::kInvalidArgument,
                concat(size ? "--image-size" : "--augment",
                       " is for images, and none of the features that the model may take is one: leave it "
-                      "out, or name an image by --features; the dataset has ",
+                      "out, or name an image with --features; the dataset has ",
                       list_features(*run.dataset->attributes()))};
 }
 
@@ -104,16 +105,17 @@ Status find_weights(TrainRun& run, const DatasetAttributes& attributes) {
     if (!is_number || weights.size() != 1 || weights.classes > 0)
       return Error{Code::kInvalidArgument, concat("--weights ", options.weights, ": ", describe(weights),
                                                   " is not one number for each record")};
-    weights.is_optional = false;  // a weight of 0 is not meant where there is none
+    weights.is_optional = false;  // a missing weight is an error, not a weight of 0
     for (ModelFeature& feature : run.request.features)
-      feature.is_optional = feature.is_optional && feature.name != weights.name;  // they share a column
+      feature.is_optional = feature.is_optional && feature.name != weights.name;  // the two share a column
     run.request.weights = std::move(weights);
   }
   if (options.class_weights.empty()) return {};
   if (run.request.labels.size() > 1)
-    return Error{Code::kInvalidArgument,
-                 "--class-weights are for one label; with several, weigh records: --weights with the feature "
-                 "that has a weight for each"};
+    return Error{
+        Code::kInvalidArgument,
+        "--class-weights are for a single label; with several, weigh records: give --weights the feature "
+        "that has a weight for each record"};
   if (options.class_weights == kBalanced) return {};
   const auto vocabulary = attributes.vocabularies.find(run.request.labels.front().name);
   HEADRACE_TRY(run.request.class_weights,
@@ -145,7 +147,7 @@ Result<WindowArrangement> wanted_arrangement(const TrainRun& run) {
   return WindowArrangement{};
 }
 
-// The number is the order's version.
+// Names the stage with the version of the order.
 std::string stage_name(int order_version, bool is_arranged) {
   return concat("train ", named_order_version(order_version, is_arranged));
 }
@@ -155,13 +157,13 @@ std::string value_of(const Configuration& configuration, const std::string& key)
   return found == configuration.end() ? std::string() : found->second;
 }
 
-// How a configuration names the data.
+// Keys of a configuration.
 constexpr const char* kDataUrl = "data";
 constexpr const char* kDataDigest = "data manifest";
 constexpr const char* kEpochs = "epochs";
 constexpr const char* kIntraOpThreads = "intra-op-threads";
 
-// Before the validation part.
+// The records to train on: the part before the validation part, or a subset of it.
 Result<RecordRange> training_range(const TrainRun& run) {
   const RecordRange whole{0, run.validation_range.first};
   const std::optional<RecordRange>& subset = run.options.subset;
@@ -175,9 +177,9 @@ Result<RecordRange> training_range(const TrainRun& run) {
   const bool is_in_it =
       subset->count > 0 && subset->first <= whole.count && subset->count <= whole.count - subset->first;
   if (is_in_it) return *subset;
-  return Error{Code::kInvalidArgument,
-               concat("the training part of ", run.data.describe(), " has ", whole.count,
-                      " records, so there are no ", subset->count, " from number ", subset->first, " on")};
+  return Error{Code::kInvalidArgument, concat("the training part of ", run.data.describe(), " has ",
+                                              whole.count, " records, so a subset of ", subset->count,
+                                              " from number ", subset->first, " is not possible")};
 }
 
 Status open_data(TrainRun& run) {
@@ -198,11 +200,11 @@ Status open_data(TrainRun& run) {
   if (options.validation == 0 || run.validation_range.count > 0 || records == 0) return {};
   return Error{Code::kInvalidArgument,
                concat("--validation ", options.validation,
-                      ": hashes of ids decide, and they put none of the ", records, " records of ",
-                      data.describe(), " into the validation part; give a larger share, or 0")};
+                      ": a hash of each record's id decides, and none of the ", records, " records of ",
+                      data.describe(), " falls into the validation part; give a larger share, or 0")};
 }
 
-// A run that version 1 began continues by version 1.
+// A run that began with version 1 of the order continues with version 1.
 int order_version_of(const std::optional<Configuration>& begun) {
   return begun && value_of(*begun, "stage") == stage_name(1, false) ? 1 : kOrderVersion;
 }
@@ -217,7 +219,7 @@ Result<std::string> initial_checkpoint(TrainRun& run) {
   HEADRACE_TRY(const auto latest, read_published(from->at("checkpoints")));
   if (!latest) {
     return Error{Code::kNotFound,
-                 concat("--init-from ", from->describe(), ": there is no checkpoint of a run there")};
+                 concat("--init-from ", from->describe(), ": no run has a checkpoint there")};
   }
   run.init_kind = latest->manifest.kind;
   if (run.init_kind == kCheckpointKind) return latest->digest;
@@ -273,7 +275,8 @@ Configuration describe(const TrainRun& run, const std::string& init_digest) {
   return out;
 }
 
-// A run may go on with more epochs than it was begun with: the configuration that it has then.
+// A run may continue with more epochs than it began with. In that case, this is the configuration that it
+// began with.
 Configuration former_configuration(const Configuration& wanted, const std::optional<Configuration>& begun) {
   if (!begun) return wanted;
   Configuration former = wanted;
@@ -293,7 +296,7 @@ Result<DataVersion> choose_data_version(const Location& data, const Location& ru
     return Error{
         Code::kInvalidArgument,
         concat(data.describe(), " is not a dataset that headrace prepare has published: headrace prepare ",
-               data.describe(), " DATASET makes one, to train on")};
+               data.describe(), " DATASET makes one to train on")};
   }
   if (options.overwrite) return DataVersion{latest->number};
   HEADRACE_TRY(const std::optional<Configuration> begun, begun_configuration(run, train_output()));
@@ -303,11 +306,11 @@ Result<DataVersion> choose_data_version(const Location& data, const Location& ru
   HEADRACE_TRY(const std::optional<std::uint64_t> former, version_of_digest(data, digest));
   if (!former) return DataVersion{latest->number};
   return DataVersion{*former, concat(run.describe(), " was begun on version ", *former, " of ",
-                                     data.describe(), " and goes on with it; the latest is version ",
+                                     data.describe(), " and continues with it; the latest is version ",
                                      latest->number, ": train on that in another RUN, or with --overwrite")};
 }
 
-// Convolutions are fastest on all cores; small operations on one thread.
+// Convolutions run fastest on all cores, small operations on one thread.
 int choose_intra_op_threads(const TrainRun& run, const std::optional<Configuration>& begun) {
   if (run.options.intra_op_threads) return *run.options.intra_op_threads;
   if (begun) {
@@ -387,7 +390,7 @@ Result<OwnedOutput> claim_run(const TrainRun& run) {
 
 LoaderBudgets loader_budgets(const TrainRun& run) {
   const std::uint64_t all = run.options.memory_budget_bytes;
-  // It is read in order, which takes less; but decoding takes as much.
+  // Validation reads in order, which needs less memory; but decoding images needs as much as in training.
   const std::uint64_t validation = run.validation_range.count == 0 ? 0 : all / (may_take_images(run) ? 2 : 4);
   return {all - validation, validation};
 }
@@ -401,7 +404,7 @@ LoaderOptions native_loader_options(const TrainRun& run, const ModelBinding& bin
   out.seed = run.options.seed;
   out.epochs = trains ? run.options.epochs : 1;
   out.on_corrupt = run.options.on_corrupt;
-  out.is_in_background = run.intra_op_threads > 1;  // whose threads wait for each other
+  out.is_in_background = run.intra_op_threads > 1;  // the threads of a step wait for each other
   out.threads = run.options.loader_threads;
   const LoaderBudgets budgets = loader_budgets(run);
   out.memory_budget_bytes = trains ? budgets.training_bytes : budgets.validation_bytes;
@@ -421,7 +424,7 @@ Error folder_is_gone(const TrainRun& run, std::string_view folder) {
   const auto now = read_chain(run.run);
   if (now && now->last != run.seen.chain.last) return lost_output(run.run, now->last);
   return {Code::kDataLoss, concat(run.run.describe(), " is exported, but nothing is published in its folder ",
-                                  folder, "/; restore that, or start over with --overwrite")};
+                                  folder, "/; restore the folder, or start over with --overwrite")};
 }
 
 Result<std::optional<PublishedFolder>> find_begun(const TrainRun& run, std::string_view folder) {
@@ -438,7 +441,8 @@ Status keep_model(const TrainRun& run, OwnedOutput& owned, const std::string& fo
 
 Result<bool> is_exported(const TrainRun& run, TrainResult& result) {
   HEADRACE_TRY(const std::optional<PublishedFolder> exported, find_begun(run, kExportFolder));
-  if (!exported || exported->manifest.plan != run.plan) return false;  // of a run of fewer epochs
+  if (!exported || exported->manifest.plan != run.plan)
+    return false;  // the export is of a run with fewer epochs
   result.export_digest = exported->digest;
   HEADRACE_CHECK(
       remove_superseded(run.run, train_output(), run.seen.chain.generation(), run.seen.chain.entry));
@@ -483,7 +487,7 @@ Error diverged(std::string_view what, std::uint64_t epoch, std::uint64_t step, b
 
 Error with_train_advice(Error error, bool is_run_temporary) {
   if (error.code == Code::kDataLoss && !is_run_temporary)
-    error.message += " (that is another configuration: with --overwrite, or another RUN)";
+    error.message += " (that is another configuration: use --overwrite, or another RUN)";
   return error;
 }
 

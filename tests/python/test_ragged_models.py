@@ -178,7 +178,7 @@ def test_lists_of_texts_are_taken(headrace, folder):
     ("options", "message"),
     [
         (("--features", "known=label:mask"), "label has no mask: every record has all of its values"),
-        (("--labels", "tokens"), "a label has as many in all"),
+        (("--labels", "tokens"), "a label needs the same number in all"),
     ],
 )
 @pytest.mark.exhaustive

@@ -278,7 +278,7 @@ def test_a_server_may_start_before_its_model_is_there(build, tmp_path):
     with serving(build, tmp_path / "server", folder) as server:
         assert server.admin("/readyz")[0] == 503
         status, answer = server.predict("late", {"instances": [1]})
-        assert status == 503 and "no version of the model late is there yet" in answer["error"]
+        assert status == 503 and "the model late has no version yet" in answer["error"]
         HalfPlusTwo().save(folder / "1")
         server.wait_until_ready()
         assert server.predict("late", {"instances": [2]})[1] == {"predictions": [3.0]}

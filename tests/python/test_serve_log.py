@@ -159,7 +159,7 @@ def test_the_requests_in_a_models_assets_run_before_it_is_ready(build, foreign, 
         server.wait_until_ready()
         text = server.errors.read_text()
         assert "version 123, its warm-up requests: 2 ran, 3 left out, " in text
-        assert "the first for: record 2: it is no PredictLog" in text
+        assert "the first for: record 2: it is not a PredictLog" in text
 
     path.write_bytes(path.read_bytes()[:-1])
     with serving(build, tmp_path / "truncated", foreign) as server:

@@ -282,7 +282,7 @@ def test_options_that_do_not_fit_say_which_do(headrace, folder):
     assert "there is no class eggs; the classes are ham, spam" in refused("--class-weights", "eggs=2")
     assert "--weights name: name bytes[] is not one number" in refused("--weights", "name")
     assert "there is no such feature" in refused("--weights", "price")
-    assert "weigh records: --weights" in refused("--class-weights", "balanced", label="kind,sign")
+    assert "weigh records: give --weights" in refused("--class-weights", "balanced", label="kind,sign")
     assert "is not a class; weigh records instead" in refused("--class-weights", "balanced", label="cost")
     assert "which the dataset stores as text" in refused("--class-weights", "balanced", label="name")
     assert "give one of them" in refused("--class-weights", "balanced", "--balance", "kind")

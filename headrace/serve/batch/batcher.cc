@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Share of the last batch in the mean of their times.
+/// The weight of the latest batch in the moving average of batch times.
 constexpr double kNewest = 0.2;
 constexpr std::string_view kPassed = "the deadline passed before the request was answered";
 
@@ -22,13 +22,13 @@ bool has_texts(const std::vector<RowTensor>& row) {
   return std::ranges::any_of(row, [](const RowTensor& input) { return input.type == DataType::kBytes; });
 }
 
-// Whether a value of some row may be the cause.
+// Whether the values of a row may have caused the error.
 bool is_fault_of_rows(const Error& error) {
   return error.code == Code::kInvalidArgument || error.code == Code::kOutOfRange ||
          error.code == Code::kFailedPrecondition;
 }
 
-// The smallest allowed size that takes so many rows.
+// The smallest allowed size that holds this many rows.
 std::uint64_t filled_size(std::uint64_t rows, const std::vector<std::uint64_t>& allowed) {
   const auto found = std::ranges::lower_bound(allowed, rows);
   return found == allowed.end() ? rows : *found;
@@ -36,9 +36,9 @@ std::uint64_t filled_size(std::uint64_t rows, const std::vector<std::uint64_t>& 
 
 }  // namespace
 
-// More shapes at a time close the batch that was begun first.
+// If requests have more shapes at a time, the oldest open batch is closed.
 constexpr std::size_t kOpenMax = 8;
-// Memory for the rows of a batch; one row may take more.
+// Memory for the rows of a batch. A single row may take more.
 constexpr std::uint64_t kRowsBytes = 64 << 20;
 
 class BatcherState : public std::enable_shared_from_this<BatcherState> {
@@ -52,7 +52,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
   Result<std::shared_ptr<Request>> reserve(std::uint64_t rows, const std::vector<RowTensor>& row,
                                            const RequestOptions& options) {
     const std::uint64_t texts = has_texts(row) ? std::max(options.texts_bytes, options_.texts_bytes) : 0;
-    if (rows == 0) return Error{Code::kInvalidArgument, "a request without rows"};
+    if (rows == 0) return Error{Code::kInvalidArgument, "the request has no rows"};
     HEADRACE_CHECK(check_layout(row, rows_of_batch(row), texts));
     auto request = std::make_shared<Request>(Request{options});
     Actions actions;
@@ -133,17 +133,17 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
   }
 
  private:
-  // The work that follows once the mutex is released: runs, and calls of requests.
+  // Work to do after the mutex is released: batches to run, and requests to answer.
   struct Actions {
     std::vector<std::pair<ClosedBatch, Batch>> runs{};
     std::vector<std::pair<AnswerDone, Result<BatchAnswers>>> answers{};
   };
 
-  // A piece of a batch that was refused.
+  // A piece of a refused batch, which runs alone.
   struct Alone {
     Batch refused;
     std::shared_ptr<Request> request;
-    std::size_t index;  // of the piece
+    std::size_t index;  // of the piece in the request
     std::uint64_t rows;
   };
 
@@ -152,14 +152,14 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     const std::uint64_t most = options_.waiting_rows_max + options_.rows_max;
     if (rows > most)
       return Error{Code::kInvalidArgument,
-                   concat("a request of ", rows, " rows; at most ", most, " are taken")};
+                   concat("a request of ", rows, " rows; at most ", most, " are accepted")};
     if (waiting_rows_ > most - rows)
-      return Error{Code::kResourceExhausted,
-                   concat(waiting_rows_, " rows wait already; at most ", options_.waiting_rows_max, " may")};
+      return Error{Code::kResourceExhausted, concat(waiting_rows_, " rows are already waiting; at most ",
+                                                    options_.waiting_rows_max, " may")};
     const Clock::time_point now = options_.now();
     if (now >= options.deadline) return Error{Code::kDeadlineExceeded, std::string(kPassed)};
     if (wait_now() < options.deadline - now) return {};
-    return Error{Code::kResourceExhausted, "the request would not be run before its deadline"};
+    return Error{Code::kResourceExhausted, "the request would not run before its deadline"};
   }
 
   std::chrono::nanoseconds wait_now() const {
@@ -169,7 +169,8 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     return std::chrono::nanoseconds(static_cast<std::int64_t>(mean_nanoseconds_ * batches));
   }
 
-  // If there is no memory for all rows, those that were taken are given up, and their batch need not wait.
+  // If there is no memory for all rows, gives up the rows that were taken, so that their batches need not
+  // wait for them.
   Status take_all(Request& request, std::uint64_t rows, const std::vector<RowTensor>& row,
                   std::uint64_t texts, Actions& actions) {
     HEADRACE_CHECK(admit(rows, request.options));
@@ -207,7 +208,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     return piece;
   }
 
-  // Fewer of large rows go into a batch.
+  // How many rows a batch holds: fewer if the rows are large.
   std::uint64_t rows_of_batch(const std::vector<RowTensor>& row) const {
     const std::uint64_t row_bytes = std::max<std::uint64_t>(row_bytes_of(row), 1);
     const std::uint64_t rows = std::clamp<std::uint64_t>(kRowsBytes / row_bytes, 1, options_.rows_max);
@@ -217,7 +218,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     return above == allowed.begin() ? allowed.front() : *std::prev(above);
   }
 
-  // The batch that takes rows of this shape, and has room for one and its texts.
+  // The open batch for rows of this shape. It has room for one more row and its texts.
   Result<Batch> open_batch(const std::vector<RowTensor>& row, std::uint64_t texts,
                            const RequestOptions& options) {
     const auto found =
@@ -250,10 +251,10 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     --piece.batch->writers;
   }
 
-  // Sends what idle lanes can take.
+  // Starts batches on the idle lanes.
   void send(Actions& actions) {
     std::erase_if(closed_, [&](const Batch& batch) { return forget_if_empty(*batch); });
-    // One that is empty stays, for the next request of its shape.
+    // One empty batch stays open, for the next request of its shape.
     std::erase_if(open_, [&](const Batch& batch) { return forget_if_empty(*batch) && open_.size() > 1; });
     while (running_.size() < options_.lanes) {
       Batch batch = next_alone(actions);
@@ -265,7 +266,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     }
   }
 
-  // Whether all rows of a batch were given up. They do not wait any more.
+  // If all rows of a batch were given up, empties it and returns true: the rows no longer count as waiting.
   bool forget_if_empty(GatheredBatch& batch) {
     if (batch.writers != 0 || !batch.parts.empty()) return false;
     waiting_rows_ -= std::exchange(batch.rows, 0);
@@ -273,9 +274,9 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     return true;
   }
 
-  // Takes out the batch that goes next: of those that have rows and that nobody writes to, the highest
-  // priority, and then the one that was begun first, so that none waits for ever. If none can go, open ones
-  // with rows take no more, so that they can go soon.
+  // Takes out the batch to run next. A batch can run if it has rows and no request is writing to it. Among
+  // these, the highest priority wins, then the oldest batch, so that none waits for ever. If no batch can
+  // run, closes the open batches that have rows, so that they can run soon.
   Batch next() {
     const auto closed = best_of(closed_), open = best_of(open_);
     if (open != open_.end() && (closed == closed_.end() || goes_before(**open, **closed)))
@@ -304,7 +305,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
   void answer_expired(GatheredBatch& batch, Actions& actions) {
     const Clock::time_point now = options_.now();
     std::erase_if(batch.parts, [&](const auto& part) {
-      if (part.first->unanswered == 0) return true;  // another of its pieces has failed
+      if (part.first->unanswered == 0) return true;  // another piece of the request has failed
       if (part.first->options.deadline > now) return false;
       fail(*part.first, {Code::kDeadlineExceeded, std::string(kPassed)}, actions);
       return true;
@@ -324,7 +325,7 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
 
   static void fail(Request& request, Error error, Actions& actions) {
     request.unanswered = 0;
-    request.pieces.clear();  // a batch names its requests, and a request its batches
+    request.pieces.clear();  // breaks the cycle: batches and requests refer to each other
     actions.answers.emplace_back(std::move(request.done), std::move(error));
   }
 
@@ -365,12 +366,12 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
       const std::scoped_lock lock(mutex_);
       std::erase(running_, batch);
       if (shared) add_time(options_.now() - begun);
-      const bool is_somebodys = !shared && batch->parts.size() > 1 && is_fault_of_rows(outputs.error());
+      const bool is_fault_of_one = !shared && batch->parts.size() > 1 && is_fault_of_rows(outputs.error());
       for (const auto& [request, index] : std::exchange(batch->parts, {})) {
         if (request->unanswered == 0) continue;
         if (shared) {
           answer(*request, index, shared, actions);
-        } else if (is_somebodys) {
+        } else if (is_fault_of_one) {
           const std::uint64_t piece_rows = request->pieces[index].rows;
           alone_.push_back({batch, request, index, piece_rows});
           waiting_rows_ += piece_rows;
@@ -383,8 +384,8 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     act(std::move(actions));
   }
 
-  // A batch of its own for a piece of one that was refused, so that the others of that one are answered. Its
-  // texts are those of the piece.
+  // Makes a batch for a single piece of a refused batch, so that the other pieces of that batch can be
+  // answered. It holds the piece's texts only.
   Result<Batch> batch_alone(const Alone& alone) {
     Piece& piece = alone.request->pieces[alone.index];
     const std::uint64_t texts =
@@ -400,13 +401,13 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
     return made;
   }
 
-  // They go first: they have waited for a whole batch.
+  // The next piece that runs alone. These run first: they have already waited for a whole batch.
   Batch next_alone(Actions& actions) {
     while (!alone_.empty()) {
       const Alone alone = std::move(alone_.front());
       alone_.pop_front();
       Request& request = *alone.request;
-      if (request.unanswered == 0) {  // another of its pieces has failed
+      if (request.unanswered == 0) {  // another piece of the request has failed
         waiting_rows_ -= alone.rows;
         continue;
       }
@@ -442,24 +443,24 @@ class BatcherState : public std::enable_shared_from_this<BatcherState> {
   const BatcherOptions options_;
   mutable std::mutex mutex_;
   std::optional<Error> refusal_;
-  std::vector<Batch> open_;    // take rows, each of another shape; the one that was begun first comes first
-  std::vector<Batch> closed_;  // wait for a lane, in the order in which they were closed
-  std::deque<Alone> alone_;    // go first, one at a time
+  std::vector<Batch> open_;    // accept rows, each of a different shape; oldest first
+  std::vector<Batch> closed_;  // wait for a lane, in the order of closing
+  std::deque<Alone> alone_;    // run first, one at a time
   std::vector<Batch> running_;
   std::uint64_t next_number_ = 0;
   std::uint64_t waiting_rows_ = 0;
   std::uint64_t in_flight_ = 0;
   std::uint64_t batches_ = 0;
   std::uint64_t rows_ = 0;
-  double mean_nanoseconds_ = 0;  // of a batch
+  double mean_nanoseconds_ = 0;  // moving average of batch times
 };
 
 namespace {
 
-// Few models are asked in one round.
+// Batchers with rows that were committed in this thread's current round: few, as a round has few models.
 struct ThreadCommits {
   bool is_in_round = false;
-  // With their owners.
+  // Each with its owner.
   std::vector<std::pair<std::shared_ptr<BatcherState>, std::shared_ptr<const void>>> states{};
 };
 
@@ -483,10 +484,11 @@ void CommitRound::send_committed() {
 Status check_options(const BatcherOptions& options) {
   const auto& allowed = options.allowed_rows;
   if (options.rows_max == 0 || options.lanes == 0)
-    return Error{Code::kInvalidArgument, "a batch has at least one row, and there is at least one lane"};
+    return Error{Code::kInvalidArgument,
+                 "a batch needs at least one row, and there must be at least one lane"};
   if (allowed.empty() || (std::ranges::is_sorted(allowed) && allowed.back() == options.rows_max)) return {};
   return Error{Code::kInvalidArgument,
-               concat("the sizes of batches ascend, and the last is the largest, ", options.rows_max)};
+               concat("the sizes of batches must ascend and end with the largest batch, ", options.rows_max)};
 }
 
 Batcher::Batcher(BatchRunner& runner, BatcherOptions options)
@@ -542,7 +544,7 @@ Status ReservedRows::set_text(std::size_t input, std::uint64_t row, std::uint64_
                               std::string_view text) {
   BatchedPiece& piece = piece_of(row);
   if (text.size() > piece.texts_end - piece.texts_next)
-    return Error{Code::kInvalidArgument, "the texts are longer than the request said"};
+    return Error{Code::kInvalidArgument, "the texts are longer than the request announced"};
   const TextPlace place{static_cast<std::uint32_t>(piece.texts_next),
                         static_cast<std::uint32_t>(text.size())};
   const BatchLayout& layout = piece.batch->layout;

@@ -404,7 +404,7 @@ TEST_F(BatcherTest, RequestsThatWouldWaitTooLongAreRefused) {
   for (float i = 3; i < 6; ++i) send(batcher, {i, i});
   const auto many = batcher.reserve(2, kNumberRow);
   ASSERT_FALSE(many);
-  EXPECT_THAT(many.error().message, HasSubstr("rows wait already; at most 5 may"));
+  EXPECT_THAT(many.error().message, HasSubstr("rows are already waiting; at most 5 may"));
   EXPECT_EQ(batcher.reserve(8, kNumberRow).error().code, Code::kInvalidArgument) << "it never could";
   EXPECT_EQ(batcher.reserve(~std::uint64_t{0}, kNumberRow).error().code, Code::kInvalidArgument);
   while (!runner.held.empty()) runner.run_one();

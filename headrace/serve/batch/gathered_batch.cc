@@ -26,7 +26,7 @@ void GatheredBatch::copy_piece(const BatchedPiece& piece, std::uint64_t texts_by
       TextPlace place;
       std::memcpy(&place, row(i, 0) + at, sizeof place);
       if (place.size_bytes == 0)
-        place.offset_bytes = 0;  // nobody has set it
+        place.offset_bytes = 0;  // this text was never set
       else
         place.offset_bytes -= static_cast<std::uint32_t>(texts_begin);
       std::memcpy(row(i, 0) + at, &place, sizeof place);

@@ -18,7 +18,7 @@ std::uint64_t aligned(std::uint64_t offset) {
   return (offset + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
 
-// a · b, or a number above every limit.
+// a · b, or a number above every limit if that overflows.
 std::uint64_t product(std::uint64_t a, std::uint64_t b) {
   return b != 0 && a > kSizeLimitBytes / b ? kSizeLimitBytes : a * b;
 }
@@ -74,7 +74,7 @@ Status check_layout(const std::vector<RowTensor>& inputs, std::uint64_t rows_max
 
 Result<std::string_view> text_at(const BatchLayout& layout, BytesView memory, const std::byte* place) {
   const std::string_view texts = as_text(memory).substr(layout.texts_offset(), layout.texts_bytes());
-  TextPlace copied;  // before it is checked: it may change meanwhile
+  TextPlace copied;  // copied before the check: the shared memory may change in the meantime
   std::memcpy(&copied, place, sizeof copied);
   if (copied.offset_bytes > texts.size() || copied.size_bytes > texts.size() - copied.offset_bytes)
     return Error{Code::kDataLoss, "a text lies outside its batch"};

@@ -16,7 +16,7 @@ constexpr std::chrono::hours kLongestTime{24};
 constexpr std::int64_t kMostMinRequests = 1'000'000;
 constexpr std::string_view kPolicies = "default, latest:N, all, or numbers as in 3,5";
 
-// A table of the file, and what it stands in.
+// A table of the file, with its node and its name for messages.
 struct NamedTable {
   const TomlNode& node;
   const TomlTable& table;
@@ -41,15 +41,15 @@ Status read_duration(TomlKeys& keys, std::string_view key, std::chrono::millisec
   return {};
 }
 
-// A share in percent, as hundredths of one.
+// Reads a share in percent, in hundredths of a percent.
 Status read_percent(TomlKeys& keys, const NamedTable& in, std::string_view key, std::uint64_t& value) {
   const TomlNode* const node = keys.find(key);
-  if (node == nullptr) return keys.error(in.node, key, "is missing: a number of percent from 0 to 100");
+  if (node == nullptr) return keys.error(in.node, key, "is missing: give a percentage from 0 to 100");
   const auto percent = node->number();
   if (!percent || !(*percent >= 0 && *percent <= 100))
-    return keys.error(*node, key, "must be a number of percent from 0 to 100");
+    return keys.error(*node, key, "must be a percentage from 0 to 100, without %");
   value = static_cast<std::uint64_t>(std::llround(*percent * 100));
-  if (value == 0 && *percent > 0) return keys.error(*node, key, "must be 0, or 0.01 percent at least");
+  if (value == 0 && *percent > 0) return keys.error(*node, key, "must be 0, or at least 0.01 percent");
   return {};
 }
 
@@ -57,7 +57,7 @@ Status read_version(TomlKeys& keys, const NamedTable& in, VersionName& value) {
   constexpr std::string_view kKey = "version";
   const TomlNode* const node = keys.find(kKey);
   if (node == nullptr)
-    return keys.error(in.node, kKey, "is missing: a number, or a label as in \"candidate\"");
+    return keys.error(in.node, kKey, "is missing: give a number, or a label as in \"candidate\"");
   const auto* const number = node->get<std::int64_t>();
   const auto* const label = node->get<std::string>();
   if (number != nullptr && *number >= 0) {
@@ -97,7 +97,8 @@ Result<ShadowOptions> read_shadow(const NamedTable& in, std::string_view source_
   HEADRACE_CHECK(read_percent(keys, in, "fraction", out.fraction));
   if (const TomlNode* const node = keys.find("tolerance")) {
     const auto tolerance = node->number();
-    if (!tolerance || !(*tolerance >= 0)) return keys.error(*node, "tolerance", "must be a number from 0 on");
+    if (!tolerance || !(*tolerance >= 0))
+      return keys.error(*node, "tolerance", "must be a number that is not negative");
     out.tolerance = *tolerance;
   }
   HEADRACE_CHECK(keys.finish());
@@ -136,7 +137,8 @@ Result<ModelConfiguration> read_model(const NamedTable& in, std::string_view sou
   HEADRACE_CHECK(keys.text("place", out.place));
   const TomlNode* const place = keys.find("place");
   if (place == nullptr)
-    return keys.error(in.node, "place", "is missing: the URL of a model, as in \"s3://models/models/imdb\"");
+    return keys.error(in.node, "place",
+                      "is missing: give the URL of a model, as in \"s3://models/models/imdb\"");
   if (const Status known = check_place(out.place); !known)
     return keys.error(*place, "place", concat("cannot be used: ", known.error().message));
   if (const TomlNode* const versions = keys.find("versions")) {
@@ -185,9 +187,8 @@ Status check_served_name(std::string_view name) {
   const bool has_other = std::ranges::any_of(
       name, [](char c) { return c == '/' || c == ':' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (!name.empty() && name.size() <= kLongestName && !has_other) return {};
-  return Error{Code::kInvalidArgument,
-               concat("a model's name has 1 to ", kLongestName,
-                      " bytes, and neither \"/\" nor \":\" nor control characters in it")};
+  return Error{Code::kInvalidArgument, concat("a model's name has 1 to ", kLongestName,
+                                              " bytes, and no \"/\", \":\" or control character")};
 }
 
 Result<VersionPolicy> parse_version_policy(std::string_view text) {
@@ -228,8 +229,9 @@ Result<ServingConfiguration> parse_serving_configuration(
   HEADRACE_CHECK(keys.finish());
   const auto* const named = models != nullptr ? models->get<TomlTable>() : nullptr;
   if (named == nullptr || named->entries.empty()) {
-    return Error{Code::kInvalidArgument,
-                 concat(source_name, ": no model; say for each, as [models.imdb], which place it has")};
+    return Error{
+        Code::kInvalidArgument,
+        concat(source_name, ": there is no model; give each a table, as in [models.imdb], with its place")};
   }
   for (const auto& [name, node] : named->entries) {
     if (const Status good = check_served_name(name); !good)
@@ -238,7 +240,7 @@ Result<ServingConfiguration> parse_serving_configuration(
     HEADRACE_TRY(out.models[name], read_model(model, source_name, defaults, check_place));
   }
   if (out.models.size() <= kMostModels) return out;
-  return Error{Code::kInvalidArgument, concat(source_name, ": more than ", kMostModels, " models")};
+  return Error{Code::kInvalidArgument, concat(source_name, ": there are more than ", kMostModels, " models")};
 }
 
 }  // namespace headrace

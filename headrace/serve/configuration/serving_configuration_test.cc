@@ -120,13 +120,13 @@ TEST(ServingConfiguration, WhatIsWrongInACanaryIsNamed) {
   EXPECT_THAT(problem_of_canary("version = 5"), HasSubstr("weight is missing"));
   EXPECT_THAT(problem_of_canary("version = -5\nweight = 5"), StartsWith(at + "version must be a number"));
   EXPECT_THAT(problem_of_canary("weight = 101\nversion = 5"),
-              StartsWith(at + "weight must be a number of percent"));
+              StartsWith(at + "weight must be a percentage from 0 to 100"));
   EXPECT_THAT(problem_of_canary("weight = nan\nversion = 5"),
-              StartsWith(at + "weight must be a number of percent"));
+              StartsWith(at + "weight must be a percentage from 0 to 100"));
   EXPECT_THAT(problem_of_canary("max-error-rate = 2\nversion = 5\nweight = 1"),
               StartsWith(at + "max-error-rate must be a number from 0 to 1"));
   EXPECT_THAT(problem_of_canary("weight = 0.004\nversion = 5"),
-              StartsWith(at + "weight must be 0, or 0.01 percent at least"));
+              StartsWith(at + "weight must be 0, or at least 0.01 percent"));
   EXPECT_THAT(problem_of_canary("max-latency = 200\nversion = 5\nweight = 1"),
               StartsWith(at + "max-latency must be a time up to 24h"));
   EXPECT_THAT(problem_of_canary("wait = 5\nversion = 5\nweight = 1"),
@@ -139,7 +139,7 @@ TEST(ServingConfiguration, WhatIsWrongInAShadowIsNamed) {
   };
   EXPECT_THAT(problem("version = 5"), HasSubstr("line 3: [models.m.shadow]: fraction is missing"));
   EXPECT_THAT(problem("tolerance = -1\nversion = 5\nfraction = 1"),
-              HasSubstr("tolerance must be a number from 0 on"));
+              HasSubstr("tolerance must be a number that is not negative"));
   EXPECT_THAT(problem("weight = 1\nversion = 5\nfraction = 1"),
               HasSubstr("line 4: [models.m.shadow]: weight is not"));
 }

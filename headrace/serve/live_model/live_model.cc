@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A call that may take long, in a thread of its own. Its result is taken once it is there.
+// A call that may take long and runs in its own thread. The caller takes the result once the call is done.
 template <typename T>
 class LongCall {
  public:
@@ -38,7 +38,7 @@ class LongCall {
       return Error{Code::kResourceExhausted, concat("starting a thread: ", error.what())};
     }
   }
-  /// Waits for it.
+  /// Waits for the result.
   T take() { return result_.get(); }
 
  private:
@@ -48,15 +48,15 @@ class LongCall {
 // Everything about one version that the worker knows.
 struct VersionRecord {
   std::shared_ptr<const WantedVersion> wanted;
-  std::shared_ptr<ServedVersion> served{};  // null: none is ready
-  VersionStatus loading{};                  // what `statuses` shows if none is ready
+  std::shared_ptr<ServedVersion> served{};  // null: not ready
+  VersionStatus loading{};                  // what `statuses` shows if the version is not ready
   bool was_ready = false;
   bool is_coming_back = false;
-  int failures = 0;  // one after another
+  int failures = 0;  // consecutive failures
   Clock::time_point retry_at{};
   Clock::time_point ready_since{};
 
-  // Another content may have been published under the same number.
+  // Different content may have been published under the same number.
   bool is_to_be_loaded() const { return !served || served->digest() != wanted->digest; }
 };
 
@@ -90,10 +90,10 @@ std::string_view version_state_name(VersionState state) {
 
 namespace {
 
-// Reasons are for operators: they may name places that clients need not know.
+// Gives the state only. Reasons are for operators: they may name places that clients need not know.
 Error not_ready(const std::string& name, const VersionStatus& status) {
   return {Code::kUnavailable, concat("version ", status.number, " of ", name, " is ",
-                                     version_state_name(status.state), "; ask again")};
+                                     version_state_name(status.state), "; try again")};
 }
 
 std::set<std::uint64_t> numbers_of(const VersionTable& table, const std::vector<VersionName>& versions) {
@@ -109,7 +109,7 @@ std::set<std::uint64_t> numbers_of(const VersionTable& table, const std::vector<
   return out;
 }
 
-// The number that is meant where a request names none.
+// The version to use if a request names none.
 std::optional<std::uint64_t> chosen_number(const VersionTable& table,
                                            const std::set<std::uint64_t>& besides) {
   const auto latest = table.labels.find(kLatestAlias);
@@ -157,7 +157,7 @@ class LiveModel::Worker {
     std::unique_lock lock(waiting_mutex_);
     if (is_closed_) {
       lock.unlock();
-      return found(Error{Code::kUnavailable, concat(name_, " is not served any more")});
+      return found(Error{Code::kUnavailable, concat(name_, " is no longer served")});
     }
     if (waiting_.size() < kWaitingMax) {
       waiting_.push_back({version, label ? std::optional(std::string(*label)) : std::nullopt, besides,
@@ -182,14 +182,15 @@ class LiveModel::Worker {
     }
     if (!version) version = chosen_number(table, numbers_of(table, besides));
     if (!version) {
-      return {Error{Code::kUnavailable, concat("no version of the model ", name_,
-                                               " is there yet; the server looks for one every few seconds")}};
+      return {Error{
+          Code::kUnavailable,
+          concat("the model ", name_, " has no version yet; the server looks for one every few seconds")}};
     }
     const auto ready = table.ready.find(*version);
     if (ready != table.ready.end() && ready->second->ended()) {
-      // The worker has not heard of it yet.
+      // The worker has not noticed this yet.
       return {Error{Code::kUnavailable,
-                    concat("the engine of version ", *version, " of ", name_, " has ended; ask again")},
+                    concat("the engine of version ", *version, " of ", name_, " has ended; try again")},
               true};
     }
     if (ready != table.ready.end()) return {ready->second};
@@ -200,7 +201,7 @@ class LiveModel::Worker {
   }
 
  private:
-  // Nothing here takes long: looks at the store and loads run in threads of their own.
+  // No step here takes long: polls of the store and loads run in threads of their own.
   void work(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       take_poll();
@@ -223,7 +224,7 @@ class LiveModel::Worker {
     drain_all();
   }
 
-  // Ends what has waited for long enough.
+  // Handles requests and retired versions whose time is up.
   void attend() {
     for (auto& [number, record] : records_) {
       if (record.served) record.served->expire();
@@ -248,7 +249,7 @@ class LiveModel::Worker {
     if (!started) finish_poll(started);
   }
 
-  // In a thread of its own, which alone uses the source.
+  // Runs in its own thread, the only one that uses the source.
   Result<WantedVersions> poll(const std::stop_token& stop) {
     const CallOptions call{.stop = stop};
     if (!source_) {
@@ -264,14 +265,14 @@ class LiveModel::Worker {
     if (!polling_.is_done()) return;
     const Result<WantedVersions> wanted = polling_.take();
     if (wanted) {
-      if (wanted->remarks.empty()) said_.clear();  // whatever was wrong is over
+      if (wanted->remarks.empty()) remarked_.clear();  // former problems are over
       for (const std::string& each : wanted->remarks) remark_once(each);
       want(*wanted);
     }
     finish_poll(wanted ? Status() : Status(wanted.error()));
   }
 
-  // A model that is about to appear should not wait for long.
+  // Polls again sooner after an error, or while there is no version, so that a new model appears soon.
   void finish_poll(const Status& polled) {
     const bool is_to_hurry = !polled || records_.empty();
     hurried_polls_ = is_to_hurry ? hurried_polls_ + 1 : 0;
@@ -294,7 +295,8 @@ class LiveModel::Worker {
     }
   }
 
-  // Loads what comes back first, then the highest number. A load that nobody waits for any more makes way.
+  // Loads versions that are coming back first, then the highest number. Stops a load whose version is no
+  // longer wanted, or that delays a version that is coming back.
   void start_load() {
     VersionRecord* next = nullptr;
     for (auto& [number, record] : records_) {
@@ -321,7 +323,7 @@ class LiveModel::Worker {
     fail(*next, started.error());
   }
 
-  // In a thread of its own. Once it has failed, without records: they may be why.
+  // Runs in its own thread. After a failure, it loads without warm-up records, which may have been the cause.
   Result<std::shared_ptr<ServedVersion>> load(const WantedVersion& wanted, bool has_failed,
                                               const std::stop_token& stop) {
     const auto tell = [this](VersionState state) { loading_state_ = state; };
@@ -331,7 +333,7 @@ class LiveModel::Worker {
     auto served =
         std::make_shared<ServedVersion>(wanted.number, wanted.digest, std::move(model), options_.batching);
     tell(VersionState::kWarming);
-    // Not by `served`, which the return moves while the callback may still run.
+    // Does not capture `served`, which the return moves while the callback may still run.
     const std::stop_callback end_early(stop, [&version = *served] { version.end(); });
     Status warmed = run_zeros(*served);
     if (warmed) warmed = play(*served, records, stop);
@@ -340,7 +342,7 @@ class LiveModel::Worker {
     return std::move(warmed).error();
   }
 
-  // Whatever is wrong with the records is remarked, and keeps no version from being ready.
+  // Remarks on problems with the records. Such problems do not keep a version from becoming ready.
   // \error as run_records
   Status play(ServedVersion& served, const Result<LoggedRecords>& records,
               const std::stop_token& stop) const {
@@ -373,7 +375,7 @@ class LiveModel::Worker {
       return;
     }
     VersionRecord& record = found->second;
-    if (!loaded && loading_stop_.stop_requested()) return;  // it made way, and is tried again
+    if (!loaded && loading_stop_.stop_requested()) return;  // the load was stopped, and is retried
     record.is_coming_back = false;
     if (!loaded) return fail(record, std::move(loaded).error());
     std::swap(record.served, *loaded);
@@ -396,7 +398,8 @@ class LiveModel::Worker {
                       .is_coming_back = record.is_coming_back};
   }
 
-  // Versions whose engine has ended are loaded again; requests wait for one that has not just failed.
+  // Reloads versions whose engine has ended. Requests wait for such a version unless it has also failed
+  // recently.
   void take_ends() {
     for (auto& [number, record] : records_) {
       if (!record.served) continue;
@@ -428,7 +431,7 @@ class LiveModel::Worker {
         continue;
       }
       if (record.served) {
-        remark(concat(name_, ": version ", number, " is not wanted any more"));
+        remark(concat(name_, ": version ", number, " is no longer wanted"));
         retire(std::move(record.served));
       }
       at = records_.erase(at);
@@ -440,13 +443,13 @@ class LiveModel::Worker {
     return found != records_.end() && found->second.served;
   }
 
-  // The requests of a version that has left the table have some time to end.
+  // Gives the requests of a version that has left the table some time to end.
   void retire(std::shared_ptr<ServedVersion> version) {
     const Clock::duration time = is_stopped_ ? Clock::duration() : Clock::duration(options_.drain_max);
     retired_.push_back({std::move(version), Clock::now() + time, false});
   }
 
-  // Requests that have found a version before may still come to it until nobody else holds it.
+  // Requests that found a version earlier may still reach it until no one else holds it.
   void end_retired() {
     std::erase_if(retired_, [&](Retired& each) {
       each.version->expire();
@@ -463,8 +466,8 @@ class LiveModel::Worker {
   }
 
   void finish(ServedVersion& version) const {
-    version.refuse({Code::kUnavailable, concat("version ", version.number(), " of ", name_,
-                                               " is not served any more; ask again")});
+    version.refuse({Code::kUnavailable,
+                    concat("version ", version.number(), " of ", name_, " is no longer served; try again")});
     version.end();
   }
 
@@ -526,8 +529,8 @@ class LiveModel::Worker {
 
   void remark(const std::string& text) const { parts_.remark(text); }
   void remark_once(const std::string& text) {
-    if (!said_.insert(text).second) return;
-    if (said_.size() > kSaidMax) said_ = {text};
+    if (!remarked_.insert(text).second) return;
+    if (remarked_.size() > kRemarkedMax) remarked_ = {text};
     remark(concat(name_, ": ", text));
   }
 
@@ -536,7 +539,7 @@ class LiveModel::Worker {
     Clock::time_point drain_until;
     bool is_ended;
   };
-  // A request that waits for a version which is coming back.
+  // A request that waits for a version that is coming back.
   struct Waiting {
     std::optional<std::uint64_t> version;
     std::optional<std::string> label;
@@ -544,36 +547,36 @@ class LiveModel::Worker {
     Clock::time_point deadline;
     Found found;
   };
-  static constexpr std::size_t kSaidMax = 1'000;
+  static constexpr std::size_t kRemarkedMax = 1'000;
   static constexpr std::size_t kWaitingMax = 10'000;
 
   const std::string name_;
   const LiveModelParts parts_;
   const LiveModelOptions options_;
 
-  std::unique_ptr<ModelSource> source_;  // of the thread that polls
+  std::unique_ptr<ModelSource> source_;  // used only by the polling thread
   std::atomic<VersionState> loading_state_ = VersionState::kFetching;
 
-  // The worker's own.
+  // Used only by the worker.
   std::mt19937_64 jitter_;
   Clock::time_point poll_at_{};
   int hurried_polls_ = 0;
   LongCall<Result<WantedVersions>> polling_;
   LongCall<Result<std::shared_ptr<ServedVersion>>> loading_;
-  std::shared_ptr<const WantedVersion> loading_version_;  // null: none is being loaded
+  std::shared_ptr<const WantedVersion> loading_version_;  // null: no load is running
   std::set<std::uint64_t> wanted_numbers_;
   std::map<std::string, std::uint64_t, std::less<>> wanted_labels_;
-  std::map<std::string, std::uint64_t, std::less<>> labels_;  // in force
+  std::map<std::string, std::uint64_t, std::less<>> labels_;  // the labels in force
   std::map<std::uint64_t, VersionRecord> records_;
   std::vector<Retired> retired_;
-  std::set<std::string> said_;
+  std::set<std::string> remarked_;
 
   std::stop_source loading_stop_;
 
   const std::shared_ptr<WorkerBell> bell_ = std::make_shared<WorkerBell>();
   std::atomic<bool> is_stopped_ = false;
   std::mutex waiting_mutex_;
-  bool is_closed_ = false;  // nobody answers those that wait any more
+  bool is_closed_ = false;  // waiting requests are no longer answered
   std::vector<Waiting> waiting_;
   mutable std::mutex table_mutex_;
   std::shared_ptr<const VersionTable> table_ = std::make_shared<VersionTable>();

@@ -278,7 +278,7 @@ TEST_F(LiveModelTest, NothingIsThereYet) {
   const auto found = live->find({}, {});
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, Code::kUnavailable);
-  EXPECT_THAT(found.error().message, HasSubstr("no version of the model m is there yet"));
+  EXPECT_THAT(found.error().message, HasSubstr("the model m has no version yet"));
 }
 
 TEST_F(LiveModelTest, RequestsGoToTheVersionThatTheyName) {

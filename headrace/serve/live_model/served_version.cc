@@ -11,7 +11,7 @@ ServedVersion::ServedVersion(std::uint64_t number, std::string digest, std::uniq
     BatcherOptions own = options;
     const ServedSignature& signature = model().signatures[i];
     if (!signature.is_batched) own.rows_max = 1;
-    // A row more of raw data costs more than a batch of another size.
+    // With raw rows, filling a batch up with more rows costs more than running a batch of another size.
     if (!signature.is_batched || signature.takes_raw_rows()) own.allowed_rows.clear();
     batchers_.push_back(std::make_unique<Batcher>(loaded_->runner(i), own));
   }

@@ -13,9 +13,9 @@ namespace {
 
 using WarmUpClock = std::chrono::steady_clock;
 
-// For values that a record's tensors repeat.
+// Memory for values that a record's tensors repeat.
 constexpr std::uint64_t kRepeatedBytesMax = 64 << 20;
-// A model may compile for long; an engine process has a shorter time for a batch.
+// A model may compile for a long time. An engine process has a shorter deadline for each batch.
 constexpr std::chrono::minutes kZerosTime{10};
 
 Status run_and_wait(ServedVersion& version, ReservedRows rows, WarmUpClock::time_point deadline) {
@@ -28,7 +28,7 @@ Status run_and_wait(ServedVersion& version, ReservedRows rows, WarmUpClock::time
   return answer.get();
 }
 
-// A row of each input, whose open sizes are 1.
+// One row of each input, with open sizes set to 1.
 std::vector<RowTensor> smallest_row(const ServedSignature& signature) {
   std::vector<RowTensor> row;
   for (const ServedTensor& input : signature.inputs) {
@@ -51,7 +51,7 @@ Status run_zeros_of(ServedVersion& version, std::size_t number, WarmUpClock::tim
 
 Status run_record(ServedVersion& version, BytesView record, WarmUpClock::time_point deadline) {
   HEADRACE_TRY(const auto message, logged_predict_request(record));
-  if (!message) return Error{Code::kInvalidArgument, "it is no PredictLog"};
+  if (!message) return Error{Code::kInvalidArgument, "it is not a PredictLog"};
   HEADRACE_TRY(const PredictRequest request, PredictRequest::parse(*message, kRepeatedBytesMax));
   const ServedModel& model = version.model();
   const ServedSignature* const signature = model.find(request.signature_name());

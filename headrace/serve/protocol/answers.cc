@@ -31,9 +31,9 @@ Status check_piece(const AnswerPiece& piece, const ServedSignature& signature, s
 
 // A number as text, with its separator: "-2.2250738585072014e-308,".
 constexpr std::uint64_t kNumberTextBytes = 26;
-// One of a message of Protocol Buffers, the largest.
+// The largest varint of Protocol Buffers.
 constexpr std::uint64_t kVarintBytes = 10;
-// A byte of a string: "\\u0001".
+// The largest form of a byte in a string: "\\u0001".
 constexpr std::uint64_t kEscapedBytes = 6;
 
 std::uint64_t most_encoded_bytes(const TensorView& tensor, std::uint64_t first_row, std::uint64_t rows,

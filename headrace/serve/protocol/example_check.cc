@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// Whether a message is well-formed, and `is_right(field)` of each field that has this number.
+// Whether a message is well-formed, and `is_right` holds for each field with this number.
 template <typename IsRight>
 bool is_message(BytesView message, std::uint32_t number, IsRight is_right) {
   WireReader reader(message);
@@ -47,7 +47,7 @@ bool is_feature(BytesView message) {
   return !reader.malformed();
 }
 
-// A field of bytes whose content passes the check.
+// Returns a predicate: the field holds bytes, and they pass the check.
 template <typename Check>
 auto content_is(Check check) {
   return [check](const WireField& field) { return field.type == WireType::kBytes && check(field.bytes); };

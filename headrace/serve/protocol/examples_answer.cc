@@ -13,14 +13,14 @@
 namespace headrace {
 namespace {
 
-// One row of the outputs of a signature that classifies. An output that is not there is null.
+// One row of the outputs of a classifying signature. An output that does not exist is null.
 class ClassRow {
  public:
   ClassRow(const AnswerPart* classes, const AnswerPart* scores, std::uint64_t row)
       : classes_(classes), scores_(scores), row_(row) {}
 
   std::uint64_t size() const { return (classes_ != nullptr ? classes_ : scores_)->row.elements(); }
-  // A row of a rank other than 1 has as many labels as scores by chance only.
+  // A row of a rank other than 1 is refused: it has as many labels as scores only by chance.
   bool is_right() const {
     const auto is_list = [](const AnswerPart* part) { return part == nullptr || part->row.rank() == 1; };
     const bool are_equal =
@@ -80,7 +80,7 @@ Result<std::vector<AnswerOutput>> example_answers(const BatchAnswers& answers,
   return join_answers(answers, signature, "example");
 }
 
-// A string, or {"b64": …}.
+// Appends the label as a string, or as {"b64": …}.
 Status append_label(std::string& out, std::string_view label) {
   const TensorView one{.type = DataType::kBytes, .shape = {}, .strings = {&label, 1}};
   return append_json_tensor(out, one, 0, {}, JsonBytesForm::kText);

@@ -19,8 +19,8 @@ constexpr std::size_t kQuotedFeatureBytes = 60;
 
 Error bad_examples(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
-// Adds examples, each behind a copy of the context: protobuf merges the two, and of two features with one
-// name the last counts.
+// Adds examples, each after a copy of the context. Protobuf merges the two: if both have a feature of one
+// name, the last one counts.
 class ExampleGatherer {
  public:
   ExampleGatherer(std::string context, std::uint64_t repeated_bytes_max)
@@ -59,7 +59,7 @@ enum class FeatureKind : std::uint8_t {
   kInt64s = 3
 };  // fields of Feature
 
-// Writes one feature after another as entries of tf.Example's map.
+// Writes features one by one, as entries of tf.Example's map.
 class FeatureWriter {
  public:
   Status add(std::string_view name, const JsonNode& value) {
@@ -80,7 +80,7 @@ class FeatureWriter {
     return {};
   }
 
-  // The example, without the features of the one before.
+  // Returns the example, which has the features since the previous call only.
   std::string_view finish() {
     example_.clear();
     WireWriter(example_).bytes(1, features_);
@@ -137,7 +137,7 @@ class FeatureWriter {
     }
   }
 
-  // Numbers are packed; byte strings are fields already.
+  // Numbers are packed into one field. Byte strings were already written as fields.
   void write_list(WireWriter& list) {
     if (kind_ == FeatureKind::kBytes) {
       features_.insert(features_.end(), values_.begin(), values_.end());
@@ -177,7 +177,7 @@ Status read_example_list(BytesView message, ExampleInput& out) {
   return {};
 }
 
-// The field of an Input: one of two kinds of lists, of which the last counts.
+// Reads the field of an Input, which is one of two kinds of lists. If there are several, the last one counts.
 Result<ExampleInput> read_example_input(BytesView message) {
   ExampleInput out;
   WireReader reader(message);
@@ -321,8 +321,9 @@ Result<MultiInferenceRequest::Task> read_task(BytesView message) {
   HEADRACE_CHECK(check_model_named(out.specification.model));
   name_default_signature(out.specification);
   if (method != kClassifyMethod && method != kRegressMethod)
-    return Error{Code::kUnimplemented, concat("a task has the method_name ", printable_line(method, 60),
-                                              "; there are ", kClassifyMethod, " and ", kRegressMethod)};
+    return Error{Code::kUnimplemented,
+                 concat("a task has the method_name ", printable_line(method, 60), "; this server supports ",
+                        kClassifyMethod, " and ", kRegressMethod)};
   out.method = method == kClassifyMethod ? ExamplesMethod::kClassify : ExamplesMethod::kRegress;
   return out;
 }
@@ -350,12 +351,12 @@ Result<MultiInferenceRequest> MultiInferenceRequest::parse(BytesView message,
   for (const Task& task : out.tasks_) {
     names.push_back(task.specification.signature_name);
     if (task.specification.model.name != out.model().name)
-      return bad_examples("all tasks of a request must be of one model");
+      return bad_examples("all tasks of a request must use one model");
   }
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);
   if (twice != names.end())
-    return bad_examples(concat("two tasks are of the signature ", printable_line(*twice, 60)));
+    return bad_examples(concat("two tasks use the signature ", printable_line(*twice, 60)));
   HEADRACE_TRY(out.examples_, gather_input(input, repeated_bytes_max));
   return out;
 }

@@ -305,7 +305,7 @@ TEST(MultiInference, HasTasksOfOneModel) {
   EXPECT_FALSE(request->bind(regressor(), kClassify));
   const std::pair<std::string, std::string_view> cases[] = {
       {input, "no tasks"},
-      {concat(task("m", "", kToClassify), task("n", "r", kToRegress), input), "of one model"},
+      {concat(task("m", "", kToClassify), task("n", "r", kToRegress), input), "must use one model"},
       {concat(task("m", "", kToClassify), task("m", "serving_default", kToRegress), input), "two tasks"},
       {concat(task("", "", kToClassify), input), "model_spec"},
       {concat(task("m", "", "tensorflow/serving/predict"), input), "method_name"},

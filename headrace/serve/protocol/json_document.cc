@@ -32,7 +32,7 @@ struct JsonAccess {
 
 namespace {
 
-// Most documents are small: a thread keeps the memory of its last one for the next.
+// Most documents are small, so a thread keeps the memory of its last parser for the next document.
 class PooledParser {
  public:
   PooledParser() : parser_(std::exchange(spare(), nullptr)) {
@@ -67,8 +67,8 @@ namespace {
 
 static_assert(kJsonPaddingBytes >= simdjson::SIMDJSON_PADDING);
 
-// In a text that was made strict, such a string stands for a number that JSON lacks.
 constexpr std::size_t kLeastCapacity = 4096;
+// A string that begins with this stands for a number that JSON lacks, if the text was made strict.
 constexpr std::string_view kMarkerText = "\\u0000";
 struct Word {
   std::string_view word;
@@ -85,7 +85,7 @@ constexpr Word kWords[] = {
     {"-Inf", "\"\\u0000-\"", -kInfinity},
 };
 
-// The number that a string stands for, in a text with markers.
+// The number that a string stands for in a text with markers.
 std::optional<double> marked_number(std::string_view text) {
   if (text.size() != 2 || text[0] != '\0') return std::nullopt;
   for (const Word& word : kWords) {
@@ -99,24 +99,24 @@ std::optional<double> marked_number(Element element, bool has_markers) {
   return marked_number(element.get_string().value_unsafe());
 }
 
-// A text made strict.
+// A text that was made strict JSON.
 struct StrictText {
   std::string text;
   bool has_markers = false;
-  bool has_marker_alike = false;  // a string of the client looks as ours do
+  bool has_marker_alike = false;  // a string of the client begins like a marker
 };
 
 bool is_space(char character) {
   return character == ' ' || character == '\n' || character == '\r' || character == '\t';
 }
 
-// Whether a character may be in a number or in one of our words.
+// Whether a character may occur in a number or in one of the words.
 bool is_in_token(char character) {
   return (character >= '0' && character <= '9') || (character >= 'a' && character <= 'z') ||
          (character >= 'A' && character <= 'Z') || character == '-' || character == '+' || character == '.';
 }
 
-// Behind the string that begins here.
+// The position after the string that begins at `begin`.
 std::size_t skip_string(std::string_view text, std::size_t begin) {
   for (std::size_t i = begin + 1; i < text.size(); ++i) {
     if (text[i] == '\\') {
@@ -136,8 +136,8 @@ bool is_beyond_64_bits(std::string_view token) {
   return is_negative ? !parse_number<std::int64_t>(token) : !parse_number<std::uint64_t>(token);
 }
 
-// Makes a text strict in one pass: words become markers, long integers doubles, and the text ends with its
-// first value. None if it is so already.
+// Makes a text strict in one pass: words become markers, long integers become doubles, and the text ends
+// after its first value. nullopt if the text is strict already.
 std::optional<StrictText> make_strict(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   StrictText out;
@@ -168,7 +168,7 @@ std::optional<StrictText> make_strict(std::string_view text) {
     } else {
       const std::size_t begin = i;
       while (i < text.size() && is_in_token(text[i])) ++i;
-      if (i == begin) ++i;  // no JSON
+      if (i == begin) ++i;  // not JSON
       const std::string_view token = text.substr(begin, i - begin);
       for (const Word& word : kWords) {
         if (token != word.word) continue;
@@ -197,7 +197,7 @@ Error parse_error(simdjson::error_code code, std::string_view text) {
   const Error too_deep{Code::kInvalidArgument,
                        concat("the JSON text nests deeper than ", kJsonDepthLimit, " levels")};
   if (code == simdjson::DEPTH_ERROR) return too_deep;
-  // The other parser knows where the fault is, and takes ten times as long to find it.
+  // The other parser tells where the fault is, but takes ten times as long.
   constexpr std::size_t kExplainedBytes = 1 << 20;
   if (text.size() <= kExplainedBytes) {
     const auto fault = find_json_fault(text);
@@ -207,11 +207,11 @@ Error parse_error(simdjson::error_code code, std::string_view text) {
   return {Code::kInvalidArgument, concat("the text is not JSON: ", simdjson::error_message(code))};
 }
 
-// REQUIRES, for both: the element is one.
+// REQUIRES: the element is an array (array_of) or an object (object_of).
 simdjson::dom::array array_of(Element element) { return element.get_array().value_unsafe(); }
 simdjson::dom::object object_of(Element element) { return element.get_object().value_unsafe(); }
 
-// Whether a stricter text may help.
+// Whether a stricter text cannot change the result.
 bool is_final(simdjson::error_code code) {
   return code == simdjson::SUCCESS || code == simdjson::CAPACITY || code == simdjson::MEMALLOC ||
          code == simdjson::DEPTH_ERROR;
@@ -321,7 +321,7 @@ ReadList reader_of(DataType type) {
 
 template <typename List>
 std::size_t count_of(const List& list) {
-  constexpr std::size_t kSaturated = 0xffffff;  // simdjson counts no further
+  constexpr std::size_t kSaturated = 0xffffff;  // simdjson stops counting here
   const std::size_t count = list.size();
   if (count < kSaturated) return count;
   return static_cast<std::size_t>(std::distance(list.begin(), list.end()));
@@ -399,7 +399,7 @@ std::optional<JsonNode> JsonNode::find(std::string_view name) const {
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text, bool is_padded) {
-  if (text.empty()) return Error{Code::kInvalidArgument, "the text is empty, not JSON"};
+  if (text.empty()) return Error{Code::kInvalidArgument, "the text is empty, so it is not JSON"};
   const auto tree = std::make_shared<Tree>();
   tree->text_bytes = text.size();
   const auto code = parse_into(*tree->parser, tree->root, text, is_padded);

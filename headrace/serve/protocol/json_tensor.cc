@@ -14,13 +14,13 @@ constexpr std::string_view kBase64Member = "b64";
 
 Error invalid_value(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
-// The bytes that base64 stands for, if it is well-formed.
+// The number of bytes that a base64 text encodes, if it is well-formed.
 std::uint64_t base64_bytes(std::string_view text) {
   const std::uint64_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
   return text.size() / 4 * 3 - std::min<std::uint64_t>(padding, text.size() / 4 * 3);
 }
 
-// Where a value lies in a tensor: "[0][3]", or nothing for the tensor itself.
+// The position of a value in a tensor, such as "[0][3]"; empty for the tensor itself.
 std::string index_text(const std::vector<std::size_t>& index) {
   std::string out;
   for (const std::size_t each : index) out += concat('[', each, ']');
@@ -31,7 +31,7 @@ std::string found_at(const std::vector<std::size_t>& index, const JsonNode& valu
   return index.empty() ? describe_json(value) : concat(describe_json(value), " at ", index_text(index));
 }
 
-// Calls `visit` for every element; the Status of the first that fails. `index` is where `value` lies.
+// Calls `visit` for each element, until a call fails: returns its error. `index` is the position of `value`.
 template <typename Visit>
 Status visit_elements(const JsonNode& value, std::span<const std::int64_t> sizes,
                       std::vector<std::size_t>& index, const Visit& visit) {

@@ -73,7 +73,7 @@ void append_value(std::string& out, T value) {
   }
 }
 
-// Calls `write_next` for each element, with the brackets and commas around.
+// Calls `write_next` for each element, and writes the brackets and commas around the elements.
 template <typename WriteNext>
 void append_lists(std::string& out, std::span<const std::int64_t> sizes, const WriteNext& write_next) {
   if (sizes.empty()) return write_next();
@@ -87,7 +87,7 @@ void append_lists(std::string& out, std::span<const std::int64_t> sizes, const W
 
 template <typename T>
 void append_numbers(std::string& out, const TensorView& tensor, std::uint64_t first, const Shape& shape) {
-  // Not read as T: another process may have written a bool that is none.
+  // Values are not read as T: another process may have written a byte that is no valid bool.
   const auto* next = static_cast<const std::byte*>(tensor.data) + first * sizeof(T);
   append_lists(out, shape.sizes(), [&] {
     if constexpr (std::is_same_v<T, bool>) {

@@ -32,7 +32,7 @@ Json metadata_tensors(const std::vector<ServedTensor>& tensors) {
   return out;
 }
 
-// The verb of a path behind "/v2", and the number of parts that name the model, or 0.
+// The verb of a path after "/v2", and the number of parts that name the model, or 0.
 struct InferPath {
   InferVerb verb;
   std::size_t model_parts;

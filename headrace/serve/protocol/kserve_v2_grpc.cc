@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-// The memory that the tensors of a request view, beside the message.
+// The memory, besides the message, that the tensors of a request view.
 struct InferMessage::Data {
   std::vector<ValuesMemory> memory{};
   std::vector<NamedTensor> tensors{};
@@ -28,7 +28,7 @@ constexpr std::uint32_t kRawOutputField = 6;
 
 Error bad_infer(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
-// The field of InferTensorContents; 0: it has none.
+// The field of InferTensorContents for the type; 0: there is none.
 std::uint32_t contents_field(DataType type) {
   switch (type) {
     case DataType::kBool:
@@ -68,7 +68,7 @@ Status set_version(std::string_view text, RequestedModel& model) {
   return {};
 }
 
-// An entry of a map of parameters: its name, and its value if that is a string.
+// An entry of a map of parameters: its name, and its value if it is a string.
 struct InferParameter {
   std::string_view name{};
   std::string_view text{};
@@ -91,12 +91,12 @@ Result<InferParameter> read_parameter(BytesView message) {
   return out;
 }
 
-// Parameters of a tensor.
+// Refuses parameters of extensions that this server lacks.
 Status check_parameter(BytesView message) {
   HEADRACE_TRY(const InferParameter parameter, read_parameter(message));
   if (parameter.name != "shared_memory_region" && parameter.name != "classification") return {};
   return Error{Code::kUnimplemented,
-               concat("this server does not have the extension behind ", parameter.name)};
+               concat("this server does not support the extension of the parameter ", parameter.name)};
 }
 
 struct InferTensor {
@@ -139,7 +139,7 @@ Result<InferTensor> read_infer_tensor(BytesView message) {
   return out;
 }
 
-// The name of an output that is asked for.
+// The name of a requested output.
 Result<std::string> read_wanted_output(BytesView message) {
   std::string name;
   WireReader reader(message);
@@ -184,22 +184,22 @@ Status take_contents(BytesView contents, std::uint64_t elements, TensorView& out
   return {};
 }
 
-// `raw`: none if the request's tensors are contents.
+// `raw` is nullopt if the request's tensors are in `contents`.
 Result<TensorView> take_tensor(const InferTensor& tensor, std::optional<BytesView> raw,
                                ValuesMemory& memory) {
   const auto type = parse_infer_type(tensor.type);
   if (!type)
-    return bad_infer(concat("nobody knows the type ", printable_line(tensor.type, kQuotedInferBytes)));
+    return bad_infer(concat("the type ", printable_line(tensor.type, kQuotedInferBytes), " is unknown"));
   TensorView out{*type, Shape(tensor.sizes)};
   const auto elements = checked_elements(tensor.sizes);
   if (!elements) return bad_infer(concat("the shape ", out.shape.text(), " is too large, or has no size"));
-  if (raw && tensor.contents) return bad_infer("it has contents beside raw_input_contents");
+  if (raw && tensor.contents) return bad_infer("it has both contents and raw_input_contents");
   HEADRACE_CHECK(raw ? take_raw(*raw, *elements, out, memory)
                      : take_contents(tensor.contents.value_or(BytesView()), *elements, out, memory));
   return out;
 }
 
-// A packed field of sizes.
+// Appends the sizes as a packed field.
 void append_sizes(Bytes& out, std::uint32_t number, const Shape& shape) {
   if (shape.rank() == 0) return;
   Bytes sizes;
@@ -221,7 +221,7 @@ Status append_infer_output(Bytes& out, const AnswerOutput& output, bool is_raw) 
     writer.tag(kContentsField, WireType::kBytes);
     append_varint(head, contents);
   }
-  WireWriter(out).tag(kContentsField, WireType::kBytes);  // `outputs` has this number, too
+  WireWriter(out).tag(kContentsField, WireType::kBytes);  // `outputs` has the same number
   append_varint(out, head.size() + contents);
   append(out, head);
   if (!is_raw) append_repeated(out, field, output);
@@ -266,7 +266,7 @@ Result<InferMessage> InferMessage::parse(BytesView message) {
       HEADRACE_TRY(std::string name, read_wanted_output(field.bytes));
       if (!seen.insert(name).second)
         return bad_infer(
-            concat("the output ", printable_line(name, kQuotedInferBytes), " is asked for twice"));
+            concat("the output ", printable_line(name, kQuotedInferBytes), " is requested twice"));
       out.outputs_.push_back(std::move(name));
     }
     if (field.number == 7) raw.push_back(field.bytes);

@@ -138,7 +138,7 @@ TEST(InferMessage, SaysWhyARequestIsRefused) {
             "3204"
             "0000803f") +
            wire_field(7, "0000803f"),
-       "contents beside raw_input_contents"},
+       "both contents and raw_input_contents"},
       {with("") + wire_field(7, "0000803f") + wire_field(7, ""), "1 inputs, but 2 raw_input_contents"},
       {with("") + wire_field(7, "000080"), "raw_input_contents has 3 bytes"},
       {with("2a06"
@@ -153,15 +153,16 @@ TEST(InferMessage, SaysWhyARequestIsRefused) {
             "2201"),
        "not a well-formed message"},
       {with("1a8001" + std::string(256, '0')), "more than 8 dimensions"},
-      {"0a016d" + wire_field(5, "0a017812025a5a"), "nobody knows the type ZZ"},
+      {"0a016d" + wire_field(5, "0a017812025a5a"), "the type ZZ is unknown"},
       {"0a016d" + wire_field(5,
                              "0a01781204465031361a0101"
                              "2a00"),
        "<UNIMPLEMENTED: the input x: values of the type FP16 have no contents"},
       {"0a016d" +
            wire_field(5, "0a0178" + wire_field(4, "0a14" + to_hexadecimal(as_bytes("shared_memory_region")))),
-       "<UNIMPLEMENTED: input 0: this server does not have the extension behind shared_memory_region"},
-      {std::string(kRaw) + wire_field(6, "0a0178"), "the output x is asked for twice"},
+       "<UNIMPLEMENTED: input 0: this server does not support the extension of the parameter "
+       "shared_memory_region"},
+      {std::string(kRaw) + wire_field(6, "0a0178"), "the output x is requested twice"},
       {std::string(kRaw) + wire_field(6, "0a017a"), "has no output z"},
       {"0a016d12143939393939393939393939393939393939393939", "<INVALID_ARGUMENT"},
   };

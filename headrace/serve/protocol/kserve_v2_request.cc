@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-// The memory that the tensors of a request view.
+// The memory that a request's tensors view.
 struct InferRequest::Data {
   JsonDocument document;
   std::vector<Bytes> numbers{};
@@ -24,7 +24,7 @@ struct InferRequest::Data {
 namespace {
 
 constexpr std::size_t kQuotedWordBytes = 60;
-constexpr std::size_t kAnswerJsonBytes = 256;  // of most answers with binary data
+constexpr std::size_t kAnswerJsonBytes = 256;  // enough for most answers with binary data
 
 Error bad_request(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
@@ -32,10 +32,10 @@ Error bad_request(std::string message) { return {Code::kInvalidArgument, std::mo
 Result<std::string_view> text_member(const JsonNode& object, std::string_view name) {
   const auto found = object.find(name);
   if (found && found->is_string()) return found->text();
-  return bad_request(concat('"', name, "\" is missing, or no string"));
+  return bad_request(concat('"', name, "\" is missing, or not a string"));
 }
 
-// A parameter, if it is there.
+// A parameter of the object, if it exists.
 std::optional<JsonNode> parameter(const JsonNode& object, std::string_view name) {
   const auto parameters = object.find("parameters");
   return parameters ? parameters->find(name) : std::nullopt;
@@ -52,14 +52,15 @@ Result<bool> bool_parameter(const JsonNode& object, std::string_view name, bool 
 Status check_parameters(const JsonNode& object) {
   for (const std::string_view name : {"shared_memory_region", "classification"}) {
     if (parameter(object, name))
-      return Error{Code::kUnimplemented, concat("this server does not have the extension behind ", name)};
+      return Error{Code::kUnimplemented,
+                   concat("this server does not support the extension of the parameter ", name)};
   }
   return {};
 }
 
 Result<Shape> parse_shape(const JsonNode& tensor) {
   const auto sizes = tensor.find("shape");
-  if (!sizes || !sizes->is_array()) return bad_request("\"shape\" is missing, or no list");
+  if (!sizes || !sizes->is_array()) return bad_request("\"shape\" is missing, or not a list");
   if (sizes->size() > Shape::kRankMax)
     return bad_request(
         concat("\"shape\" has ", sizes->size(), " sizes; at most ", Shape::kRankMax, " are possible"));
@@ -72,7 +73,7 @@ Result<Shape> parse_shape(const JsonNode& tensor) {
   return Shape(out);
 }
 
-// The lists of a tensor in JSON: flat, or nested as the shape says.
+// The shape of a tensor's lists in JSON, which are flat, or nested as the shape says.
 Result<Shape> shape_of_lists(const JsonNode& data, const Shape& shape, std::uint64_t elements) {
   const bool is_flat = data.is_array() && (data.size() == 0 || !data.first().is_array());
   if (!is_flat) return shape_of_json(data, shape);
@@ -81,19 +82,19 @@ Result<Shape> shape_of_lists(const JsonNode& data, const Shape& shape, std::uint
       concat("\"data\" has ", data.size(), " values, the shape ", shape.text(), " has ", elements));
 }
 
-// Reads one input after another.
+// Reads the inputs in their order.
 class TensorReader {
  public:
-  // `binary` is what lies behind the JSON; a tensor cannot have more elements than the JSON has bytes.
+  // `binary` is the data after the JSON. A tensor in JSON cannot have more elements than the JSON has bytes.
   TensorReader(std::string_view binary, std::size_t json_bytes) : binary_(binary), json_bytes_(json_bytes) {}
 
-  // The tensor, whose values lie in `numbers`, `texts` or the binary data.
+  // Returns the tensor. Its values lie in `numbers`, `texts` or the binary data.
   Result<TensorView> read(const JsonNode& input, Bytes& numbers, std::vector<std::string_view>& texts) {
     HEADRACE_CHECK(check_parameters(input));
     HEADRACE_TRY(const std::string_view type_name, text_member(input, "datatype"));
     const auto type = parse_infer_type(type_name);
     if (!type)
-      return bad_request(concat("nobody knows the type ", printable_line(type_name, kQuotedWordBytes)));
+      return bad_request(concat("the type ", printable_line(type_name, kQuotedWordBytes), " is unknown"));
     HEADRACE_TRY(const Shape shape, parse_shape(input));
     const auto elements = checked_elements(shape.sizes());
     if (!elements) return bad_request(concat("the shape ", shape.text(), " is too large"));
@@ -173,13 +174,13 @@ Result<std::vector<RequestedOutput>> parse_outputs(const JsonNode& root, bool is
     HEADRACE_TRY(const bool is_binary, bool_parameter(output, "binary_data", is_binary_by_default));
     if (!seen.insert(name).second)
       return bad_request(
-          concat("the output ", printable_line(name, kQuotedWordBytes), " is asked for twice"));
+          concat("the output ", printable_line(name, kQuotedWordBytes), " is requested twice"));
     out.push_back({std::string(name), is_binary});
   }
   return out;
 }
 
-// One flat list.
+// Appends all values as one flat list.
 Status append_data(std::string& out, const AnswerOutput& output) {
   out += R"(,"data":[)";
   for (std::string_view separator = ""; const AnswerPart& part : output.parts) {
@@ -187,7 +188,7 @@ Status append_data(std::string& out, const AnswerOutput& output) {
       for (const std::string_view text : texts_of(part)) {
         if (is_valid_utf8(text)) continue;
         return Error{Code::kFailedPrecondition, concat("a byte string of the output ", output.name,
-                                                       " is no UTF-8: ask for the output as binary_data")};
+                                                       " is not UTF-8: request the output as binary_data")};
       }
     }
     const std::uint64_t elements = part.rows * part.row.elements();
@@ -196,7 +197,7 @@ Status append_data(std::string& out, const AnswerOutput& output) {
     const std::size_t begin = out.size();
     HEADRACE_CHECK(append_json_tensor(out, part.tensor, part.first_element(0),
                                       {static_cast<std::int64_t>(elements)}, JsonBytesForm::kText));
-    out.erase(begin, 1);  // the brackets of the part
+    out.erase(begin, 1);  // removes the part's brackets, with the next line
     out.pop_back();
   }
   out += ']';

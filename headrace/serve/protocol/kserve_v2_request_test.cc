@@ -104,7 +104,7 @@ TEST(InferRequest, GivesBackItsIdAndTheOutputsThatItAsksFor) {
   EXPECT_THAT(infer(concat('{', kInputs, R"(,"outputs":[{"name":"c"}]})"), {}, two).error,
               HasSubstr("INVALID_ARGUMENT: the signature serving_default has no output c"));
   EXPECT_THAT(infer(concat('{', kInputs, R"(,"outputs":[{"name":"a"},{"name":"a"}]})"), {}, two).error,
-              HasSubstr("the output a is asked for twice"));
+              HasSubstr("the output a is requested twice"));
   const auto named =
       InferRequest::parse(concat(R"({"parameters":{"signature_name":"s"},)", kInputs, '}'), {});
   ASSERT_TRUE(named) << named.error().message;
@@ -162,7 +162,7 @@ TEST(InferRequest, SaysWhatDoesNotFit) {
       {R"({"datatype":"FP32"})", "input 0: \"name\" is missing"},
       {"7", "input 0: \"name\" is missing"},
       {R"({"name":"x"})", "the input x: \"datatype\" is missing"},
-      {R"({"name":"x","datatype":"FP31"})", "nobody knows the type FP31"},
+      {R"({"name":"x","datatype":"FP31"})", "the type FP31 is unknown"},
       {R"({"name":"x","datatype":"FP32"})", "\"shape\" is missing"},
       {R"({"name":"x","datatype":"FP32","shape":[1,-2]})", "\"shape\" has -2, which is not a size"},
       {R"({"name":"x","datatype":"FP32","shape":[1.0]})", "\"shape\" has 1.0, which is not a size"},
@@ -188,7 +188,7 @@ TEST(InferRequest, SaysWhatDoesNotFit) {
       {R"({"name":"y","datatype":"FP32","shape":[1,2],"data":[1,2]})", "the input x is missing"},
       {R"({"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]},)"
        R"({"name":"y","datatype":"INT8","shape":[1],"data":[1]})",
-       "nobody knows the input y; the signature serving_default takes x"},
+       "the input y is unknown; the signature serving_default takes x"},
       {R"({"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]},)"
        R"({"name":"x","datatype":"INT8","shape":[1],"data":[1]})",
        "the input x is given twice"},
@@ -206,7 +206,7 @@ TEST(InferRequest, SaysWhatDoesNotFit) {
       {"{", "reading the request: the text is not JSON"},
       {"[]", "not an object with a list of \"inputs\""},
       {R"({"inputs":{}})", "not an object with a list of \"inputs\""},
-      {R"({"id":7,"inputs":[]})", "\"id\" is missing, or no string"},
+      {R"({"id":7,"inputs":[]})", "\"id\" is missing, or not a string"},
       {R"({"inputs":[],"outputs":{}})", "\"outputs\" is not a list"},
       {R"({"inputs":[],"outputs":[{}]})", "\"name\" is missing"},
   };
@@ -259,7 +259,7 @@ TEST(InferAnswer, RefusesWhatTheFormCannotCarry) {
       R"({"inputs":[{"name":"x","datatype":"BYTES","shape":[1],"parameters":{"binary_data_size":5}}]})";
   EXPECT_THAT(
       infer(json + std::string("\1\0\0\0\xff", 5), json.size(), input_x(DataType::kBytes, {-1})).error,
-      HasSubstr("FAILED_PRECONDITION: a byte string of the output x is no UTF-8"));
+      HasSubstr("FAILED_PRECONDITION: a byte string of the output x is not UTF-8"));
   const std::string half =
       R"({"inputs":[{"name":"x","datatype":"FP16","shape":[1],"parameters":{"binary_data_size":2}}]})";
   EXPECT_THAT(infer(half + "ab", half.size(), input_x(DataType::kFloat16, {-1})).error,

@@ -8,7 +8,7 @@ namespace {
 
 Error bad_specification(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
-// The version in an Int64Value.
+// Reads the version from an Int64Value.
 Result<std::int64_t> read_wrapped_version(BytesView message) {
   std::int64_t version = 0;
   WireReader reader(message);
@@ -29,7 +29,7 @@ Status read_model_specification(BytesView message, ModelSpecification& out) {
     if (field.type != WireType::kBytes) continue;
     if (field.number == 1) out.model.name = field.as_text();
     if (field.number == 3) out.signature_name = field.as_text();
-    // Version and label are one choice: the last one counts.
+    // Version and label exclude each other: the last one counts.
     if (field.number == 2) {
       HEADRACE_TRY(out.model.version, read_wrapped_version(field.bytes));
       out.model.label.reset();

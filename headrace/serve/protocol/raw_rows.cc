@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-// Whether JSON has a form for all these elements.
+// Whether JSON has a form for all elements.
 template <typename T>
 bool are_finite(const TensorView& tensor, std::uint64_t first, std::uint64_t count) {
   const auto* next = static_cast<const std::byte*>(tensor.data) + first * sizeof(T);

@@ -11,7 +11,7 @@ namespace {
 
 Error bad_values(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
-// Calls `visit` with a value of the C++ type in which an element is held, for types that are varints.
+// Calls `visit` with a value of the C++ type that holds an element, for types that are sent as varints.
 template <typename Visit>
 decltype(auto) visit_varint_type(DataType type, Visit&& visit) {
   switch (type) {
@@ -67,8 +67,8 @@ ElementForm element_form(DataType type) {
   }
 }
 
-// A varint as an element; false: it does not fit. A field of 32 bits has the lower ones of the 64 bits on the
-// wire, as protobuf reads it.
+// Converts a varint to an element. Returns false if it does not fit. As in protobuf, a 32-bit field takes the
+// lower 32 of the 64 bits on the wire.
 template <typename T>
 bool varint_as(std::uint64_t value, T& out) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -119,14 +119,14 @@ class ElementsReader {
     if (type_ == DataType::kBytes) return RepeatedValues{memory_.texts.size()};
     const BytesView all = borrowed_.empty() ? BytesView(memory_.numbers) : borrowed_;
     const std::size_t element_bytes = data_type_size_bytes(type_);
-    if (all.size() % element_bytes != 0) return bad_values("the last of the values is not whole");
+    if (all.size() % element_bytes != 0) return bad_values("the last value is incomplete");
     return RepeatedValues{all.size() / element_bytes, all.data()};
   }
 
  private:
-  static Error wrong_type() { return bad_values("the values have another wire type than their field"); }
+  static Error wrong_type() { return bad_values("the values do not have the wire type of their field"); }
 
-  // One piece is borrowed; it is copied when a second comes.
+  // A single piece is borrowed. It is copied when a second one arrives.
   void append_bytes(BytesView bytes) {
     if (borrowed_.empty() && memory_.numbers.empty()) {
       borrowed_ = bytes;
@@ -155,8 +155,7 @@ class ElementsReader {
     if (memory_.numbers.empty()) memory_.numbers.reserve(field.bytes.size() * sizeof(T));
     for (std::size_t position = 0; position < field.bytes.size();) {
       std::uint64_t value = 0;
-      if (!read_varint(field.bytes, position, value))
-        return bad_values("the last of the values is not whole");
+      if (!read_varint(field.bytes, position, value)) return bad_values("the last value is incomplete");
       HEADRACE_CHECK(add_varint<T>(value, element));
     }
     return {};
@@ -166,7 +165,8 @@ class ElementsReader {
   Status add_varint(std::uint64_t value, T& element) {
     if (!varint_as(value, element))
       return bad_values(concat("value ", memory_.numbers.size() / sizeof(T), " is ",
-                               static_cast<std::int64_t>(value), ", which is no ", data_type_name(type_)));
+                               static_cast<std::int64_t>(value), ", which does not fit ",
+                               data_type_name(type_)));
     append_little_endian(memory_.numbers, element);
     return {};
   }
@@ -176,7 +176,7 @@ class ElementsReader {
   BytesView borrowed_;
 };
 
-// Calls `visit` with a span of the elements' bytes for each part that has some.
+// Calls `visit` with the bytes of the elements for each part that is not empty.
 template <typename Visit>
 void visit_numbers(const AnswerOutput& output, Visit&& visit) {
   const std::size_t element_bytes = data_type_size_bytes(output.type);
@@ -208,7 +208,7 @@ void visit_texts(const AnswerOutput& output, Visit&& visit) {
 
 std::uint64_t tag_size(std::uint32_t field) { return varint_size(std::uint64_t{field} << 3); }
 
-// Without the field's tag and length.
+// The size without the field's tag and length.
 std::uint64_t packed_size(const AnswerOutput& output) {
   if (element_form(output.type) != ElementForm::kVarint) return numbers_size(output);
   std::uint64_t size = 0;

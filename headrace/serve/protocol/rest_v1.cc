@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t kQuotedPathBytes = 200;
 
-// A path without its method: the model's part, and the verb behind a colon or the last slash.
+// A path without its method: the model's part, and the verb after a colon or the last slash.
 struct SplitRoute {
-  std::vector<std::string_view> parts;  // behind "v1"
-  std::string_view verb{};              // behind the colon
+  std::vector<std::string_view> parts;  // after "v1"
+  std::string_view verb{};              // after the colon
 };
 
 std::optional<SplitRoute> split_route(std::string_view path) {
@@ -33,7 +33,7 @@ std::optional<SplitRoute> split_route(std::string_view path) {
   return out;
 }
 
-// [M], [M, "versions", N] or [M, "labels", L]. None if it is no such path.
+// Parses [M], [M, "versions", N] or [M, "labels", L]. nullopt for any other path.
 Result<std::optional<RequestedModel>> parse_model(std::span<const std::string_view> parts,
                                                   bool are_versions_names) {
   if (parts.size() != 1 && parts.size() != 3) return std::optional<RequestedModel>();
@@ -72,7 +72,7 @@ std::string_view state_name(RestVersionState state) {
   return "END";
 }
 
-// TensorFlow's name of a type.
+// TensorFlow's name for a type.
 std::string dtype_name(DataType type) {
   switch (type) {
     case DataType::kFloat32:

@@ -24,7 +24,7 @@ std::string names_of_inputs(const ServedSignature& signature) {
   return join(names, ", ");
 }
 
-// Rows that lie in the document as values.
+// Rows whose values lie in the JSON document.
 class JsonRows final : public BoundRequest {
  public:
   JsonRows(const ServedSignature& signature, JsonDocument document, std::string_view word)
@@ -34,11 +34,11 @@ class JsonRows final : public BoundRequest {
         word_(word),
         values_(signature.inputs.size()) {}
 
-  // Adds a row's value of an input. REQUIRES: inputs get equally many before `finish`
+  // Adds a row's value to an input. REQUIRES: at `finish`, all inputs have the same number of values.
   void add(std::size_t input, const JsonNode& value) { values_[input].push_back(value); }
   void add(std::size_t input, std::vector<JsonNode> values) { values_[input] = std::move(values); }
 
-  // Finds the shapes, from the first row, and the size of the texts.
+  // Finds the shapes from the first row, and the size of all texts.
   Status finish() {
     rows_ = values_[0].size();
     for (std::size_t input = 0; input < inputs_.size(); ++input) {
@@ -67,7 +67,7 @@ class JsonRows final : public BoundRequest {
   }
 
  private:
-  // The first lists alone give the shape: where others are shorter, it may be much larger than the body.
+  // The shape comes from the first lists only. If others are shorter, it may be much larger than the body.
   Status check_elements(std::size_t input, const Shape& row) const {
     std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(rows_)};
     sizes.insert(sizes.end(), row.sizes().begin(), row.sizes().end());
@@ -95,7 +95,7 @@ class JsonRows final : public BoundRequest {
   std::vector<ServedTensor> inputs_;
   bool is_batched_;
   std::string_view word_;
-  std::vector<std::vector<JsonNode>> values_;  // of each input, by row
+  std::vector<std::vector<JsonNode>> values_;  // by input, then by row
 };
 
 using Bound = Result<std::unique_ptr<BoundRequest>>;
@@ -113,8 +113,9 @@ Status add_members(JsonRows& rows, const ServedSignature& signature, const JsonN
         std::lower_bound(signature.inputs.begin(), signature.inputs.end(), member.name,
                          [](const ServedTensor& input, std::string_view name) { return input.name < name; });
     if (found == signature.inputs.end() || found->name != member.name)
-      return refused(concat("nobody knows the input ", printable_line(member.name, kQuotedNameBytes),
-                            "; the signature ", signature.name, " takes ", names_of_inputs(signature)));
+      return refused(concat("the input ", printable_line(member.name, kQuotedNameBytes),
+                            " is unknown; the signature ", signature.name, " takes ",
+                            names_of_inputs(signature)));
     const auto input = static_cast<std::size_t>(found - signature.inputs.begin());
     if (seen[input]) return refused(concat("the input ", member.name, " is given twice"));
     seen[input] = true;
@@ -127,7 +128,7 @@ Status add_members(JsonRows& rows, const ServedSignature& signature, const JsonN
                         names_of_inputs(signature)));
 }
 
-// Whether a value is one of an input itself, not an object by name.
+// Whether a value belongs to the only input, instead of being an object of named inputs.
 bool is_bare(const JsonNode& value) { return !value.is_object() || is_json_base64(value); }
 
 Status check_bare(const ServedSignature& signature) {
@@ -195,7 +196,7 @@ struct RawColumn {
   std::vector<JsonNode> values;
 };
 
-// The lists of the columns that the signature has.
+// The lists of those columns that the signature has.
 Result<std::vector<RawColumn>> raw_columns(const JsonNode& inputs, const RawRowsWriter& writer) {
   std::vector<JsonNodeMember> members;
   if (is_bare(inputs)) {
@@ -241,7 +242,7 @@ JsonBytesForm bytes_form(std::string_view output) {
   return output.ends_with("_bytes") ? JsonBytesForm::kBase64 : JsonBytesForm::kText;
 }
 
-// One row of all outputs.
+// Appends one row of all outputs.
 Status append_prediction(std::string& out, const std::vector<AnswerOutput>& outputs, std::size_t piece,
                          std::uint64_t row) {
   if (outputs.size() > 1) out += '{';

@@ -137,7 +137,7 @@ TEST(RestRequest, SaysWhatDoesNotFit) {
        "instance 0, input x: a list of 1 at [0] stands where a value"},
       {matrix, R"({"instances":[[1,[2]]]})", "instance 0, input x: a list of 1 at [1] is not a number"},
       {matrix, R"({"instances":[null]})", "instance 0, input x: null stands where a list should be"},
-      {matrix, R"({"instances":[{"y":[1,2]}]})", "instance 0: nobody knows the input y"},
+      {matrix, R"({"instances":[{"y":[1,2]}]})", "instance 0: the input y is unknown"},
       {matrix, R"({"instances":[{}]})", "instance 0: the input x is missing"},
       {matrix, R"({"instances":[{"x":[1,2],"x":[1,2]}]})", "instance 0: the input x is given twice"},
       {matrix, R"({"inputs":{"y":[[1,2]]}})", "the input x is missing in \"inputs\""},

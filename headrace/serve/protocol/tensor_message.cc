@@ -19,7 +19,7 @@ constexpr std::uint32_t kFloat = 5, kDouble = 6, kInt = 7, kString = 8, kComplex
 struct TensorType {
   DataType type;
   std::uint32_t dtype;
-  std::uint32_t field;  // of the values
+  std::uint32_t field;  // the field of the values
 };
 constexpr TensorType kTensorTypes[] = {
     {DataType::kFloat32, 1, tensor_field::kFloat},
@@ -67,7 +67,7 @@ Status read_dimensions(BytesView message, std::vector<std::int64_t>& sizes) {
   WireReader shape(message);
   for (WireField field; shape.next(field);) {
     if (field.number == 3 && field.value != 0)
-      return bad_tensor("the tensor's shape has unknown_rank: say its sizes");
+      return bad_tensor("the tensor's shape has unknown_rank: give its sizes");
     if (field.number != 2 || field.type != WireType::kBytes) continue;
     if (sizes.size() == Shape::kRankMax)
       return bad_tensor(concat("the tensor has more than ", Shape::kRankMax, " dimensions"));
@@ -100,7 +100,7 @@ Result<TensorParts> read_parts(BytesView message) {
   return out;
 }
 
-// Byte strings in tensor_content: the sizes of all as varints, then their bytes.
+// Reads byte strings from tensor_content: first all sizes as varints, then all bytes.
 Status read_content_texts(BytesView content, std::uint64_t elements, std::vector<std::string_view>& texts) {
   std::vector<std::uint64_t> sizes;
   std::size_t position = 0;
@@ -175,7 +175,7 @@ Status TensorMessageReader::read_values(BytesView message, std::uint64_t element
   HEADRACE_CHECK(take(missing, element_bytes));
   Bytes all(values.numbers, values.numbers + values.count * element_bytes);
   all.resize(elements * element_bytes);
-  // Each copy doubles what is repeated.
+  // Each copy doubles the repeated part.
   for (std::size_t at = all.size() - missing * element_bytes; values.count != 0 && at < all.size();) {
     const std::size_t begin = (values.count - 1) * element_bytes;
     const std::size_t bytes = std::min(at - begin, all.size() - at);
@@ -191,7 +191,8 @@ Status TensorMessageReader::read_values(BytesView message, std::uint64_t element
 Result<TensorView> TensorMessageReader::read(BytesView message, ValuesMemory& memory) {
   HEADRACE_TRY(const TensorParts parts, read_parts(message));
   const auto type = parse_tensor_dtype(parts.dtype);
-  if (!type) return bad_tensor(concat("the tensor has the dtype ", parts.dtype, ", which nobody knows here"));
+  if (!type)
+    return bad_tensor(concat("the tensor has the dtype ", parts.dtype, ", which this server does not know"));
   TensorView out{*type, Shape(parts.sizes)};
   const auto elements = checked_elements(parts.sizes);
   if (!elements)
@@ -204,7 +205,7 @@ Result<TensorView> TensorMessageReader::read(BytesView message, ValuesMemory& me
 void append_tensor_shape(Bytes& out, const Shape& shape) {
   WireWriter writer(out);
   for (const std::int64_t size : shape.sizes()) {
-    // Protobuf leaves out what is zero.
+    // Protobuf omits zeros.
     writer.message(2, [&](WireWriter& dimension) {
       if (size != 0) dimension.varint(1, static_cast<std::uint64_t>(size));
     });

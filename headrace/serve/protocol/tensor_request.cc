@@ -70,7 +70,7 @@ Status check_booleans(const NamedTensor& input) {
       std::find_if(bytes.begin(), bytes.end(), [](std::byte byte) { return byte > std::byte{1}; });
   if (wrong == bytes.end()) return {};
   return misfit(concat("byte ", wrong - bytes.begin(), " of the input ", input.name,
-                       " is not a boolean: 0 and 1 are possible"));
+                       " is not a boolean: it must be 0 or 1"));
 }
 
 Status check_tensor(const NamedTensor& input, const ServedTensor& wanted) {
@@ -93,7 +93,7 @@ Status check_rows(const NamedTensor& input, const NamedTensor& first) {
                        first.tensor.shape[0], ": all need the same number"));
 }
 
-// Checks tensors of byte strings that are whole rows, and adds them.
+// Checks tensors whose byte strings are whole rows, and adds the rows.
 Result<std::unique_ptr<BoundRequest>> bind_whole_rows(const NamedTensor& input, RawRowsWriter writer) {
   HEADRACE_CHECK(check_rows(input, input));
   if (row_shape(input.tensor.shape).elements() != 1)
@@ -113,7 +113,7 @@ Result<std::unique_ptr<BoundRequest>> bind_raw_rows(const std::vector<NamedTenso
     HEADRACE_CHECK(check_rows(input, *columns[0]));
     HEADRACE_CHECK(check_booleans(input));
     row_elements.push_back(row_shape(input.tensor.shape).elements());
-    // Rows without elements would cost the client nothing and us their names.
+    // Rows without elements would cost the client nothing, but the server the columns' names.
     if (row_elements.back() == 0) return misfit(concat("rows of the input ", input.name, " are empty"));
   }
   if (columns.empty() && tensors.size() == 1 && tensors[0].name == kRawRowsInput &&
@@ -178,7 +178,7 @@ Result<std::unique_ptr<BoundRequest>> bind_tensors(std::vector<NamedTensor> tens
   for (const NamedTensor& tensor : tensors) {
     const auto has_name = [&](const ServedTensor& input) { return input.name == tensor.name; };
     if (!std::any_of(signature.inputs.begin(), signature.inputs.end(), has_name))
-      return misfit(concat("nobody knows the input ", printable_line(tensor.name, 60), "; the signature ",
+      return misfit(concat("the input ", printable_line(tensor.name, 60), " is unknown; the signature ",
                            signature.name, " takes ", input_names(signature)));
   }
   return std::unique_ptr<BoundRequest>(

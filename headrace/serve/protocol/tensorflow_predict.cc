@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-// The memory that the tensors of a request view, beside the message.
+// The memory, besides the message, that the tensors of a request view.
 struct PredictRequest::Data {
   std::vector<ValuesMemory> memory{};
   std::vector<NamedTensor> tensors{};
@@ -25,7 +25,7 @@ constexpr std::size_t kQuotedPredictBytes = 60;
 
 Error bad_predict(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 
-// An entry of the map of inputs.
+// One entry of the map of inputs.
 struct InputEntry {
   std::string_view name{};
   BytesView tensor{};
@@ -145,7 +145,7 @@ Result<RequestedModel> parse_metadata_request(BytesView message) {
   }
   if (reader.malformed()) return malformed_request();
   HEADRACE_CHECK(check_model_named(specification.model));
-  if (fields.empty()) return bad_predict("the request names no metadata_field: there is signature_def");
+  if (fields.empty()) return bad_predict("the request names no metadata_field: give signature_def");
   for (const std::string_view name : fields) {
     if (name != "signature_def")
       return bad_predict(concat("there is no metadata_field ", printable_line(name, kQuotedPredictBytes),

@@ -237,7 +237,7 @@ TEST(Predict, SaysWhyATensorIsRefused) {
   };
   const ServedSignature signature = echo_x(DataType::kFloat32, {-1});
   const Case cases[] = {
-      {"0863120412020801", "the tensor has the dtype 99, which nobody knows here"},
+      {"0863120412020801", "the tensor has the dtype 99, which this server does not know"},
       {"120412020801", "the tensor has the dtype 0"},
       {"080112021801", "unknown_rank"},
       {"0801"
@@ -276,13 +276,13 @@ TEST(Predict, SaysWhyATensorIsRefused) {
        "is of type int32; the signature takes float32"},
       {"0804120412020801"
        "3a02ff03",
-       "value 0 is 511, which is no uint8"},
+       "value 0 is 511, which does not fit uint8"},
       {"0806120412020801"
        "3a028001",
-       "value 0 is 128, which is no int8"},
+       "value 0 is 128, which does not fit int8"},
       {"0803120412020801"
        "3a0180",
-       "the last of the values is not whole"},
+       "the last value is incomplete"},
       {"0801120012002a040000803f", "<INVALID_ARGUMENT"},
   };
   for (const Case& each : cases) {

@@ -12,8 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSlices = 10;  // of a window
-// More slow requests than that, and the 99th percentile is above the bound; but one alone proves nothing.
+constexpr int kSlices = 10;  // slices in a window
+// If a larger share of requests is slow, the 99th percentile is above the bound. A single one proves nothing.
 constexpr double kSlowShareMax = 0.01;
 constexpr std::uint64_t kSlowMax = 1;
 
@@ -21,8 +21,8 @@ struct Tally {
   std::uint64_t requests = 0;
   std::uint64_t failed = 0;
   std::uint64_t slow = 0;
-  std::uint64_t rejected = 0;  // in none of the above
-  // Requests that went elsewhere.
+  std::uint64_t rejected = 0;  // counted in none of the above
+  // Requests that went to other versions.
   std::uint64_t others = 0;
   std::uint64_t others_rejected = 0;
 
@@ -35,9 +35,9 @@ struct Tally {
     others_rejected += other.others_rejected;
   }
 
-  // Rejections beyond those that chance would explain if the canary rejected as many as the others: three
-  // standard deviations of a binomial distribution. The others have one rejection of two requests more, so
-  // that nothing is known where there are none.
+  // Rejections that chance does not explain, if the canary rejects the same share of requests as the others.
+  // Chance explains three standard deviations of a binomial distribution. One rejection in two requests is
+  // added to the others, so that without other requests nothing is concluded.
   std::uint64_t unexplained_rejections() const {
     const double share = static_cast<double>(others_rejected + 1) / static_cast<double>(others + 2);
     const auto all = static_cast<double>(requests + rejected);
@@ -47,7 +47,7 @@ struct Tally {
 };
 
 struct Slice {
-  std::int64_t number = 0;  // since the clock's beginning
+  std::int64_t number = 0;  // counted from the clock's epoch
   Tally tally{};
 };
 
@@ -74,18 +74,18 @@ struct CanaryRequest::State {
   std::atomic<bool> is_withdrawn = false;
   mutable std::mutex mutex{};
   std::uint64_t version = 0;
-  std::uint64_t generation = 0;  // grows with each other version
+  std::uint64_t generation = 0;  // grows with each change of version
   std::multiset<Clock::time_point> in_flight{};
   std::deque<Slice> slices{};
   Tally total{};
   std::string reason{};
 
-  // These are called while it is locked.
+  // REQUIRES: the mutex is held
   void drop_old_slices();
   void add(const Tally& tally);
   std::optional<std::string> passed_bound() const;
 
-  // Withdraws the canary if it has passed a bound.
+  // Withdraws the canary if it has passed a bound. REQUIRES: the mutex is not held
   void judge();
 };
 
@@ -106,7 +106,7 @@ std::optional<std::string> CanaryRequest::State::passed_bound() const {
   Tally window;
   for (const Slice& slice : slices) window.add(slice.tally);
   if (options.max_latency) {
-    // Those that have not ended yet are slow already.
+    // Requests that run longer than max-latency are slow before they end.
     const auto end = in_flight.lower_bound(now() - *options.max_latency);
     const auto overdue = static_cast<std::uint64_t>(std::distance(in_flight.begin(), end));
     window.add({.requests = overdue, .slow = overdue});
@@ -158,7 +158,7 @@ void CanaryRequest::finish(Outcome outcome) {
   if (!state) return;
   {
     const std::scoped_lock lock(state->mutex);
-    // `begin` of another version has forgotten those before it.
+    // `begin` of another version has dropped the requests of earlier versions.
     if (state->generation != generation_) return;
     const auto took = state->now() - *start_;
     state->in_flight.erase(start_);

@@ -15,7 +15,7 @@
 namespace headrace {
 namespace {
 
-// A row of one output: a part, and the row's place in it.
+// A row of one output: its part, and the row's index in the part.
 struct OutputRow {
   const AnswerPart* part;
   std::uint64_t index;
@@ -29,7 +29,7 @@ std::vector<OutputRow> rows_of(const AnswerOutput& output) {
   return out;
 }
 
-// The largest difference of numbers.
+// The largest difference between the numbers of two rows.
 template <typename T>
 double number_difference(const OutputRow& a, const OutputRow& b, std::uint64_t elements) {
   const T* const first = static_cast<const T*>(a.part->tensor.data) + a.part->first_element(a.index);
@@ -50,7 +50,7 @@ double number_difference(const OutputRow& a, const OutputRow& b, std::uint64_t e
   return largest;
 }
 
-// None: the type is not one of numbers that have differences.
+// nullopt: the type has no numeric differences.
 std::optional<double> row_difference(DataType type, const OutputRow& a, const OutputRow& b,
                                      std::uint64_t elements) {
   switch (type) {
@@ -91,7 +91,7 @@ bool is_same_value(DataType type, const OutputRow& a, const OutputRow& b, std::u
   return std::memcmp(bytes, others, elements * size) == 0;
 }
 
-// Halves get numbers of 32 bits, which have differences. `kept` has their memory.
+// Converts 16-bit floats to float32, which has differences. `kept` owns the converted values.
 Status widen(std::vector<AnswerOutput>& outputs, std::vector<Tensor>& kept) {
   for (AnswerOutput& output : outputs) {
     if (output.type != DataType::kFloat16 && output.type != DataType::kBfloat16) continue;
@@ -115,7 +115,7 @@ Status check_same_outputs(const std::vector<AnswerOutput>& outputs, const std::v
     const AnswerOutput* const other = find_output(others, output.name);
     if (other != nullptr && other->type == output.type) continue;
     return Error{Code::kFailedPrecondition,
-                 concat("the other version has no output ", output.name, " of this type")};
+                 concat("the other version has no output ", output.name, " of the same type")};
   }
   for (const AnswerOutput& other : others) {
     if (find_output(outputs, other.name) != nullptr) continue;
@@ -124,7 +124,7 @@ Status check_same_outputs(const std::vector<AnswerOutput>& outputs, const std::v
   return {};
 }
 
-// Whether the rows differ.
+// Returns whether the rows differ, and updates `largest`.
 bool compare_row(DataType type, const OutputRow& a, const OutputRow& b, double tolerance, double& largest) {
   if (!(a.part->row == b.part->row)) return true;
   const std::uint64_t elements = a.part->row.elements();
@@ -152,7 +152,8 @@ Result<OutputDifference> compare_outputs(const BatchAnswers& answers, const Serv
     const std::vector<OutputRow> rows = rows_of(output);
     const std::vector<OutputRow> other_rows = rows_of(*find_output(other_outputs, output.name));
     if (rows.size() != other_rows.size() || (!differs.empty() && differs.size() != rows.size()))
-      return Error{Code::kFailedPrecondition, concat("output ", output.name, " has other rows")};
+      return Error{Code::kFailedPrecondition,
+                   concat("the output ", output.name, " has a different number of rows")};
     differs.resize(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (compare_row(output.type, rows[i], other_rows[i], tolerance, out.largest)) differs[i] = true;

@@ -126,7 +126,7 @@ TEST(OutputDifference, OtherOutputsAreAnError) {
   EXPECT_THAT(compare_outputs(answers, y, with_more, both, 0).error().message,
               HasSubstr("only the other version has an output z"));
   EXPECT_THAT(compare_outputs(answers, y, answers_of<float>({{1, 2}}), y, 0).error().message,
-              HasSubstr("other rows"));
+              HasSubstr("has a different number of rows"));
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kDeadline{30};
 constexpr HashKey kDrawKey{.low = 1};
-constexpr int kPriority = -1;  // behind the requests of clients
+constexpr int kPriority = -1;  // after clients' requests
 
-// Bytes that the answers hold: those of whole batches.
+// Bytes that the answers keep in memory: those of whole batches.
 std::uint64_t bytes_of(const BatchAnswers& answers) {
   std::uint64_t bytes = 0;
   std::set<const BatchOutputs*> counted;
@@ -36,12 +36,12 @@ struct Shadow::State {
   mutable std::mutex mutex{};
   std::condition_variable_any has_come{};
   std::deque<std::shared_ptr<Copy>> waiting{};
-  std::uint64_t held = 0;  // waiting, or being answered
+  std::uint64_t held = 0;  // requests that wait or are being answered
   std::uint64_t held_bytes = 0;
   Counts counts{};
 };
 
-// A copy of a request; it leaves the bounds with its end.
+// A copy of a request. It counts toward the bounds until it is destroyed.
 struct Shadow::Copy {
   Copy(std::shared_ptr<State> its_state, AnsweredRequest its_request, std::uint64_t its_bytes)
       : state(std::move(its_state)), request(std::move(its_request)), bytes(its_bytes) {}
@@ -98,7 +98,8 @@ Shadow::~Shadow() {
 bool Shadow::draws(const ServedVersion& answering) {
   const auto own = model_.find(options_.version);
   if (!own || own->get() == &answering) return false;
-  // Drawn by a hash: in step with the canary's share, it would get what the canary answers, or nothing of it.
+  // Draws by a hash. In step with the canary's share, it would get all requests that the canary answers, or
+  // none.
   const std::uint64_t drawn = siphash(kDrawKey, draws_.fetch_add(1, std::memory_order_relaxed));
   return drawn % kFullShare < options_.fraction;
 }

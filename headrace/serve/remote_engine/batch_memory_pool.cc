@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// Sizes are powers of two, so that a piece fits other batches, too. Pages that nobody touches take no memory.
+// Sizes are powers of two, so that a piece also fits other batches. Untouched pages take no memory.
 constexpr std::uint64_t kSmallestPieceBytes = 64 << 10;
 
 }  // namespace
@@ -33,7 +33,7 @@ class BatchMemoryPool::State : public std::enable_shared_from_this<State> {
     while (bytes_ + size > limits_.bytes_max && !idle_.empty()) end_oldest();
     if (bytes_ + size > limits_.bytes_max) {
       return Error{Code::kResourceExhausted, concat("batches of this model take ", bytes_,
-                                                    " bytes already; ask again, or send smaller requests")};
+                                                    " bytes already; try again, or send smaller requests")};
     }
     HEADRACE_TRY(SharedMemory memory, SharedMemory::create(size));
     auto piece = std::make_unique<NumberedMemory>(std::move(memory), next_number_++);
@@ -68,7 +68,7 @@ class BatchMemoryPool::State : public std::enable_shared_from_this<State> {
   const std::function<Status(const NumberedMemory&)> on_made_;
   const std::function<void(std::uint32_t)> on_ended_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<NumberedMemory>> idle_;  // the one that was used longest ago first
+  std::vector<std::unique_ptr<NumberedMemory>> idle_;  // the least recently used first
   std::uint64_t bytes_ = 0;
   std::uint64_t idle_bytes_ = 0;
   std::uint32_t next_number_ = 1;

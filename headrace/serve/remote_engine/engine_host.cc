@@ -15,11 +15,11 @@ namespace headrace {
 namespace {
 
 constexpr auto kForever = std::chrono::steady_clock::time_point::max();
-constexpr std::uint64_t kOutputBytes = std::uint64_t{64} << 30;  // the server takes no more
+constexpr std::uint64_t kOutputBytes = std::uint64_t{64} << 30;  // the server accepts no more
 constexpr std::uint64_t kIdleOutputBytes = 256 << 20;
 constexpr std::chrono::milliseconds kSendAgain{1};
 
-// Where outputs lie in one piece of memory.
+// The layout of outputs in one piece of memory.
 class OutputPlan {
  public:
   void add(const TensorView& tensor) {
@@ -63,15 +63,15 @@ class OutputPlan {
   std::uint64_t end_ = 0;
 };
 
-// The server counts the whole of an input that is not batched as one row.
+// The server counts the whole of an unbatched input as one row.
 Shape without_only_row(const Shape& shape) { return Shape(shape.sizes().subspan(1)); }
 
-// A model may do what its signature does not say.
+// Checks that the outputs match the signature: a model may violate it.
 Status check_outputs(const ServedSignature& signature, const std::vector<Tensor>& tensors,
                      std::uint64_t rows) {
   if (tensors.size() != signature.outputs.size())
     return Error{Code::kFailedPrecondition,
-                 concat("the model gave ", tensors.size(), " outputs, and not ", signature.outputs.size())};
+                 concat("the model gave ", tensors.size(), " outputs, not ", signature.outputs.size())};
   for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
     const ServedTensor& expected = signature.outputs[i];
     const Shape& shape = tensors[i].shape();
@@ -80,7 +80,7 @@ Status check_outputs(const ServedSignature& signature, const std::vector<Tensor>
     if (tensors[i].type() == expected.type && expected.shape.accepts(shape) && has_rows) continue;
     return Error{Code::kFailedPrecondition,
                  concat("the model's output ", expected.name, " is ", data_type_name(tensors[i].type()),
-                        shape.text(), " for ", rows, " rows, and its signature says ",
+                        shape.text(), " for ", rows, " rows, but its signature says ",
                         data_type_name(expected.type), expected.shape.text())};
   }
   return {};
@@ -114,7 +114,7 @@ class EngineHost {
     Memory memory;
   };
 
-  // Never succeeds: says why it ended.
+  // Runs until it fails. Returns the reason.
   Status serve(const LoadHosted& load_hosted) {
     HEADRACE_TRY(const ReceivedMessage first, receive());
     const auto* const load = std::get_if<EngineLoad>(&first.message);
@@ -151,7 +151,7 @@ class EngineHost {
     return read_message(std::move(packet));
   }
 
-  // Waits while the server does not receive: it does so as long as it lives.
+  // Waits while the server does not receive. A server that is alive will receive.
   Status send(const EngineMessage& message, const FileDescriptor* descriptor = nullptr) {
     while (true) {
       {
@@ -211,7 +211,7 @@ class EngineHost {
     const EngineRun& run = waiting.run;
     const std::vector<ServedSignature>& signatures = model_->about().model.signatures;
     if (run.signature >= signatures.size() || !waiting.memory)
-      return Error{Code::kDataLoss, "the server named a signature or a memory that is not there"};
+      return Error{Code::kDataLoss, "the server named a signature or a memory that does not exist"};
     const ServedSignature& signature = signatures[run.signature];
     HEADRACE_TRY(const BatchLayout layout, layout_of(run, signature, waiting.memory->bytes().size()));
     std::vector<std::vector<std::string_view>> views;
@@ -269,7 +269,7 @@ class EngineHost {
   PacketSocket socket_;
   std::mutex send_mutex_;
   std::unique_ptr<HostedModel> model_;
-  std::map<std::uint32_t, Memory> memories_;  // of the server; the receiving thread's
+  std::map<std::uint32_t, Memory> memories_;  // the server's; used only by the receiving thread
 
   BatchMemoryPool pool_;  // for outputs
   std::mutex in_use_mutex_;

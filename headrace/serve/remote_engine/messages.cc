@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kErrorTextBytes = 4096;
 constexpr std::uint64_t kLoadBytesMax = 1 << 30;
-constexpr std::uint64_t kLoadedBytesMax = 16 << 20;  // from a process that nobody trusts
+constexpr std::uint64_t kLoadedBytesMax = 16 << 20;  // the sender is not trusted
 
 Error no_message() { return {Code::kDataLoss, "a message of an engine process is damaged"}; }
 
@@ -44,7 +44,7 @@ class MessageWriter {
   Bytes bytes_;
 };
 
-// Reads zeros, and is not `whole`, where the message ends too early.
+// Reads zeros, and is not `whole`, if the message ends too early.
 class MessageReader {
  public:
   explicit MessageReader(BytesView bytes) : left_(bytes) {}
@@ -73,7 +73,7 @@ class MessageReader {
     }
     return Shape(sizes);
   }
-  // At most as many as the message has bytes.
+  // Returns at most as many as the message has bytes.
   std::size_t take_count() {
     const auto count = take<std::uint32_t>();
     if (count > left_.size()) return fail(), 0;
@@ -108,7 +108,7 @@ class MessageReader {
   bool is_good_ = true;
 };
 
-// Texts of any length go through shared memory.
+// The JSON document of a load. It goes through shared memory, as texts may have any length.
 Json document_of(const EngineLoad& load) {
   return {{"build", load.build},
           {"name", load.name},
@@ -230,7 +230,7 @@ MemoryOffer take_offer(MessageReader& in) {
 template <typename T>
 constexpr bool kIsDocument = std::is_same_v<T, EngineLoad> || std::is_same_v<T, EngineLoaded>;
 
-// The place of a type in EngineMessage is its number in a packet.
+// The number of a type in a packet: its index in EngineMessage.
 template <typename T, std::size_t index = 0>
 constexpr std::uint8_t kind_of() {
   if constexpr (std::is_same_v<T, std::variant_alternative_t<index, EngineMessage>>) {
@@ -254,7 +254,7 @@ Result<EngineMessage> read_document(std::uint8_t kind, MessageReader& in, FileDe
   const std::uint64_t limit = kind == kind_of<EngineLoad>() ? kLoadBytesMax : kLoadedBytesMax;
   if (!in.is_whole() || size == 0 || size > limit) return no_message();
   HEADRACE_TRY(const SharedMemory memory, SharedMemory::map(std::move(descriptor), size, false));
-  const std::string text = to_string(memory.bytes());  // a copy: the other side may change it
+  const std::string text = to_string(memory.bytes());  // a copy: the sender may change the memory
   return read_json(text, no_message().message, kind == kind_of<EngineLoad>() ? load_of : loaded_of);
 }
 

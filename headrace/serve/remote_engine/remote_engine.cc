@@ -19,12 +19,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLookEach{1};
+constexpr std::chrono::seconds kPollInterval{1};
 constexpr std::chrono::milliseconds kGrace{100};
 constexpr std::uint64_t kOfferedBytesMax = std::uint64_t{64} << 30;
-constexpr std::size_t kMemoriesMax = 4096;  // of the process, that are mapped here
+constexpr std::size_t kMemoriesMax = 4096;  // mapped memories of the process
 
-// To and from the process. Thread-safe, but for `receive`.
+// The connection to the process. Thread-safe except for `receive`.
 class EngineLine {
  public:
   explicit EngineLine(PacketSocket socket) : socket_(std::move(socket)) {}
@@ -32,25 +32,25 @@ class EngineLine {
   Status send(const EngineMessage& message, const FileDescriptor* descriptor = nullptr) {
     return send_message(socket_, message, descriptor);
   }
-  // Tells the process with it which outputs were read.
+  // Sends a batch, and tells the process which outputs were read.
   Status send_run(EngineRun run) {
     run.were_read = take_reads();
     return send_message(socket_, std::move(run));
   }
-  // The process learns it with the next batch, or from send_reads: a packet for each would cost as much as a
-  // batch does.
+  // The process learns about the read with the next batch, or from send_reads. A packet for each read would
+  // cost as much as a batch.
   void note_read(std::uint32_t memory) {
     const std::scoped_lock lock(mutex_);
     unsent_reads_.push_back(memory);
   }
-  // If the process does not receive now, they go with a later message.
+  // If the process does not receive now, the reads go with a later message.
   void send_reads() {
     MemoryRead reads{take_reads()};
     if (reads.numbers.empty() || send_message(socket_, reads)) return;
     const std::scoped_lock lock(mutex_);
     unsent_reads_.insert(unsent_reads_.end(), reads.numbers.begin(), reads.numbers.end());
   }
-  // One thread.
+  // REQUIRES: only one thread calls this.
   Result<ReceivedMessage> receive(Clock::time_point deadline, const std::stop_token& stop) {
     HEADRACE_TRY(Packet packet, socket_.receive(deadline, stop));
     return read_message(std::move(packet));
@@ -67,7 +67,7 @@ class EngineLine {
   std::vector<std::uint32_t> unsent_reads_;
 };
 
-// Outputs of the process that are being read.
+// Outputs of the process while they are being read.
 class OutputsInUse {
  public:
   OutputsInUse(std::shared_ptr<EngineLine> line, std::shared_ptr<const SharedMemory> memory,
@@ -109,7 +109,7 @@ class RemoteEngine::Core {
   Core& operator=(const Core&) = delete;
 
   Status load(const EngineLoad& load, const std::stop_token& stop) {
-    // It may have ended before it was asked to load.
+    // The process may have ended before it was asked to load.
     if (Status sent = line_->send(load); !sent)
       return lost(std::move(sent).error(), "while it loaded the model");
     const Clock::time_point deadline = Clock::now() + options_.load_deadline;
@@ -131,7 +131,7 @@ class RemoteEngine::Core {
 
   void end() {
     is_ended_on_purpose_ = true;
-    set_ended({Code::kUnavailable, concat(name_, " is not served any more")});
+    set_ended({Code::kUnavailable, concat(name_, " is no longer served")});
     end_process({});
   }
 
@@ -169,7 +169,7 @@ class RemoteEngine::Core {
 
   static Error unexpected() { return {Code::kDataLoss, "the engine process sent a message out of turn"}; }
 
-  // Ends the process, and says how it ended if that is why the line was lost.
+  // Ends the process. The error says how it ended if that is why the connection was lost.
   Error lost(Error error, std::string_view when) {
     const std::string how = end_process(kGrace);
     if (error.code != Code::kUnavailable) return std::move(error).in(concat("the engine of ", name_));
@@ -177,7 +177,8 @@ class RemoteEngine::Core {
                                        "; what it wrote to standard error may say why")};
   }
 
-  // How it ended. A process that has closed its line is about to end by itself.
+  // Ends the process after `grace`, and returns how it ended. A process that has closed its connection is
+  // about to end by itself.
   std::string end_process(std::chrono::milliseconds grace) {
     const std::scoped_lock lock(process_mutex_);
     if (has_ended_) return how_it_ended_;
@@ -202,16 +203,17 @@ class RemoteEngine::Core {
       message.batch = next_batch_++;
       running_.emplace(message.batch, Running{signature, std::move(batch), std::move(done), Clock::now()});
     }
-    // The listener answers the batch then: it finds that the process has gone, or that it is to be ended.
+    // If sending fails, the listener answers the batch: it finds that the process is gone, or that it must be
+    // ended.
     if (!line_->send_run(std::move(message))) is_to_end_ = true;
     has_come_.notify_one();
   }
 
   void listen_until(const std::stop_token& stop) {
-    const auto look_each = std::min<Clock::duration>(kLookEach, options_.batch_deadline);
+    const auto poll_interval = std::min<Clock::duration>(kPollInterval, options_.batch_deadline);
     Status good;
     while (good) {
-      auto received = line_->receive(Clock::now() + look_each, stop);
+      auto received = line_->receive(Clock::now() + poll_interval, stop);
       good = received ? handle(std::move(*received)) : Status(received.error());
       const bool is_quiet = !good && good.error().code == Code::kDeadlineExceeded;
       if (is_quiet) line_->send_reads();
@@ -219,12 +221,12 @@ class RemoteEngine::Core {
     }
     set_ended({Code::kUnavailable, concat("the engine of ", name_, " has ended")});
     Error error = lost(std::move(good).error(), "while it ran");
-    error.code = Code::kUnavailable;  // whatever the cause: the request may be asked again
-    if (is_ended_on_purpose_) error.message = concat(name_, " is not served any more");
+    error.code = Code::kUnavailable;  // whatever the cause: the request may be retried
+    if (is_ended_on_purpose_) error.message = concat(name_, " is no longer served");
     set_ended(error);
     fail_all(error);
     if (!is_ended_on_purpose_) on_end_();
-    // Batches may still come.
+    // More batches may still arrive: fails them.
     std::unique_lock lock(mutex_);
     while (has_come_.wait(lock, stop, [this] { return !running_.empty(); })) {
       lock.unlock();
@@ -234,7 +236,7 @@ class RemoteEngine::Core {
   }
 
   Status check_running() {
-    if (is_to_end_) return Error{Code::kUnavailable, "it does not take messages"};
+    if (is_to_end_) return Error{Code::kUnavailable, "it does not accept messages"};
     const std::scoped_lock lock(mutex_);
     for (const auto& [number, running] : running_) {
       if (Clock::now() - running.since < options_.batch_deadline) continue;
@@ -312,7 +314,8 @@ class RemoteEngine::Core {
   EngineLoaded about_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::function<void()> on_end_;
-  std::map<std::uint32_t, std::shared_ptr<const SharedMemory>> memories_;  // of the process; the listener's
+  // The process's memories. Used only by the listener.
+  std::map<std::uint32_t, std::shared_ptr<const SharedMemory>> memories_;
 
   std::mutex process_mutex_;
   bool has_ended_ = false;
@@ -334,7 +337,7 @@ Result<std::unique_ptr<RemoteEngine>> RemoteEngine::start(const EngineCommand& c
                                                           std::function<void()> on_end,
                                                           const std::stop_token& stop) {
   HEADRACE_TRY(PacketSocket::Ends ends, PacketSocket::open());
-  // It has no standard output of its own: what it prints is for people.
+  // The process's output goes to standard error: it is meant for people.
   HEADRACE_TRY(const pid_t process, spawn(command.arguments, command.environment,
                                           {.input = ends.theirs.get(), .output = STDERR_FILENO}));
   { const FileDescriptor given = std::move(ends.theirs); }

@@ -251,7 +251,7 @@ TEST(RemoteEngine, EndingAnswersWhatRuns) {
   for (auto* future : {&running, &waiting}) {
     const Answer answer = future->get();
     ASSERT_FALSE(answer);
-    EXPECT_THAT(answer.error().message, HasSubstr("the model is not served any more"));
+    EXPECT_THAT(answer.error().message, HasSubstr("the model is no longer served"));
   }
 }
 

@@ -8,13 +8,13 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kTextsMax = 16 << 20;  // of one output: each takes 16 bytes here
+constexpr std::uint64_t kTextsMax = 16 << 20;  // in one output: each takes 16 bytes here
 
 Error bad_output(std::string_view name, std::string_view what) {
-  return {Code::kDataLoss, concat("the engine process answered wrongly: the output ", name, " ", what)};
+  return {Code::kDataLoss, concat("the engine process sent an invalid answer: the output ", name, " ", what)};
 }
 
-// The size of the output's values; none: more than the memory has.
+// The size of the output's values; nullopt: larger than the memory.
 std::optional<std::uint64_t> values_within(const PlacedOutput& output, std::uint64_t memory_bytes) {
   std::uint64_t size =
       output.type == DataType::kBytes ? sizeof(TextPlace) : data_type_size_bytes(output.type);
@@ -58,7 +58,7 @@ class OutputReader {
     if (*size / sizeof(TextPlace) > kTextsMax) return bad_output(name, "has too many texts");
     std::vector<std::string_view>& views = texts_.views.emplace_back();
     for (std::uint64_t at = 0; at < *size; at += sizeof(TextPlace)) {
-      TextPlace place;  // copied before it is checked: it may change meanwhile
+      TextPlace place;  // copied before the check: the memory may change in the meantime
       std::memcpy(&place, data + at, sizeof place);
       if (!lies_within(place.offset_bytes, place.size_bytes, texts.size()))
         return bad_output(name, "has a text outside its texts");
@@ -77,7 +77,7 @@ class OutputReader {
 Result<BatchOutputs> read_outputs(const ServedSignature& signature, const std::vector<PlacedOutput>& placed,
                                   BytesView memory, std::uint64_t rows, std::shared_ptr<const void> owner) {
   const std::size_t count = signature.outputs.size();
-  if (placed.size() != count && placed.size() != count + 1) return bad_output("list", "has another length");
+  if (placed.size() != count && placed.size() != count + 1) return bad_output("list", "has a wrong length");
   auto texts = std::make_shared<TextsOfOutputs>(TextsOfOutputs{std::move(owner), {}});
   texts->views.reserve(placed.size());  // tensors point to its elements
   OutputReader reader(memory, *texts);
@@ -100,7 +100,7 @@ Result<BatchOutputs> read_outputs(const ServedSignature& signature, const std::v
     constexpr std::string_view kFailures = "of failed rows";
     const Shape shape{static_cast<std::int64_t>(rows)};
     if (placed.back().type != DataType::kBytes || !(placed.back().shape == shape))
-      return bad_output(kFailures, "has another form");
+      return bad_output(kFailures, "has a wrong type or shape");
     HEADRACE_TRY(const TensorView failures, reader.read(placed.back(), kFailures, shape));
     for (std::uint64_t row = 0; row < rows; ++row) {
       const std::string_view why = failures.strings[row];

@@ -13,18 +13,18 @@
 namespace headrace {
 namespace {
 
-// More files are not read, however few records they have.
+// At most this many files are read, however few records they have.
 constexpr std::size_t kFilesMax = 64;
 
 // A piece of a file.
 struct Piece {
   Bytes content;
-  std::string name;                // of the file, for the remark
-  std::uint64_t offset_bytes = 0;  // above 0: it may begin within a record
-  bool is_cut = false;             // it may end within a record
+  std::string name;                // name of the file, for the remark
+  std::uint64_t offset_bytes = 0;  // above 0: the piece may begin within a record
+  bool is_cut = false;             // the piece may end within a record
 };
 
-// Which records of a file are kept if it has more than are wanted.
+// Which records of a file are kept if it has more than wanted.
 enum class KeptRecords { kFirst, kLast };
 
 void add_records(Piece piece, KeptRecords kept, const RecordLimits& limits, LoggedRecords& out) {
@@ -55,7 +55,7 @@ void add_records(Piece piece, KeptRecords kept, const RecordLimits& limits, Logg
   out.remark = scan_error(outcome, piece.name, place, scanned).message;
 }
 
-// Keeps the files that were written last, newest first.
+// Keeps the most recently written files, newest first.
 void keep_newest(std::vector<ObjectInfo>& files) {
   std::ranges::sort(files, [](const ObjectInfo& a, const ObjectInfo& b) {
     return a.modified != b.modified ? a.modified > b.modified : a.key > b.key;
@@ -77,7 +77,7 @@ Result<std::vector<ObjectInfo>> newest_files(const Location& folder, const CallO
   return files;
 }
 
-// The object itself, or the files of the model's folder, or those of the folder.
+// The object itself, else the files in the model's folder, else the files in the folder.
 Result<std::vector<ObjectInfo>> log_files(const Location& place, std::string_view model,
                                           const CallOptions& call) {
   if (!place.key.empty()) {
@@ -89,8 +89,8 @@ Result<std::vector<ObjectInfo>> log_files(const Location& place, std::string_vie
   if (!own.empty()) return own;
   HEADRACE_TRY(std::vector<ObjectInfo> all, newest_files(place, call));
   if (!all.empty()) return all;
-  return Error{Code::kNotFound,
-               concat(place.describe(), " is not a log of requests: it has no file *", kRequestLogEnding)};
+  return Error{Code::kNotFound, concat(place.describe(), " is not a log of requests: it has no file named *",
+                                       kRequestLogEnding)};
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ Result<LoggedRecords> read_record_file(const std::string& path, const RecordLimi
   std::error_code failure;
   const std::uint64_t size = std::filesystem::file_size(path, failure);
   if (failure == std::errc::no_such_file_or_directory)
-    return Error{Code::kNotFound, concat("no file ", path)};
+    return Error{Code::kNotFound, concat("there is no file ", path)};
   if (failure) return Error{Code::kPermissionDenied, concat(path, ": ", failure.message())};
   Bytes content(std::min(size, limits.bytes));
   std::ifstream file(path, std::ios::binary);

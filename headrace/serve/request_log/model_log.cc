@@ -15,10 +15,10 @@ std::shared_ptr<ModelLog> ModelLog::open(const Location& location, std::string m
                                          Background& background) {
   SegmentLogOptions segments;
   segments.ending = std::string(kRequestLogEnding);
-  segments.most_held_bytes = std::numeric_limits<std::size_t>::max();  // RequestLog has the bound
+  segments.most_held_bytes = std::numeric_limits<std::size_t>::max();  // RequestLog enforces the bound
   segments.call.stop = options.stop;
   segments.now = options.now;
-  // A log that neither goes on nor replaces asks nothing, so it cannot fail.
+  // A log that neither continues nor replaces another sends no request, so opening it cannot fail.
   auto log = *SegmentLog::open(location, false, std::move(segments), background);
   return std::shared_ptr<ModelLog>(
       new ModelLog(std::move(log), std::move(model), std::move(options), background));
@@ -33,7 +33,7 @@ std::string ModelLog::append(BytesView framed_record) {
     dropped = std::exchange(dropped_in_row_, 0);
     if (!std::exchange(is_flush_ordered_, true)) order_flush();
   }
-  return dropped == 0 ? "" : concat("requests of ", model_, " are logged again; ", dropped, " were not");
+  return dropped == 0 ? "" : concat("requests of ", model_, " are logged again; ", dropped, " were dropped");
 }
 
 std::string ModelLog::drop() {
@@ -43,7 +43,7 @@ std::string ModelLog::drop() {
     if (dropped_in_row_++ != 0) return "";
   }
   return concat("requests of ", model_, " are not logged: ", log_->location().describe(),
-                " takes too few records; ", format_size(waiting_bytes()), " wait");
+                " accepts records too slowly; ", format_size(waiting_bytes()), " are waiting");
 }
 
 // REQUIRES: mutex_ is held
@@ -56,7 +56,7 @@ void ModelLog::order_flush() {
 void ModelLog::flush() {
   {
     const std::scoped_lock lock(mutex_);
-    is_flush_ordered_ = false;  // records that come from now on may be too late for this one
+    is_flush_ordered_ = false;  // records that arrive from now on may miss this flush
   }
   const Status flushed = log_->flush();
   if (options_.stop.stop_requested()) return;

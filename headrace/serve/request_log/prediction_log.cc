@@ -18,7 +18,7 @@ constexpr std::uint32_t kTimestamp = 4;                       // of LogMetadata
 constexpr std::uint32_t kSamplingRate = 1;                    // of SamplingConfig
 }  // namespace log_field
 
-// One input of a request, where it lies in the batches. `texts` holds its byte strings.
+// Views one input of a request where it lies in the batches. `texts` holds its byte strings.
 Result<AnswerOutput> filled_input(const ReservedRows& rows, std::size_t input, const ServedTensor& served,
                                   bool is_batched, std::vector<std::string_view>& texts) {
   const RowTensor& row = rows.row()[input];

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Stops a source at a time, unless this ends before.
+// Requests a stop at a given time, unless this object is destroyed before.
 class StopAt {
  public:
   StopAt(std::stop_source source, Clock::time_point time)
@@ -77,7 +77,8 @@ std::shared_ptr<LoggedRequest> RequestLog::draw(std::string_view model, std::int
       new LoggedRequest(*this, model, version, signature, *std::move(request)));
 }
 
-// Room for a request in flight, or with 0 bytes only whether there is any; otherwise it counts as dropped.
+// Reserves room for a request in flight. With 0 bytes, only checks that there is some room. If there is none,
+// the request counts as dropped.
 bool RequestLog::take_room(std::string_view model, std::uint64_t bytes) {
   std::string remark;
   {
@@ -94,7 +95,7 @@ bool RequestLog::take_room(std::string_view model, std::uint64_t bytes) {
   return false;
 }
 
-// Without the mutex: it may take as long as whoever reads.
+// REQUIRES: mutex_ is not held; the reader of remarks may be slow
 void RequestLog::tell(const std::string& remark) const {
   if (!remark.empty()) options_.remark(remark);
 }

@@ -33,12 +33,12 @@ Json tensors_json(const std::vector<ServedTensor>& tensors) {
 Result<ServedTensor> parse_tensor(const Json& json) {
   ServedTensor out{.name = json.get<std::string>("name")};
   const auto type = data_type_of(json.get<std::string>("type"));
-  if (!type) return damaged(concat("nobody knows the type of ", out.name));
+  if (!type) return damaged(concat("the type of ", out.name, " is unknown"));
   out.type = *type;
   const auto sizes = json.get<std::vector<std::int64_t>>("shape");
   const bool has_bad_size = std::ranges::any_of(sizes, [](std::int64_t size) { return size < -1; });
   if (sizes.size() > Shape::kRankMax || has_bad_size)
-    return damaged(concat("no tensor has the shape of ", out.name));
+    return damaged(concat("the shape of ", out.name, " is not possible"));
   out.shape = Shape(sizes);
   return out;
 }
@@ -54,7 +54,7 @@ Result<std::vector<ServedTensor>> parse_tensors(const Json& json) {
     HEADRACE_TRY(ServedTensor tensor, parse_tensor(each));
     out.push_back(std::move(tensor));
   }
-  if (!ascends(out)) return damaged("tensors do not ascend by name");
+  if (!ascends(out)) return damaged("the tensors are not in ascending order of name");
   return out;
 }
 
@@ -120,7 +120,7 @@ Result<ServedModel> parse_served_model(std::string_view json) {
       out.signatures.push_back(std::move(signature));
     }
     if (out.signatures.empty()) return damaged("there is no signature");
-    if (!ascends(out.signatures)) return damaged("signatures do not ascend by name");
+    if (!ascends(out.signatures)) return damaged("the signatures are not in ascending order of name");
     return out;
   });
 }

@@ -41,16 +41,16 @@ void expect_refused(const ServedModel& model, std::string_view detail) {
 TEST(ServedSignature, ADescriptionThatContradictsItselfIsRefused) {
   ServedModel model = a_model();
   std::swap(model.signatures[0], model.signatures[1]);
-  expect_refused(model, "signatures do not ascend");
+  expect_refused(model, "signatures are not in ascending order");
   model = a_model();
   std::swap(model.signatures[0].inputs[0], model.signatures[0].inputs[1]);
-  expect_refused(model, "tensors do not ascend");
+  expect_refused(model, "tensors are not in ascending order");
   model = a_model();
   model.signatures[0].outputs[0].shape = {4, 3};
   expect_refused(model, "scores has no rows");
   model = a_model();
   model.signatures[0].outputs[0].shape = {-1, -2};
-  expect_refused(model, "no tensor has the shape of scores");
+  expect_refused(model, "the shape of scores is not possible");
   model = a_model();
   model.signatures[1].inputs[0].type = DataType::kFloat32;
   expect_refused(model, "raw rows of serving_default are not texts");

@@ -24,7 +24,7 @@ Result<std::shared_ptr<const WantedVersion>> find_encoder_files(const Location& 
     return Error{Code::kNotFound, concat("there is nothing below ", folder.describe())};
   if (std::ranges::find(found.files, kSavedModelFile, &WantedFile::name) == found.files.end()) {
     return Error{Code::kInvalidArgument,
-                 concat(folder.describe(), " has no ", kSavedModelFile, ": it is no SavedModel")};
+                 concat(folder.describe(), " has no ", kSavedModelFile, ": it is not a SavedModel")};
   }
   found.digest = listing_digest("encoder", folder, "", found.files);
   return checked_version(std::move(found));

@@ -26,13 +26,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kLook{20};  // how often a waiting process looks again
+constexpr std::chrono::milliseconds kLook{20};  // how often a waiting process checks again
 constexpr std::string_view kUse = ".use";
 constexpr std::string_view kFetch = ".fetch";
 constexpr std::string_view kModel = "/model";
 constexpr std::string_view kChecksums = "/checksums";
 
-/// The names of one version in the cache.
+/// The paths of one version in the cache.
 struct EntryPaths {
   EntryPaths(const std::string& folder, std::string_view digest)
       : entry(concat(folder, "/", digest)),
@@ -49,7 +49,7 @@ bool is_there(const std::string& path) {
   return lstat(path.c_str(), &status) == 0;
 }
 
-// Differs once a file was written or replaced, or is there no more.
+// Changes when the file is written, replaced or removed.
 std::string stamp_of(const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) return "";
@@ -100,8 +100,8 @@ std::vector<KeptEntry> entries_in(const std::string& folder) {
   return entries;
 }
 
-// Takes an entry out of its place, and removes it; a process that is killed meanwhile leaves the rest to the
-// next StagedFolder.
+// Moves an entry out of its place, and removes it. If the process is killed in between, the next StagedFolder
+// removes the rest.
 Status remove_entry(const std::string& folder, const std::string& entry) {
   HEADRACE_TRY(const StagedFolder trash, StagedFolder::create(folder));
   if (::rename(entry.c_str(), (trash.path() + "/entry").c_str()) != 0 && errno != ENOENT)
@@ -109,12 +109,12 @@ Status remove_entry(const std::string& folder, const std::string& entry) {
   return {};
 }
 
-// Removes an entry that nobody uses, and its locks. False if somebody uses it, or it cannot be removed.
+// Removes an unused entry and its locks. Returns false if the entry is in use, or cannot be removed.
 bool remove_unused(const std::string& folder, const std::string& digest) {
   const EntryPaths paths(folder, digest);
   const FileDescriptor held = open_locked(paths.use, O_RDWR | O_CREAT);
   if (!held.is_open() || !remove_entry(folder, paths.entry)) return false;
-  // A process that fetches shares `.use`, so none does.
+  // A fetching process holds a shared lock on `.use`, so no process is fetching this entry.
   ::unlink(paths.fetch.c_str());
   ::unlink(paths.use.c_str());
   return true;
@@ -126,8 +126,8 @@ std::uint64_t free_bytes(const std::string& folder) {
   return failure ? ~std::uint64_t{0} : space.available;
 }
 
-// Removes what was used longest ago, until `more_bytes` keep within the bound, and fit on the disk. Returns
-// the bytes that stay.
+// Removes the least recently used entries until `more_bytes` fit within the bound and on the disk. Returns
+// the bytes that remain.
 std::uint64_t make_room(const std::string& folder, std::uint64_t bound_bytes, std::uint64_t more_bytes) {
   const std::vector<KeptEntry> entries = entries_in(folder);
   std::uint64_t bytes = 0;
@@ -140,7 +140,7 @@ std::uint64_t make_room(const std::string& folder, std::uint64_t bound_bytes, st
   return bytes;
 }
 
-// Locks that fetches which failed have left.
+// Removes locks that failed fetches have left behind.
 void remove_idle_locks(const std::string& folder) {
   for (const std::string& name : names_in(folder)) {
     if (!name.ends_with(kUse)) continue;
@@ -160,8 +160,8 @@ Status write_checksums(const WantedVersion& version, const std::vector<std::uint
   return file.good() ? Status() : Status(cache_error("writing", path, errno != 0 ? errno : EIO));
 }
 
-// The checksums of an entry: those of the manifest, or those that were written when it was fetched. None if a
-// file has none.
+// The checksums of an entry, from the manifest, or from the file that the fetch wrote. nullopt if a file has
+// no checksum.
 std::optional<std::vector<std::uint32_t>> checksums_of(const WantedVersion& version,
                                                        const std::string& path) {
   std::vector<std::uint32_t> checksums;
@@ -186,14 +186,14 @@ std::optional<std::vector<std::uint32_t>> checksums_of(const WantedVersion& vers
   return read ? std::optional(*std::move(read)) : std::nullopt;
 }
 
-/// Waits for another's fetch.
+/// Waits for another process's fetch.
 class FetchWait {
  public:
   explicit FetchWait(std::chrono::milliseconds patience) : patience_(patience) {}
 
-  /// Whether the other has made no progress for too long.
+  /// Whether the other process has made no progress for too long.
   bool is_over() const { return waited_ >= patience_; }
-  /// Waits a moment, or until `stop`; `fetch` is the other's lock, which it touches as it goes on.
+  /// Waits a moment, or until `stop`. `fetch` is the other process's lock, which it touches as it progresses.
   void wait(const std::string& fetch, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     stopped_.wait_for(lock, stop, kLook, [] { return false; });
@@ -204,7 +204,7 @@ class FetchWait {
 
  private:
   const std::chrono::milliseconds patience_;
-  std::chrono::milliseconds waited_{0};  // since the other made progress
+  std::chrono::milliseconds waited_{0};  // time since the other process made progress
   std::string stamp_;
   std::mutex mutex_;
   std::condition_variable_any stopped_;
@@ -220,7 +220,7 @@ struct ExportCache::State {
   std::string folder;
   ExportCacheOptions options;
   std::mutex mutex;
-  std::set<std::string> verified;  // stamps of entries whose checksums this process has compared
+  std::set<std::string> verified;  // stamps of entries whose checksums this process has verified
 
   Result<std::optional<CachedExport>> try_fetch(const WantedVersion& version, const CallOptions& call,
                                                 const Progress& progress, FetchWait& wait);
@@ -231,7 +231,7 @@ struct ExportCache::State {
   Result<bool> fetch_once(const WantedVersion& version, const EntryPaths& paths, const FetchOptions& options);
 };
 
-// Whether the entry is there, and undamaged.
+// Whether the entry exists and is undamaged.
 bool ExportCache::State::is_whole(const WantedVersion& version, const EntryPaths& paths) {
   const std::string stamp = concat(version.digest, " ", stamp_of(paths.entry));
   if (!is_there(paths.entry) || !has_sizes(version, paths.model())) return false;
@@ -246,7 +246,7 @@ bool ExportCache::State::is_whole(const WantedVersion& version, const EntryPaths
   return true;
 }
 
-// False if another has put its entry there meanwhile.
+// Returns false if another process has put its entry there in the meantime.
 Result<bool> ExportCache::State::fetch_once(const WantedVersion& version, const EntryPaths& paths,
                                             const FetchOptions& fetch_options) {
   HEADRACE_TRY(const StagedFolder staged, StagedFolder::create(folder));
@@ -274,8 +274,8 @@ Result<bool> ExportCache::State::fetch(const WantedVersion& version, const Entry
   if (version.size_bytes > room_bytes) {
     return Error{Code::kResourceExhausted,
                  concat(version.folder.describe(), " has ", format_size(version.size_bytes),
-                        ", and the disk of the cache of models in ", folder, " has room for ",
-                        format_size(room_bytes), ": free some, or name a cache on a larger disk")};
+                        ", but the disk of the model cache in ", folder, " has room for only ",
+                        format_size(room_bytes), ": free some space, or name a cache on a larger disk")};
   }
   std::atomic<std::uint64_t> done_bytes = 0;
   return fetch_once(version, paths,
@@ -286,15 +286,15 @@ Result<bool> ExportCache::State::fetch(const WantedVersion& version, const Entry
                      }});
 }
 
-// Returns the remark if the bound cannot be kept.
+// Returns a remark if the bound cannot be kept, else an empty text.
 std::string ExportCache::State::keep_bound() const {
   const std::uint64_t bytes = make_room(folder, options.bound_bytes, 0);
   if (bytes <= options.bound_bytes) return "";
-  return concat("The cache of models in ", folder, " has ", format_size(bytes), ", more than its bound of ",
+  return concat("The model cache in ", folder, " has ", format_size(bytes), ", more than its bound of ",
                 format_size(options.bound_bytes), ", because all of it is in use.");
 }
 
-// None: look again, after a moment.
+// nullopt: try again after a moment.
 Result<std::optional<CachedExport>> ExportCache::State::try_fetch(const WantedVersion& version,
                                                                   const CallOptions& call,
                                                                   const Progress& progress, FetchWait& wait) {
@@ -303,8 +303,8 @@ Result<std::optional<CachedExport>> ExportCache::State::try_fetch(const WantedVe
   if (!use.is_open() && errno != EWOULDBLOCK) return cache_error("opening", paths.use, errno);
   if (!use.is_open() && wait.is_over()) {
     return Error{Code::kUnavailable,
-                 concat("another process began to remove ", paths.entry,
-                        " and makes no progress: end the process that has opened ", paths.use)};
+                 concat("another process has begun to remove ", paths.entry,
+                        " and makes no progress: end the process that has the file ", paths.use, " open")};
   }
   if (!use.is_open()) return std::optional<CachedExport>();
   bool is_held = is_whole(version, paths);
@@ -313,7 +313,7 @@ Result<std::optional<CachedExport>> ExportCache::State::try_fetch(const WantedVe
     const FileDescriptor lock = open_locked(paths.fetch, O_RDWR | O_CREAT);
     if (!lock.is_open() && errno != EWOULDBLOCK) return cache_error("opening", paths.fetch, errno);
     if (!lock.is_open() && !wait.is_over()) return std::optional<CachedExport>();
-    // Another may have fetched it before this process had the lock.
+    // Another process may have fetched the entry before this process got the lock.
     is_held = is_whole(version, paths);
     if (!is_held && is_there(paths.entry)) HEADRACE_CHECK(remove_entry(folder, paths.entry));
     if (!is_held) {
@@ -342,7 +342,7 @@ Result<std::unique_ptr<ExportCache>> ExportCache::open(const std::string& folder
 
 Result<CachedExport> ExportCache::fetch(const WantedVersion& version, const CallOptions& call,
                                         const Progress& progress) {
-  // The names are joined to the folder's path, so they are checked here, whoever made the version.
+  // File names are appended to the folder's path, so they are checked here, whatever the version's origin.
   HEADRACE_TRY(const auto checked, checked_version(version));
   FetchWait wait(state_->options.patience);
   for (;;) {

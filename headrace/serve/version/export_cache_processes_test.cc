@@ -344,7 +344,7 @@ TEST_F(ProcessesWithACache, SayThatTheDiskIsFullAndLeaveNothing) {
     if (setrlimit(RLIMIT_FSIZE, &none) != 0) return 1;
     const auto fetched = fetch();
     if (fetched || fetched.error().code != Code::kResourceExhausted) return 2;
-    return fetched.error().message.find("free some room") == std::string::npos ? 3 : 0;
+    return fetched.error().message.find("free some space there") == std::string::npos ? 3 : 0;
   });
   EXPECT_EQ(wait_for(child), 0);
   EXPECT_THAT(names(), ElementsAre(version.digest + ".fetch", version.digest + ".use"));

@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-/// A run, or an export.
+/// Finds the version of a run or an export.
 class ExportFinder final : public VersionFinder {
  public:
   ExportFinder(Location place, Location exported, VersionPolicy policy)
@@ -19,7 +19,7 @@ class ExportFinder final : public VersionFinder {
       HEADRACE_TRY(const bool goes_on, has_number_after(*exported_.store, prefix, *last_, call));
       if (!goes_on) return before;
     }
-    // The end of the chain comes first: what is appended afterwards is found by the next call.
+    // Reads the end of the chain first, so that the next call finds whatever is appended afterwards.
     HEADRACE_TRY(const std::optional<std::uint64_t> last, latest_number(*exported_.store, prefix, call));
     HEADRACE_TRY(const auto published, read_published(exported_, kExportKind, {.call = call}));
     HEADRACE_TRY(WantedVersions found, wanted_of(published, before));
@@ -36,17 +36,18 @@ class ExportFinder final : public VersionFinder {
                                    const WantedVersions& before) const {
     WantedVersions found{before.versions, before.labels, {}};
     if (!published) {
-      found.remarks.push_back(concat(describe(), before.versions.empty()
-                                                     ? " has published no model yet: its training has not "
-                                                       "finished. The headrace train command that began it "
-                                                       "continues it."
-                                                     : " was removed; what it had published stays."));
+      found.remarks.push_back(
+          concat(describe(), before.versions.empty()
+                                 ? " has published no model yet: its training has not "
+                                   "finished. The headrace train command that began it "
+                                   "continues it."
+                                 : " was removed; the versions that it had published stay in service."));
       return found;
     }
     if (policy_.choice == VersionPolicy::Choice::kNumbers &&
         std::ranges::find(policy_.numbers, published->number) == policy_.numbers.end()) {
       found.remarks.push_back(
-          concat(describe(), " has version ", published->number, " alone, and the policy names others."));
+          concat(describe(), " has version ", published->number, " only, and the policy names others."));
       return found;
     }
     HEADRACE_TRY(const auto version, version_of_export(*published, published->number));
@@ -56,7 +57,7 @@ class ExportFinder final : public VersionFinder {
   const Location place_;
   const Location exported_;
   const VersionPolicy policy_;
-  std::optional<std::uint64_t> last_;  // the end of the chain that was read last; 0: it was empty
+  std::optional<std::uint64_t> last_;  // the end of the chain at the last read; 0: the chain was empty
 };
 
 }  // namespace

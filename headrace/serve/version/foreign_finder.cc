@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostNumberedFolders = 1'000;
 constexpr std::size_t kMostFolderEntries = 100'000;
-/// Folders above the wanted ones that are looked at, in case their upload is complete by now.
+/// Unfinished folders with higher numbers that a poll checks, in case their upload is now complete.
 constexpr std::size_t kMostUnfinished = 16;
 constexpr int kListingsToAgree = 2;
 constexpr int kListingsToAgreeWithDoubt = 5;
@@ -19,7 +19,7 @@ constexpr std::string_view kVariables = "variables/";
 constexpr std::string_view kIndexFile = "variables/variables.index";
 constexpr std::string_view kDataFiles = "variables/variables.data-";
 
-// "00001-of-00003" → 1 and 3.
+// Parses "00001-of-00003" into 1 and 3.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_data_file(std::string_view text) {
   const std::size_t of = text.find("-of-");
   if (of == std::string_view::npos) return std::nullopt;
@@ -41,7 +41,7 @@ struct ListedModel {
   bool has_variables() const {
     return std::ranges::any_of(files, [](const auto& file) { return file.name.starts_with(kVariables); });
   }
-  // Whether all is there that the names announce.
+  // Whether all files exist that the names announce.
   bool is_complete() const {
     if (!has(kSavedModelFile)) return false;
     if (!has_variables()) return true;
@@ -67,7 +67,7 @@ Result<ListedModel> list_model(const Location& folder, const CallOptions& call) 
   HEADRACE_CHECK(folder.store->list(prefix, {.call = call}, [&](const ObjectInfo& object) {
     const std::string_view name = std::string_view(object.key).substr(prefix.size());
     if (name.starts_with(kManifestPrefix)) listed.chain_end = object.key;
-    // Consoles of stores make empty objects whose names end in '/', as folders.
+    // Store consoles represent folders by empty objects whose names end in '/'.
     if (is_saved_model_file(name) && !object.is_folder())
       listed.files.push_back({.name = std::string(name),
                               .key = object.key,
@@ -77,18 +77,18 @@ Result<ListedModel> list_model(const Location& folder, const CallOptions& call) 
   }));
   if (entries > kMostFolderEntries) {
     return Error{Code::kResourceExhausted, concat(folder.describe(), " has more than ", kMostFolderEntries,
-                                                  " objects: name a folder that holds the model alone")};
+                                                  " objects: name a folder that holds only the model")};
   }
   std::ranges::sort(listed.files, {}, &WantedFile::name);
   return listed;
 }
 
-/// A SavedModel, watched from poll to poll.
+/// A SavedModel that is watched over several polls.
 class WatchedFolder {
  public:
   WatchedFolder(Location folder, std::uint64_t number) : folder_(std::move(folder)), number_(number) {}
 
-  /// Lists the folder. An export that Headrace has published, or copied, counts at once.
+  /// Lists the folder. An export that Headrace has published or copied is accepted at once.
   Status look(const CallOptions& call) {
     HEADRACE_TRY(ListedModel listed, list_model(folder_, call));
     std::string digest = listed.digest(folder_);
@@ -118,25 +118,25 @@ class WatchedFolder {
     return {};
   }
 
-  /// The version, as it was accepted last; null if there is none.
+  /// The version that was accepted last; null if there is none.
   const std::shared_ptr<const WantedVersion>& accepted() const { return accepted_; }
   std::string remark() const {
     return concat("Version ", number_, " in ", folder_.describe(),
                   is_settled_ ? " has no saved_model.pb, or lacks files in variables/: upload it again."
-                              : " may still be being uploaded: it counts once further listings agree.");
+                              : " may still be being uploaded: it is served once further listings agree.");
   }
 
  private:
   const Location folder_;
   const std::uint64_t number_;
   std::string digest_;  // of the last listing
-  int agreed_ = 0;      // listings, one after another, with that digest
+  int agreed_ = 0;      // consecutive listings with that digest
   bool is_settled_ = false;
   std::string accepted_listing_;  // digest of the listing that was accepted last
   std::shared_ptr<const WantedVersion> accepted_;
 };
 
-// Adds a remark for what is there and does not count.
+// Adds a remark if the folder has no accepted version.
 void add_remark(const WatchedFolder& folder, const Status& looked, WantedVersions& found) {
   if (!looked) {
     found.remarks.push_back(concat(looked.error().message, "."));
@@ -145,7 +145,7 @@ void add_remark(const WatchedFolder& folder, const Status& looked, WantedVersion
   }
 }
 
-/// One SavedModel that others have made.
+/// Finds a single SavedModel that another program has made.
 class SavedModelFinder final : public VersionFinder {
  public:
   SavedModelFinder(const Location& folder, VersionPolicy policy)
@@ -155,7 +155,7 @@ class SavedModelFinder final : public VersionFinder {
     WantedVersions found;
     if (policy_.choice == VersionPolicy::Choice::kNumbers &&
         std::ranges::find(policy_.numbers, std::uint64_t{1}) == policy_.numbers.end()) {
-      found.remarks.push_back(concat(describe(), " is version 1 alone, and the policy names others."));
+      found.remarks.push_back(concat(describe(), " is version 1 only, and the policy names others."));
       return found;
     }
     const Status looked = watched_.look(call);
@@ -164,7 +164,7 @@ class SavedModelFinder final : public VersionFinder {
     if (watched_.accepted()) found.versions.push_back(watched_.accepted());
     if (watched_.accepted()) found.labels["latest"] = 1;
     if (found.versions.empty() && !before.versions.empty())
-      found.remarks.push_back("The version that was there before stays.");
+      found.remarks.push_back("The previous version stays in service.");
     return found;
   }
   std::string describe() const override { return concat("the SavedModel ", folder_.describe()); }
@@ -175,7 +175,7 @@ class SavedModelFinder final : public VersionFinder {
   WatchedFolder watched_;
 };
 
-/// Folders <integer>/, as TensorFlow Serving has them.
+/// Finds versions in folders <integer>/, as TensorFlow Serving does.
 class NumberedFolderFinder final : public VersionFinder {
  public:
   NumberedFolderFinder(Location folder, VersionPolicy policy, bool has_others)
@@ -198,7 +198,8 @@ class NumberedFolderFinder final : public VersionFinder {
     std::ranges::reverse(found.versions);
     if (!found.versions.empty()) found.labels["latest"] = found.versions.back()->number;
     if (found.versions.empty() && !before.versions.empty())
-      found.remarks.push_back(concat("No version is left in ", folder_.describe(), ": those before stay."));
+      found.remarks.push_back(
+          concat("No version is left in ", folder_.describe(), ": the previous versions stay in service."));
     return found;
   }
   std::string describe() const override { return concat("the numbered SavedModels in ", folder_.describe()); }
@@ -220,8 +221,8 @@ class NumberedFolderFinder final : public VersionFinder {
     return {};
   }
 
-  // Number → name of its folder; of "1" and "01" the first that is listed.
-  /// \error kAborted  something of Headrace's has come: it may be a named model
+  // Maps each number to its folder's name. If both "1" and "01" exist, the one that is listed first counts.
+  /// \error kAborted  Headrace has published there in the meantime: the place may be a named model now
   Result<std::map<std::uint64_t, std::string>> list_numbers(const CallOptions& call) const {
     std::map<std::uint64_t, std::string> names;
     const std::string prefix = folder_prefix(folder_.key);
@@ -239,7 +240,7 @@ class NumberedFolderFinder final : public VersionFinder {
           return ++entries <= kMostFolderEntries && names.size() <= kMostNumberedFolders;
         }));
     if (was_published && !has_others_)
-      return Error{Code::kAborted, concat(folder_.describe(), " was published by Headrace meanwhile")};
+      return Error{Code::kAborted, concat(folder_.describe(), " was published by Headrace in the meantime")};
     if (entries <= kMostFolderEntries && names.size() <= kMostNumberedFolders) return names;
     return Error{Code::kResourceExhausted, concat(folder_.describe(), " has more than ", kMostNumberedFolders,
                                                   " numbered folders, or more than ", kMostFolderEntries,

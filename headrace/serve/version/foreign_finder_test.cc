@@ -146,7 +146,7 @@ TEST_F(ForeignModels, AFolderThatGoesGivesWayToTheOneBeforeAndTheLastStays) {
   remove_model("1");
   EXPECT_FALSE(poll_of(*source));
   EXPECT_THAT(numbers_of(source->wanted()), ElementsAre(1));
-  EXPECT_THAT(source->wanted().remarks, ElementsAre(HasSubstr("those before stay")));
+  EXPECT_THAT(source->wanted().remarks, ElementsAre(HasSubstr("the previous versions stay in service")));
 }
 
 TEST_F(ForeignModels, OneSavedModelIsVersionOneAndIsReplacedInItsPlace) {
@@ -167,7 +167,7 @@ TEST_F(ForeignModels, OneSavedModelIsVersionOneAndIsReplacedInItsPlace) {
   remove_model("m");
   settle(*source);
   EXPECT_THAT(numbers_of(source->wanted()), ElementsAre(1));
-  EXPECT_THAT(source->wanted().remarks, testing::Contains(HasSubstr("before stays")));
+  EXPECT_THAT(source->wanted().remarks, testing::Contains(HasSubstr("previous version stays")));
   const auto other = open(folder("m"), {.choice = Choice::kNumbers, .numbers = {2}});
   EXPECT_THAT(other->wanted().versions, IsEmpty());
 }

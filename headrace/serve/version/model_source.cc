@@ -9,12 +9,12 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kMostEntries = 100'000;  // looked at to see what a place is
+constexpr std::size_t kMostEntries = 100'000;  // entries to read to find out what a place is
 
-// The entries that lie directly in a place.
+// The kinds of entries that lie directly in a place.
 struct PlaceContent {
   bool is_named_model = false;
-  bool is_headraces = false;  // something lies below _headrace/
+  bool is_headraces = false;  // objects lie below _headrace/
   bool has_saved_model = false;
   bool has_numbered_folder = false;
 };
@@ -35,7 +35,7 @@ Result<PlaceContent> look_at(const Location& place, const CallOptions& call) {
         return ++entries < kMostEntries;
       }));
   if (!content.is_headraces) return content;
-  // A name's number is taken before its first alias is set, and chains do not lie beside them.
+  // A named model's version number is reserved before its first alias is set, and no chain lies beside them.
   HEADRACE_CHECK(place.store->list(place.at("_headrace/").key, {.call = call}, [&](const ObjectInfo& object) {
     const std::string_view name = std::string_view(object.key).substr(prefix.size());
     content.is_named_model = name.starts_with("_headrace/aliases-") || name.starts_with("_headrace/version-");
@@ -44,7 +44,7 @@ Result<PlaceContent> look_at(const Location& place, const CallOptions& call) {
   return content;
 }
 
-// Where the chain of an export is, if the place is one or a run; none if it is neither.
+// The location of an export's chain, if the place is a run or an export; nullopt if it is neither.
 Result<std::optional<Location>> find_chain(const Location& place, const CallOptions& call) {
   HEADRACE_TRY(const ChainState inner, read_chain(place.at("export"), call));
   if (!inner.is_free()) return std::optional(place.at("export"));
@@ -54,19 +54,18 @@ Result<std::optional<Location>> find_chain(const Location& place, const CallOpti
     HEADRACE_TRY(const auto published, read_published(place, kExportKind, {.call = call}));
     return std::optional(place);
   }
-  // The export of a run that has not finished.
+  // This is the export of a run that has not finished.
   if (own.entry > 0 && own.owner.output_entry > 0) return std::optional(place);
   const auto stage = own.owner.configuration.find("stage");
   if (!own.is_free() && stage != own.owner.configuration.end() && !stage->second.starts_with("train")) {
-    return Error{
-        Code::kInvalidArgument,
-        concat(place.describe(), " is not a run of training: it was begun by ", own.owner.actor.command)};
+    return Error{Code::kInvalidArgument, concat(place.describe(), " is not a training run: it was begun by ",
+                                                own.owner.actor.command)};
   }
   HEADRACE_TRY(const bool is_run, is_begun(place));
   return is_run ? std::optional(place.at("export")) : std::nullopt;
 }
 
-// Null if nothing is there yet.
+// Finds out what the place is; null if nothing is there yet.
 Result<std::unique_ptr<VersionFinder>> detect(const Location& place, const VersionPolicy& policy,
                                               const CallOptions& call) {
   HEADRACE_TRY(const PlaceContent content, look_at(place, call));

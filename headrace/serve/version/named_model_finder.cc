@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::set<std::uint64_t>;
 
-/// Numbers that were taken and never published, and are looked at in search of the highest that were.
+/// Reserved but unpublished numbers to check in search of the highest published ones.
 constexpr std::size_t kMostUnpublished = 64;
 
 class NamedModelFinder final : public VersionFinder {
@@ -42,7 +42,7 @@ class NamedModelFinder final : public VersionFinder {
  private:
   using Choice = VersionPolicy::Choice;
 
-  // The numbers of published versions that are wanted; sets the labels and the remarks of `found`.
+  // Chooses the wanted numbers of published versions. Sets the labels and remarks of `found`.
   Result<Numbers> choose(const WantedVersions& before, const CallOptions& call, WantedVersions& found) {
     if (policy_.choice == Choice::kDefault) return choose_aliases(before, call, found);
     Numbers numbers;
@@ -60,7 +60,7 @@ class NamedModelFinder final : public VersionFinder {
     return numbers;
   }
 
-  // An alias of a version that is not published keeps the version that it had.
+  // If an alias names an unpublished version, it keeps its former version.
   Result<Numbers> choose_aliases(const WantedVersions& before, const CallOptions& call,
                                  WantedVersions& found) {
     Numbers named;
@@ -95,7 +95,7 @@ class NamedModelFinder final : public VersionFinder {
     return numbers;
   }
 
-  // Whether the version is published, and can be served. It is read once.
+  // Whether the version is published and can be served. A version that can be served is read only once.
   Result<bool> look(std::uint64_t number, const CallOptions& call, WantedVersions& found) {
     if (known_.contains(number)) return true;
     auto version = read(number, call);
@@ -113,7 +113,7 @@ class NamedModelFinder final : public VersionFinder {
     return false;
   }
 
-  // Null if it is not published.
+  // Null if the version is not published.
   Result<std::shared_ptr<const WantedVersion>> read(std::uint64_t number, const CallOptions& call) const {
     HEADRACE_TRY(const auto published,
                  read_published(version_folder(model_, number), kExportKind, {.call = call}));
@@ -129,8 +129,8 @@ class NamedModelFinder final : public VersionFinder {
   const Location model_;
   const VersionPolicy policy_;
   Aliases aliases_;
-  bool is_due_ = true;        // something may have changed since the last call that succeeded
-  bool is_complete_ = false;  // all versions that were looked for are published
+  bool is_due_ = true;        // something may have changed since the last successful call
+  bool is_complete_ = false;  // all versions that were checked are published
   std::map<std::uint64_t, std::shared_ptr<const WantedVersion>> known_;
 };
 

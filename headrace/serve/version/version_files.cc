@@ -20,11 +20,12 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kRangeBytes = 4 << 20;
-// Most kernels do not preempt a call: threads that answer wait until it ends, whatever their priority.
+// Bytes for one system call. Most kernels do not preempt a call, so answering threads wait until it ends,
+// whatever their priority.
 constexpr std::size_t kCallBytes = 64 << 10;
-constexpr std::chrono::seconds kLowPriorityMax{60};  // versions that are asked come first
+constexpr std::chrono::seconds kLowPriorityMax{60};  // versions that serve requests come first
 
-// A range of a file that one call reads.
+// A range of a file that one request reads.
 struct FileRange {
   std::size_t file = 0;
   std::uint64_t offset_bytes = 0;
@@ -96,7 +97,7 @@ Status write_range(const std::string& path, std::uint64_t offset_bytes, BytesVie
   return {};
 }
 
-// The CRC32C of each file, of those of its ranges; they are compared with the manifest's.
+// Combines the CRC32Cs of ranges into one for each file, and compares them with the manifest's.
 Result<std::vector<std::uint32_t>> joined_checksums(const WantedVersion& version,
                                                     const std::vector<FileRange>& ranges,
                                                     const std::vector<std::uint32_t>& of_ranges) {
@@ -136,8 +137,8 @@ Error cache_error(std::string_view doing, const std::string& path, int number) {
   const Code code = is_full || number == EMFILE || number == ENFILE          ? Code::kResourceExhausted
                     : number == EACCES || number == EPERM || number == EROFS ? Code::kPermissionDenied
                                                                              : Code::kUnknown;
-  return {code, concat(doing, " ", path, " in the cache of models: ", std::strerror(number),
-                       is_full ? "; free some room there, or name a cache on a larger disk" : "")};
+  return {code, concat(doing, " ", path, " in the model cache: ", std::strerror(number),
+                       is_full ? "; free some space there, or name a cache on a larger disk" : "")};
 }
 
 Result<std::vector<std::uint32_t>> fetch_files(const WantedVersion& version, const std::string& folder,

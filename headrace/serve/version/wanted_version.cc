@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kDigestDigits = 64;
 
-// The names are ascending; "a-b" may lie between "a" and "a/b".
+// REQUIRES: the names ascend. "a-b" may lie between "a" and "a/b".
 Status check_names(const std::vector<WantedFile>& files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string& name = files[i].name;
@@ -23,7 +23,7 @@ Status check_names(const std::vector<WantedFile>& files) {
       const std::string_view folder = std::string_view(name).substr(0, slash);
       const auto found = std::ranges::lower_bound(files, folder, {}, &WantedFile::name);
       if (found != files.end() && found->name == folder)
-        return Error{Code::kInvalidArgument, concat(folder, " is a file, and the folder of ", name)};
+        return Error{Code::kInvalidArgument, concat(folder, " is both a file and the folder of ", name)};
     }
   }
   return {};
@@ -48,7 +48,7 @@ Status check_files(WantedVersion& version) {
   if (graph == version.files.end() || graph->name != kSavedModelFile)
     return Error{Code::kInvalidArgument, concat("there is no ", kSavedModelFile)};
   if (!is_digest(version.digest))
-    return Error{Code::kInvalidArgument, "the digest of its files is no SHA-256"};
+    return Error{Code::kInvalidArgument, "the digest of its files is not a SHA-256"};
   return {};
 }
 
