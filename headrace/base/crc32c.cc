@@ -33,7 +33,7 @@ std::uint32_t extend_by_table(std::uint32_t state, const std::byte* data, std::s
   return state;
 }
 
-// Polynomials modulo that of the CRC, the coefficient of x^0 in the highest bit.
+// Polynomials modulo the CRC's polynomial. The highest bit is the coefficient of x^0.
 constexpr std::uint32_t kOne = 1U << 31;
 
 std::uint32_t product(std::uint32_t a, std::uint32_t b) {
@@ -47,8 +47,8 @@ std::uint32_t product(std::uint32_t a, std::uint32_t b) {
 
 std::uint32_t choose_and_extend(std::uint32_t state, const std::byte* data, std::size_t size);
 
-// The method of this processor; before the first call, what finds it out. Needs no initialiser to run, so
-// that it may be called from one.
+// The method of this processor. Before the first call, the function that chooses it. Needs no dynamic
+// initialisation, so static initialisers may use it.
 constinit std::atomic<ExtendCrc32c> chosen{choose_and_extend};
 
 std::uint32_t choose_and_extend(std::uint32_t state, const std::byte* data, std::size_t size) {

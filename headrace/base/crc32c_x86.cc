@@ -48,8 +48,9 @@ HEADRACE_STREAMS inline std::uint32_t extend_by_instruction(std::uint64_t state,
 
 // ---- three streams --------------------------------------------------------------------------------
 
-// Moves a register past `kBytes` bytes that end a word of eight: the product is xored into that word before
-// it is taken up, which multiplies by x^64 (and reduces); a product of reflected numbers is one bit short.
+// Moves a register past `kBytes` bytes that end with a word of eight. The product is xored into that word
+// before the word is processed, which multiplies it by x^64 and reduces it. The product of reflected numbers
+// is one bit too short, which the factor corrects.
 template <std::size_t kBytes>
 HEADRACE_STREAMS inline std::uint64_t shift(std::uint64_t state) {
   constexpr std::uint32_t kFactor = power_of_x(8 * kBytes - 33);
@@ -58,8 +59,8 @@ HEADRACE_STREAMS inline std::uint64_t shift(std::uint64_t state) {
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(product));
 }
 
-// The crc32 instruction has a latency of three cycles and a throughput of one: three independent streams hide
-// it. Consumes three blocks.
+// The crc32 instruction has a latency of three cycles and a throughput of one per cycle, so three independent
+// streams hide the latency. Consumes three blocks.
 template <std::size_t kBlock>
 HEADRACE_STREAMS inline std::uint32_t extend_three_blocks(std::uint32_t state, const std::byte* data) {
   const auto word = [&](std::size_t at) { return load_little_endian<std::uint64_t>(data + at); };
@@ -83,8 +84,8 @@ HEADRACE_STREAMS inline void take_blocks(std::uint32_t& state, const std::byte*&
 
 // ---- folding --------------------------------------------------------------------------------------
 
-// The factors that move 128 bits past `bits` of the message: of the half that comes first, and of the other.
-// Factors of 32 bits stand for x^32 too much, products for one x too little.
+// The factors that move 128 bits past `bits` bits of the message: one for the first half, and one for the
+// second half. As factors have 32 bits, they contain x^32 too much; products contain one x too little.
 struct FoldingFactors {
   std::int64_t first, second;
   explicit constexpr FoldingFactors(std::uint64_t bits)
@@ -99,24 +100,24 @@ HEADRACE_FOLDING inline __m512i factors() {
 
 HEADRACE_FOLDING inline __m512i load(const std::byte* data) { return _mm512_loadu_si512(data); }
 
-// Each 128 bits of `from`, moved by what `k` says, onto those of `to`.
+// Moves each 128 bits of `from` by the factors `k`, and adds them to those of `to`.
 HEADRACE_FOLDING inline __m512i fold(__m512i from, __m512i k, __m512i to) {
   constexpr int kXorOfThree = 0x96;
   return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(from, k, 0x00),
                                    _mm512_clmulepi64_epi128(from, k, 0x11), to, kXorOfThree);
 }
 
-// The plain intrinsic makes GCC 12 warn of a variable of its own.
+// The plain intrinsic makes GCC 12 warn of a variable inside the intrinsic.
 template <int kQuarter>
 HEADRACE_FOLDING inline __m128i quarter(__m512i bits) {
   return _mm512_maskz_extracti64x2_epi64(0xff, bits, kQuarter);
 }
 
-// The register after the 512 bits.
+// The register's value after the 512 bits.
 HEADRACE_FOLDING inline std::uint32_t reduce(__m512i bits) {
   constexpr FoldingFactors k3(3 * 128), k2(2 * 128), k1(128);
   const __m512i k = _mm512_set_epi64(0, 0, k1.second, k1.first, k2.second, k2.first, k3.second, k3.first);
-  const __m512i last = _mm512_maskz_mov_epi64(0xC0, bits);  // stays where it is
+  const __m512i last = _mm512_maskz_mov_epi64(0xC0, bits);  // the last quarter, which is not moved
   const __m512i moved = fold(bits, k, last);
   const __m128i whole = _mm_xor_si128(_mm_xor_si128(quarter<0>(moved), quarter<1>(moved)),
                                       _mm_xor_si128(quarter<2>(moved), quarter<3>(moved)));

@@ -38,7 +38,7 @@ std::string hex(BytesView data) {
 std::string base64(BytesView data) {
   std::string text(4 * ((data.size() + 2) / 3), '=');
   char* to = text.data();
-  const auto put = [&](std::uint32_t bits, int digits) {  // those of the highest of 24 bits
+  const auto put = [&](std::uint32_t bits, int digits) {  // writes the highest digits of 24 bits
     for (int shift = 18; digits > 0; shift -= 6, --digits) *to++ = kBase64Digits[(bits >> shift) & 63];
   };
   const auto byte = [&](std::size_t i) { return std::to_integer<std::uint32_t>(data[i]); };

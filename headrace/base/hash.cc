@@ -34,7 +34,8 @@ struct SipState {
   }
 };
 
-// Up to seven bytes as a little-endian integer. Loads may overlap: hashes of short words are the common case.
+// Up to seven bytes as a little-endian integer. The loads may overlap, which makes the common case fast:
+// hashes of short words.
 std::uint64_t load_tail(BytesView tail) {
   const std::size_t size = tail.size();
   if (size >= 4) {

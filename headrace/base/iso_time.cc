@@ -11,7 +11,7 @@ std::optional<T> digits_at(std::string_view text, std::size_t begin, std::size_t
   return begin + count <= text.size() ? parse_number<T>(text.substr(begin, count)) : std::nullopt;
 }
 
-// "Z", "+01:00", "-0130" as what is to be taken off.
+// The offset of "Z", "+01:00" or "-0130", to be subtracted from the time.
 std::optional<std::chrono::minutes> parse_zone(std::string_view zone) {
   if (zone == "Z" || zone == "z") return std::chrono::minutes(0);
   if (zone.empty() || (zone[0] != '+' && zone[0] != '-')) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<std::chrono::system_clock::time_point> parse_iso_time(std::string_
   if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
   const year_month_day date{std::chrono::year(static_cast<int>(*year)), std::chrono::month(*month),
                             std::chrono::day(*day)};
-  // The clock counts nanoseconds in 64 bits, which end in 2262.
+  // The clock counts nanoseconds in 64 bits, and its range ends in 2262.
   if (!date.ok() || *year < 1970 || *year > 2200 || *hour > 23 || *minute > 59 || *second > 60)
     return std::nullopt;
   std::string_view zone = text.substr(19);

@@ -10,10 +10,10 @@ namespace {
 
 using Library = nlohmann::json;
 
-// How many bytes of a number a message shows.
+// The length to which a message shortens a number or a name.
 constexpr std::size_t kQuotedBytes = 60;
 
-// Where brackets outside of strings open a level too many.
+// The offset of a bracket outside of strings that opens a level too many.
 std::optional<std::size_t> find_too_deep(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -34,7 +34,7 @@ std::optional<std::size_t> find_too_deep(std::string_view text) {
   return std::nullopt;
 }
 
-// The callbacks of the library's parser. Builds nothing, and keeps the parser's complaint.
+// The callbacks of the library's parser. Builds no value, and keeps the parser's error.
 struct Checker {
   bool null() { return true; }
   bool boolean(bool) { return true; }
@@ -63,7 +63,7 @@ struct Checker {
   JsonFault fault{};
 };
 
-// Builds the value.
+// Builds the value, too.
 struct Builder : Checker {
   bool null() { return add(nullptr); }
   bool boolean(bool value) { return add(value); }
@@ -99,7 +99,7 @@ struct Builder : Checker {
   }
 
   Json root;
-  std::vector<Json*> open;  // from the outermost; nothing is added to what holds another that is open
+  std::vector<Json*> open;  // outermost first; only the innermost grows, so the pointers stay valid
   std::string name;
 };
 
@@ -137,9 +137,9 @@ Json::Json(std::string text) : value_(Box<std::string>(std::move(text))) {}
 Json::Json(Array values) : value_(Box<Array>(std::move(values))) {}
 Json::Json(Object members) : value_(Box<Object>(std::move(members))) {}
 Json::Json(const Json& other) = default;
-Json& Json::operator=(const Json& other) { return *this = Json(other); }  // `other` may lie in this
+Json& Json::operator=(const Json& other) { return *this = Json(other); }  // `other` may be a part of this
 Json& Json::operator=(Json&& other) noexcept {
-  auto value = std::exchange(other.value_, nullptr);  // `other` may lie in this
+  auto value = std::exchange(other.value_, nullptr);  // `other` may be a part of this
   value_ = std::move(value);
   return *this;
 }
@@ -185,7 +185,7 @@ const Json& Json::at(std::string_view name) const {
 const Json& Json::at(std::size_t index) const {
   const Array& all = values();
   if (index >= all.size())
-    throw JsonError(concat("an array has ", all.size(), " values, and none of number ", index));
+    throw JsonError(concat("an array has ", all.size(), " values, so it has no value ", index));
   return all[index];
 }
 
@@ -220,7 +220,7 @@ bool operator==(const Json& a, const Json& b) {
     if (const auto* value = std::get_if<std::int64_t>(&a.value_))
       return *value == std::get<std::int64_t>(b.value_);
   }
-  // Integers of the two types are never the same: the signed one is negative.
+  // An unsigned and a signed integer are never equal, because only negative integers are signed.
   if (a.is_number() && b.is_number())
     return a.as_double("") == b.as_double("") && !(a.is_integer() && b.is_integer());
   return a.is_null() && b.is_null();

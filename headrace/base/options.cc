@@ -125,7 +125,7 @@ const Option& OptionValues::declaration(std::string_view name) const {
 const OptionValues::Value& OptionValues::value(std::string_view name, OptionType type) const {
   static const Value kNone;
   if (declaration(name).type != type)
-    throw std::logic_error(concat("--", name, " is asked for under another type"));
+    throw std::logic_error(concat("--", name, " is read as another type than it has"));
   const auto found = values_.find(name);
   return found == values_.end() ? kNone : found->second;
 }

@@ -23,7 +23,7 @@ Environment Environment::capture() {
 std::uint64_t random_name_bits() {
   std::uint64_t bits = 0;
   while (getrandom(&bits, sizeof bits, 0) != static_cast<ssize_t>(sizeof bits)) {
-    if (errno != EINTR) std::abort();  // the kernel always has these eight bytes
+    if (errno != EINTR) std::abort();  // the kernel can always supply eight random bytes
   }
   return bits;
 }

@@ -1,5 +1,5 @@
 #include <windows.h>
-// windows.h comes first.
+// windows.h must come first.
 #include <bcrypt.h>
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ std::uint64_t random_name_bits() {
   std::uint64_t bits = 0;
   const NTSTATUS status = ::BCryptGenRandom(nullptr, reinterpret_cast<PUCHAR>(&bits), sizeof bits,
                                             BCRYPT_USE_SYSTEM_PREFERRED_RNG);
-  if (!BCRYPT_SUCCESS(status)) std::abort();  // Windows always has these eight bytes
+  if (!BCRYPT_SUCCESS(status)) std::abort();  // Windows can always supply eight random bytes
   return bits;
 }
 

@@ -1,5 +1,5 @@
 #include <windows.h>
-// windows.h comes first.
+// windows.h must come first.
 #include <bcrypt.h>
 
 #include <algorithm>

@@ -19,7 +19,7 @@ Float16 to_float16(float number) {
     return Float16{static_cast<std::uint16_t>(sign | bits)};
   };
   if (std::isnan(number)) return with_sign(0x7e00);
-  if (size >= 65520.0F) return with_sign(0x7c00);  // rounds to more than the largest: infinite
+  if (size >= 65520.0F) return with_sign(0x7c00);  // rounds beyond the largest value, to infinity
   if (size < 0x1p-14F) return with_sign(static_cast<std::uint32_t>(std::nearbyint(size * 0x1p24F)));
   const auto bits = std::bit_cast<std::uint32_t>(size) - (112U << 23);  // the exponent of binary16
   return with_sign((bits + 0xfff + ((bits >> 13) & 1)) >> 13);          // ties to even

@@ -18,7 +18,7 @@ std::string hex(std::uint64_t value, int digits) {
   return out;
 }
 
-// Length of the ASCII text at the start of `bytes`, in whole steps of eight.
+// The length of the ASCII text at the start of `bytes`, rounded down to a multiple of eight.
 std::size_t ascii_prefix(std::string_view bytes) {
   std::size_t length = 0;
   for (std::uint64_t word; length + 8 <= bytes.size(); length += 8) {
@@ -141,7 +141,7 @@ Utf8Character first_utf8_character(std::string_view bytes) {
   if (lead < 0x80) return {lead, 1, true};
   const std::size_t length = lead < 0xc2 || lead > 0xf4 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   if (length == 0) return {0xfffd, 1, false};
-  // The second byte's range excludes overlong forms, surrogates and what lies beyond U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates and code points beyond U+10FFFF.
   const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   char32_t code_point = lead & (0x7f >> length);
@@ -183,8 +183,8 @@ bool is_valid_utf8(std::string_view bytes) {
 
 namespace {
 
-// Whether a terminal would obey it, or show it as another text: controls (C0, C1, DEL), separators of lines,
-// and the marks that change the direction of writing.
+// Whether the character could control a terminal, or make it show another text: control characters (C0, C1,
+// DEL), line separators, and marks that change the direction of writing.
 bool steers_display(char32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f || c == 0x2028 ||
          c == 0x2029 || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);

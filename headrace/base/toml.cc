@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-// toml++ 3.3 asserts conditions that a file can break ("[?]"). With NDEBUG it tells the compiler that they
-// hold, and that its character tables are never reached with characters like "é". The code after each
-// assertion is right without it.
+// toml++ 3.3 asserts conditions that a file can violate ("[?]"). With NDEBUG, it tells the compiler that
+// these conditions hold, and that characters such as "é" never reach its character tables. The code after
+// each assertion is correct even if the condition does not hold.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_assert(true)
 #define TOML_EXCEPTIONS 0
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kMostSteps = 1'000;
 
-// TOML forbids control characters and ill-formed UTF-8, and toml++ trusts that they are not there.
+// TOML forbids control characters and ill-formed UTF-8, and toml++ relies on their absence.
 Status check_characters(std::string_view text, std::string_view source_name) {
   std::uint64_t line = 1;
   for (std::size_t at = 0; at < text.size();) {
@@ -40,7 +40,7 @@ Status check_characters(std::string_view text, std::string_view source_name) {
   return {};
 }
 
-// Behind a text in quotes that begins at `at`; the end if it is not closed.
+// The position after a quoted text that begins at `at`; the end of the file if the text is not closed.
 std::size_t skip_text(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const bool is_long = text.substr(at, 3) == std::string(3, quote);
@@ -52,10 +52,12 @@ std::size_t skip_text(std::string_view text, std::size_t at) {
   return std::min(at + end.size(), text.size());
 }
 
-// toml++ bounds how deep lists nest, but neither tables nor keys with dots, and its calls nest as they do.
+// toml++ limits the depth of nested lists, but not that of tables and dotted keys. Its recursion is as deep
+// as they are.
 Status check_nesting(std::string_view text, std::string_view source_name) {
   std::uint64_t line = 1;
-  int open = 0, steps = 0;  // brackets; and all that may lead deeper since the line where none was open
+  // Open brackets, and the dots and brackets since the last line that began outside of brackets.
+  int open = 0, steps = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (c == '#') {
@@ -87,7 +89,7 @@ std::string_view line_of(std::string_view text, std::uint64_t number) {
   return text.substr(0, text.find('\n'));
 }
 
-// A text without quotes, of which TOML's parser only says what else it might have been.
+// Recognises a text without quotes. TOML's parser only says what else the text might have been.
 std::optional<std::string> bare_word_problem(std::string_view line) {
   const std::size_t equals = line.find('=');
   if (equals == line.npos) return std::nullopt;

@@ -9,7 +9,7 @@
 namespace headrace {
 
 std::string utf8_text(std::wstring_view text) {
-  std::string out(3 * text.size(), '\0');  // no unit takes more
+  std::string out(3 * text.size(), '\0');  // the largest UTF-8 size of a UTF-16 unit
   if (out.empty()) return out;
   const int size = ::WideCharToMultiByte(CP_UTF8, 0, text.data(), static_cast<int>(text.size()), out.data(),
                                          static_cast<int>(out.size()), nullptr, nullptr);

@@ -44,7 +44,7 @@ bool WireReader::next_any(WireField& field) {
   return false;
 }
 
-// Reads a tag and, unless it opens or closes a group, the field's content.
+// Reads a tag. Reads the field's content, too, unless the tag opens or closes a group.
 bool WireReader::read_field(WireField& field, std::uint32_t& wire_type) {
   std::uint64_t tag = 0;
   if (!read_varint(message_, position_, tag) || tag > kMaxTag || (tag >> 3) == 0) return false;

@@ -32,7 +32,7 @@ std::optional<CsvRow> CsvReader::next() {
   }
 }
 
-// Goes on to the end of the row, and past it; false if that is not there yet.
+// Scans to the end of the row, and past it. Returns false if the end is not in the buffer yet.
 bool CsvReader::scan_row() {
   while (scan_cell()) {
     const bool is_last = buffer_[at_] == '\n';
@@ -44,7 +44,7 @@ bool CsvReader::scan_row() {
   return false;
 }
 
-// Goes on to the delimiter or line's end after the cell; false if that is not there yet.
+// Scans to the delimiter or line end after the cell. Returns false if that is not in the buffer yet.
 bool CsvReader::scan_cell() {
   const std::size_t size = buffer_.size();
   if (mode_ == Mode::kCellBegin) {
@@ -57,7 +57,7 @@ bool CsvReader::scan_cell() {
     at_ = static_cast<std::size_t>(
         std::find(buffer_.begin() + static_cast<std::ptrdiff_t>(at_), buffer_.end(), options_.quote) -
         buffer_.begin());
-    // Whether the quote is half of one in the text is known when the byte after it is there.
+    // Only the byte after a quote tells whether the quote is one half of an escaped quote.
     if (at_ == size || (at_ + 1 == size && !is_finished_)) return false;
     const bool is_text = at_ + 1 < size && buffer_[at_ + 1] == options_.quote;
     at_ += is_text ? 2 : 1;
@@ -67,7 +67,7 @@ bool CsvReader::scan_cell() {
   return at_ < size;
 }
 
-// The first delimiter or line's end from `at` on; the end of the buffer if there is none.
+// The first delimiter or line end from `at` on; the end of the buffer if there is none.
 std::size_t CsvReader::find_cell_end(std::size_t at) const {
   const char* const text = buffer_.data();
   const std::size_t size = buffer_.size();
@@ -103,7 +103,7 @@ void CsvReader::end_last_cell() {
   cell_begin_ = at_;
 }
 
-// Keeps nothing of a row that is too large but where it is.
+// Drops the bytes of a row that is too large, and keeps only its position.
 void CsvReader::forget_row_so_far() {
   const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(row_begin_);
   const auto end = buffer_.begin() + static_cast<std::ptrdiff_t>(at_);
@@ -121,7 +121,7 @@ void CsvReader::complain(CsvProblem problem, std::size_t cell) {
   problem_cell_ = cell;
 }
 
-// The row that lies before `at_`; none if it is a line without a byte.
+// The row before `at_`; none if the line is empty.
 std::optional<CsvRow> CsvReader::take_row() {
   if (at_ - row_begin_ > options_.max_row_bytes && problem_ != CsvProblem::kRowTooLarge) forget_row_so_far();
   const bool is_whole = forgotten_bytes_ == 0;
@@ -157,7 +157,7 @@ std::optional<CsvRow> CsvReader::take_row() {
   return row;
 }
 
-// Without its quotes; written where it lies, since it is not longer.
+// The text of a cell without its quotes. The text is not longer than the cell, so it is written in place.
 std::string_view CsvReader::text_of(const Cell& cell, std::size_t number) {
   char* const begin = buffer_.data() + cell.begin;
   char* const end = buffer_.data() + cell.end;

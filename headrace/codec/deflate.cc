@@ -17,12 +17,13 @@ struct FreeDecompressor {
   void operator()(libdeflate_decompressor* decompressor) const { libdeflate_free_decompressor(decompressor); }
 };
 
-// Deflate cannot expand further than this (258 bytes from two bits), so a larger guess is never needed.
+// Deflate cannot expand further than this (258 bytes from two bits), so a guess is never larger.
 constexpr std::uint64_t kMaxRatio = 1032;
 constexpr std::uint64_t kSmallestGuess = 64 << 10;
 
-// How large the content of `compressed` may be. The trailer of gzip states it for the last member: where that
-// is less than the compressed bytes, with what stored blocks add, other members come before.
+// Guesses how large the content of `compressed` is. The trailer of gzip states the size of the last member.
+// If that size is too small for all the compressed bytes, even with the overhead of stored blocks, there are
+// other members before it.
 std::uint64_t guess_content_bytes(BytesView compressed, Compression compression) {
   std::uint64_t guess = compressed.size() * 2;
   if (compression == Compression::kGzip && compressed.size() >= 18) {
@@ -97,7 +98,7 @@ std::uint64_t GzipCompressor::append_member(BytesView data, Bytes& out) {
                                     out.size() - before);
   };
   std::size_t size = compress(state_->compressor.get());
-  if (size * 8 >= data.size() * 7) size = compress(state_->storer.get());  // as `deflate_fingerprint` says
+  if (size * 8 >= data.size() * 7) size = compress(state_->storer.get());  // see `deflate_fingerprint`
   out.resize(before + size);
   return size;
 }
@@ -161,7 +162,7 @@ Status BufferInflater::all(BytesView compressed, Compression compression, Bytes&
       return std::move(ended).error().in(
           concat("at offset ", position, ", limited to ", limit_bytes, " bytes"));
     }
-    // Members that end between records are about as large as each other.
+    // Members that end between records are of about the same size.
     largest_member = std::max(largest_member, ended->uncompressed_bytes + ended->uncompressed_bytes / 8);
     filled += ended->uncompressed_bytes;
     position += ended->compressed_bytes;

@@ -10,10 +10,10 @@
 namespace headrace {
 namespace {
 
-constexpr int kGzipWindow = 15 + 16;  // inflateInit2: the largest window, gzip wrapping only
+constexpr int kGzipWindow = 15 + 16;  // inflateInit2: the largest window, and only the gzip format
 constexpr int kZlibWindow = 15;
 
-// zlib counts in 32 bits.
+// zlib's counts have 32 bits.
 uInt bounded(std::size_t size) {
   return static_cast<uInt>(std::min<std::size_t>(size, std::numeric_limits<uInt>::max()));
 }
@@ -27,7 +27,7 @@ struct Inflater::State {
   std::uint64_t produced_bytes = 0;
   std::uint64_t members = 0;
   std::vector<MemberStart> starts = {{}};
-  bool inside_member = true;  // an empty file holds no member, hence is cut short
+  bool inside_member = true;  // an empty file holds no member, so it is truncated
   z_stream stream{};
   bool ready = false;
 
@@ -51,7 +51,7 @@ struct Inflater::State {
     return {size, size};
   }
 
-  // Between members: zero bytes are padding, anything else begins the next one.
+  // Between members, zero bytes are padding. Any other byte begins the next member.
   std::size_t skip_padding(BytesView input) {
     const auto begin =
         std::find_if(input.begin(), input.end(), [](std::byte byte) { return byte != std::byte{0}; });
@@ -64,7 +64,7 @@ struct Inflater::State {
     return skipped;
   }
 
-  // The last start is that of all content since.
+  // All content since the last recorded start belongs to that start.
   void begin_member(const MemberStart& start) {
     if (start.uncompressed_offset - starts.back().uncompressed_offset >= kLeastMemberBytes)
       starts.push_back(start);
@@ -87,7 +87,7 @@ struct Inflater::State {
       return Error{Code::kDataLoss,
                    concat(compression_name(compression), " data are corrupt at offset ",
                           consumed_bytes + step.consumed_bytes, " (",
-                          stream.msg != nullptr ? stream.msg : "a preset dictionary is wanted", ")")};
+                          stream.msg != nullptr ? stream.msg : "a preset dictionary is needed", ")")};
     }
     return step;
   }
@@ -102,7 +102,7 @@ Inflater::~Inflater() = default;
 Result<InflateStep> Inflater::step(BytesView input, MutableBytesView output) {
   if (!state_->ready) return Error{Code::kResourceExhausted, "no memory for a decompressor"};
   InflateStep total;
-  // After the last input byte zlib may still hold output: it is asked once more until nothing comes.
+  // After the last input byte zlib may still hold output, so the loop calls it until no more output comes.
   while (total.produced_bytes < output.size()) {
     const BytesView rest = input.subspan(total.consumed_bytes);
     InflateStep step;

@@ -9,7 +9,7 @@ namespace headrace {
 namespace {
 
 constexpr std::array<std::string_view, 5> kNumberFields = {"cls", "cls2", "index", "inx", "id"};
-constexpr std::size_t kMaxNumberBytes = 64;  // with white space around it
+constexpr std::size_t kMaxNumberBytes = 64;  // including white space around the number
 
 }  // namespace
 
@@ -23,7 +23,7 @@ std::optional<SampleFileName> split_sample_path(std::string_view path) {
   return SampleFileName{path.substr(0, dot), path.substr(dot + 1)};
 }
 
-// In a field like "left.cls" the last extension counts.
+// In a field such as "left.cls", the last extension decides.
 bool is_sample_number_field(std::string_view field) {
   return std::ranges::find(kNumberFields, field.substr(field.rfind('.') + 1)) != kNumberFields.end();
 }

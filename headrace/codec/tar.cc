@@ -8,17 +8,17 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kExtendedLimitBytes = 1 << 20;
-constexpr int kExtendedLimit = 32;  // headers in front of one entry
+constexpr int kExtendedLimit = 32;  // the largest number of headers before one entry
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
 
-// Where the fields of a header lie.
+// The position of a field in a header.
 struct Field {
   std::size_t offset;
   std::size_t size;
 };
 constexpr Field kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 6}, kPrefix{345, 155};
 constexpr std::size_t kTypeOffset = 156;
-// In GNU's sparse headers: whether another block of the map follows.
+// The positions of the flag in GNU's sparse headers that says whether another block of the map follows.
 constexpr std::size_t kSparseFlagOffset = 482, kSparseMapFlagOffset = 504;
 
 using Header = std::array<char, kTarBlockBytes>;
@@ -28,7 +28,8 @@ std::string_view text_of(const Header& header, Field field) {
   return text.substr(0, text.find('\0'));
 }
 
-// Octal digits between spaces, up to a zero byte; or, from GNU on, big-endian binary after a byte of 0x80.
+// Reads octal digits between spaces, up to a zero byte. GNU tar also writes big-endian binary after a byte of
+// 0x80.
 std::optional<std::uint64_t> number_of(const Header& header, Field field) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(header.data()) + field.offset;
   std::uint64_t value = 0;
@@ -46,7 +47,8 @@ std::optional<std::uint64_t> number_of(const Header& header, Field field) {
   return value;
 }
 
-// Over the header with spaces in the place of the checksum. Some old programs took the bytes as signed.
+// The checksum is computed over the header with spaces in place of the checksum. Some old programs treated
+// the bytes as signed.
 bool has_right_checksum(const Header& header) {
   const auto expected = number_of(header, kChecksum);
   if (!expected) return false;
@@ -106,7 +108,7 @@ Error TarWalker::damaged(std::string_view what, std::uint64_t resume_at) {
   return {Code::kDataLoss, concat(what, " at byte ", position_)};
 }
 
-// False if the tar ends before its end.
+// Returns false if the tar is truncated before the end of the block.
 Result<bool> TarWalker::read_block(std::uint64_t offset, Block& block) {
   if (offset > end_bytes_ || end_bytes_ - offset < kTarBlockBytes) return false;
   HEADRACE_TRY(const BytesView bytes, read_(offset, kTarBlockBytes));
@@ -117,7 +119,7 @@ Result<bool> TarWalker::read_block(std::uint64_t offset, Block& block) {
 Result<std::optional<TarEntry>> TarWalker::next() {
   const std::uint64_t before = position_;
   Extended extended;
-  std::optional<std::uint64_t> first;  // of the entry's headers
+  std::optional<std::uint64_t> first;  // where the entry's headers begin
   for (int headers = 0; position_ < end_bytes_; ++headers) {
     Block header;
     HEADRACE_TRY(const bool is_there, read_block(position_, header));
@@ -158,7 +160,8 @@ Result<std::optional<TarEntry>> TarWalker::next() {
   return error;
 }
 
-// A pax header repeats "<length of all this> <key>=<value>\n". The data of other headers are the name.
+// A pax header is a series of "<length of this line> <key>=<value>\n". The data of the other headers are the
+// name.
 Status TarWalker::read_extended(char type, std::uint64_t data_bytes, Extended& extended) {
   if (type == 'g' || type == 'K') return {};
   HEADRACE_TRY(const BytesView data, read_(position_, data_bytes));
@@ -186,7 +189,7 @@ Status TarWalker::read_extended(char type, std::uint64_t data_bytes, Extended& e
   return {};
 }
 
-// REQUIRES: position_ is behind the header
+// REQUIRES: position_ is after the header
 Status TarWalker::skip_sparse_map(const Block& header) {
   Block map = header;
   for (std::size_t flag = kSparseFlagOffset; map[flag] != '\0'; flag = kSparseMapFlagOffset) {
@@ -197,12 +200,12 @@ Status TarWalker::skip_sparse_map(const Block& header) {
   return {};
 }
 
-// REQUIRES: position_ is behind the header. Goes behind the data.
+// Moves position_ to the end of the data. REQUIRES: position_ is after the header
 Result<TarEntry> TarWalker::entry_of(const Block& header, Extended extended) {
   const char type = header[kTypeOffset];
   TarEntry entry;
   const std::string_view prefix = text_of(header, kPrefix);
-  // GNU's magic is "ustar " and has other things in the prefix's place.
+  // GNU's magic is "ustar ", and GNU uses the bytes of the prefix for other fields.
   const bool has_prefix = !prefix.empty() && text_of(header, kMagic) == "ustar";
   entry.path = extended.path ? *std::move(extended.path)
                : has_prefix  ? concat(prefix, '/', text_of(header, kName))

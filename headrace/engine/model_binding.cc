@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kKinds = {"classes", "binary", "multi-label", "regression"};
 constexpr std::array<std::string_view, 3> kScores = {"probability", "logit", "margin"};
-constexpr std::int64_t kValuesMax = 1 << 30;  // of a row
+constexpr std::int64_t kValuesMax = 1 << 30;  // the largest number of values in a row
 constexpr std::array kFeatureTypes = {DataType::kFloat32, DataType::kInt64, DataType::kBytes,
                                       DataType::kUint8};
 
@@ -22,7 +22,7 @@ DataType type_from_json(const Json& from) {
   for (const DataType type : kFeatureTypes) {
     if (data_type_name(type) == name) return type;
   }
-  throw JsonError(concat("dtype is ", name, ", which is not one of a record"));
+  throw JsonError(concat("dtype is ", name, ", which no record has"));
 }
 
 TargetKind kind_from_json(const Json& from) {
@@ -78,7 +78,7 @@ Status check_shape(const ModelFeature& feature) {
   if (is_image && feature.shape.size() != 3)
     return refusal(concat("the image ", feature.name, " has no height, width and channels"));
   if (feature.is_ragged && (is_image || feature.shape.size() != 1 || feature.shape.front() == 0))
-    return refusal(concat("the ragged feature ", feature.name, " has another shape than one size"));
+    return refusal(concat("the ragged feature ", feature.name, " must have a shape of one size"));
   if (feature.is_mask && is_image) return refusal(concat("the image ", feature.name, " has no mask"));
   return check_sizes(feature.name, feature.shape, feature.is_ragged ? -1 : 1);
 }
@@ -93,7 +93,7 @@ Status check_labels(const ModelBinding& binding) {
     if (label.is_ragged || label.is_mask) return refusal(concat("the label ", label.name, " is ragged"));
     if (!is_number(label)) return refusal(concat("the label ", describe(label), " has no numbers"));
     if (binding.find_output(target.output) == nullptr)
-      return refusal(concat("targets name the output ", target.output, ", which is not there"));
+      return refusal(concat("a target names the output ", target.output, ", which does not exist"));
   }
   if (!binding.weights) return {};
   const ModelFeature& weights = *binding.weights;
@@ -113,7 +113,7 @@ Status check_names(const ModelBinding& binding) {
     are_distinct = outputs.insert(output.name).second && are_distinct;
   }
   if (are_distinct) return {};
-  return refusal("two of its tensors or outputs have one name");
+  return refusal("two of its tensors or outputs have the same name");
 }
 
 }  // namespace
@@ -241,7 +241,7 @@ Status check_features(const std::vector<ModelFeature>& features) {
     const ModelFeature& first = known.emplace(feature.name, feature).first->second;
     const bool is_same = first.type == feature.type && first.is_ragged == feature.is_ragged;
     if (is_same && (feature.is_ragged || first.shape == feature.shape)) continue;
-    return refusal(concat("the feature ", describe(first), " is there a second time as ", describe(feature)));
+    return refusal(concat("the feature ", describe(first), " occurs a second time as ", describe(feature)));
   }
   return {};
 }

@@ -16,7 +16,7 @@ namespace {
 template <typename T>
 inline constexpr bool kIsShort = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>;
 
-// None: it does not fit.
+// The converted value; none if it does not fit.
 template <typename To, typename From>
 std::optional<To> converted(From value) {
   if constexpr (kIsShort<From>) {
@@ -38,7 +38,7 @@ std::optional<To> converted(From value) {
   }
 }
 
-// Calls `use` with a value of the C++ type. REQUIRES: the type is castable
+// Calls `use` with a value of the C++ type that stands for `type`. REQUIRES: the type is castable
 template <typename Use>
 auto with_type(DataType type, const Use& use) {
   switch (type) {
@@ -120,7 +120,7 @@ bool is_castable(DataType type) {
 Result<Tensor> cast_tensor(std::string_view name, const TensorView& from, DataType to) {
   if (!is_castable(from.type) || !is_castable(to))
     return Error{Code::kUnimplemented, concat(name, " is ", data_type_name(from.type),
-                                              ", which is not cast to ", data_type_name(to))};
+                                              ", which cannot be cast to ", data_type_name(to))};
   const std::size_t count = from.shape.elements(), bytes = count * data_type_size_bytes(to);
   const std::shared_ptr<void> memory(
       ::operator new (bytes, std::align_val_t{kTensorAlignment}),

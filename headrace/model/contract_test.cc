@@ -236,7 +236,7 @@ TEST(ModelContract, IsRefusedWhereWhoReadsItWouldReadBeyondAColumn) {
   twice.binding.inputs.push_back({"other", "other", twice.binding.inputs[1].feature});
   EXPECT_EQ(error_of(twice), "it is read") << "a feature may be taken twice";
   twice.binding.inputs[2].feature.shape = {400};
-  EXPECT_THAT(error_of(twice), HasSubstr("text float32[4] is there a second time as text float32[400]"));
+  EXPECT_THAT(error_of(twice), HasSubstr("text float32[4] occurs a second time as text float32[400]"));
   ModelContract texts = contract();
   texts.binding.targets[0].label.type = DataType::kBytes;
   EXPECT_THAT(error_of(texts), HasSubstr("has no numbers"));

@@ -260,7 +260,7 @@ TEST_F(Predict, TheFirstRecordOfForeignDataShowsWhetherTheyFit) {
   const auto other = open_dataset_input(model, at("data/test-00000"), with, {});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(other.error().message, HasSubstr("float32[3] is wanted, float32[1] was found"));
+  EXPECT_THAT(other.error().message, HasSubstr("expected float32[3], found float32[1]"));
   EXPECT_TRUE(open_dataset_input(model, at("data/test-00000"), skipping, {})) << "one of the first ones fits";
   publish_data({{{{0.5F}, {1, 0}}, {{0.5F}, {1, 0}}}}, attributes());
   EXPECT_FALSE(open_dataset_input(model, at("data/test-00000"), skipping, {}));

@@ -10,10 +10,10 @@ namespace {
 
 Error mismatch(const Column& column, std::string_view found) {
   return {Code::kInvalidArgument,
-          concat("feature \"", column.name, "\": ", describe_column(column), " is wanted, ", found)};
+          concat("feature \"", column.name, "\": expected ", describe_column(column), ", ", found)};
 }
 
-// The default, or the type's empty value.
+// The column's default, or the empty value of its type.
 template <typename T>
 T default_of(const Column& column) {
   const T* value = std::get_if<T>(&column.default_value);
@@ -25,7 +25,7 @@ BytesView default_of(const Column& column) {
   return value != nullptr ? as_bytes(*value) : BytesView();
 }
 
-// Index of the alternative of ColumnBuffer that a column needs.
+// The index of the ColumnBuffer alternative that a column needs.
 std::size_t buffer_index(const Column& column) {
   const std::size_t type = column.type == DataType::kFloat32 ? 0 : column.type == DataType::kInt64 ? 1 : 2;
   return column.length ? type : type + 3;
@@ -68,7 +68,7 @@ Status check_columns(const std::vector<Column>& columns) {
 Status check_buffer(const Column& column, const ColumnBuffer& buffer) {
   if (buffer.index() == buffer_index(column)) return {};
   return Error{Code::kInvalidArgument,
-               concat("feature \"", column.name, "\": the buffer is not of ", describe_column(column))};
+               concat("feature \"", column.name, "\": the buffer is not for ", describe_column(column))};
 }
 
 Status fill_missing(const Column& column, const ColumnBuffer& buffer, std::size_t row) {
@@ -87,7 +87,7 @@ Status fill_missing(const Column& column, const ColumnBuffer& buffer, std::size_
 }
 
 Error wrong_values(const Column& column, DataType type, std::size_t count) {
-  return mismatch(column, concat(data_type_name(type), "[", count, "] was found"));
+  return mismatch(column, concat("found ", data_type_name(type), "[", count, "]"));
 }
 
 }  // namespace headrace

@@ -36,7 +36,7 @@ void write_metadata(WireWriter& value, const ValueKind& kind, const SeriesLabel&
   });
 }
 
-// One Summary.Value; metadata are written for the first of a tag only.
+// Writes one Summary.Value. Only the first value of a tag has metadata.
 template <typename WriteTensor>
 void write_value(WireWriter& summary, std::string_view tag, bool first, const ValueKind& kind,
                  const SeriesLabel& label, WriteTensor&& write_tensor) {
@@ -47,7 +47,7 @@ void write_value(WireWriter& summary, std::string_view tag, bool first, const Va
   });
 }
 
-// An event with one value.
+// Appends an event with one value.
 template <typename WriteTensor>
 void append_value(Bytes& out, const EventStamp& stamp, std::string_view tag, bool first,
                   const ValueKind& kind, const SeriesLabel& label, WriteTensor&& write_tensor) {
@@ -74,7 +74,7 @@ std::vector<HistogramBucket> count_into_buckets(std::span<const Number> values, 
   }
   if (total == 0) return {};
   std::vector<HistogramBucket> buckets(static_cast<std::size_t>(std::max(bucket_count, 1)));
-  // The range of doubles can be larger than a double; half of it never is.
+  // The range of doubles can be larger than the largest double. Half of it never is.
   const double scale = std::isfinite(high - low) ? 1 : 0.5;
   const double width = (high * scale - low * scale) / static_cast<double>(buckets.size());
   for (std::size_t i = 0; i < buckets.size(); ++i) {
@@ -88,7 +88,7 @@ std::vector<HistogramBucket> count_into_buckets(std::span<const Number> values, 
   }
   for (const Number value : values) {
     if (!std::isfinite(value)) continue;
-    // In a range of subnormal numbers, the width of a bucket may be 0.
+    // If all values are subnormal, the width of a bucket may be 0.
     const double place = width > 0 ? (value * scale - low * scale) / width : 0;
     ++buckets[std::min(static_cast<std::size_t>(place), buckets.size() - 1)].count;
   }

@@ -1,5 +1,5 @@
-// The part of EventEncoder that TensorBoard's table of trials reads: plugin "hparams", whose messages stand
-// in the metadata of three tags.
+// The part of EventEncoder for TensorBoard's table of trials: the plugin "hparams", whose messages are in the
+// metadata of three tags.
 
 #include <algorithm>
 
@@ -10,9 +10,9 @@
 namespace headrace {
 namespace {
 
-// HParamsPluginData: which of the three messages it holds.
+// The fields of HParamsPluginData: which of the three messages it holds.
 constexpr std::uint32_t kExperiment = 2, kTrialStart = 3, kTrialEnd = 4;
-// DataType of api.proto, by the place of the type in HyperparameterValue.
+// DataType of api.proto, in the order of HyperparameterValue's alternatives.
 constexpr std::uint32_t kBoolType = 2, kNumberType = 3, kTextType = 1;
 
 void write_hyperparameter_value(WireWriter& message, std::uint32_t field, const HyperparameterValue& value) {

@@ -7,7 +7,7 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kRunGraphTag = "__run_graph__";
-// ImagePluginData and AudioPluginData of what was converted; the audio is WAV.
+// ImagePluginData and AudioPluginData of converted values. The audio is WAV.
 constexpr std::string_view kConvertedImage = "\x10\x01";
 constexpr std::string_view kConvertedAudio = "\x10\x0b\x18\x01";
 
@@ -86,7 +86,7 @@ Status EventMigration::migrate(const SummaryValue& value, const SeriesKind* know
         out.scalar = value.simple_value;
         return {};
       }
-      if (value.form != ValueForm::kTensor) return does_not_fit(value, "no scalar");
+      if (value.form != ValueForm::kTensor) return does_not_fit(value, "not a scalar");
       HEADRACE_TRY(const TensorProtoView tensor, parse_tensor(value.content));
       const std::optional<double> scalar = tensor.scalar();
       if (!scalar) return does_not_fit(value, "a tensor that is not a number");
@@ -109,8 +109,8 @@ Status EventMigration::migrate_tensor(const SummaryValue& value, MigratedValue& 
     out.tensor = tensor.message;
     return {};
   }
-  // A value of hyperparameters has only metadata.
-  if (value.form != ValueForm::kNone) return does_not_fit(value, "no tensor");
+  // A hyperparameter value consists only of metadata.
+  if (value.form != ValueForm::kNone) return does_not_fit(value, "not a tensor");
   scratch_.clear();
   WireWriter tensor(scratch_);
   tensor.varint(tensor_field::kDtype, dtype::kFloat);
@@ -128,7 +128,8 @@ Status EventMigration::migrate_histogram(const SummaryValue& value, MigratedValu
     ++bucket_count;
     if (count > 0) end = bucket_count;
   });
-  if (edge_count != bucket_count) return does_not_fit(value, "a histogram with more edges or counts");
+  if (edge_count != bucket_count)
+    return does_not_fit(value, "a histogram whose edges and counts differ in number");
   const std::size_t rows = end - begin;
   struct Row {
     float left, right, count;

@@ -270,17 +270,17 @@ TEST(EventMigration, AnErrorNamesTheTagAndTheReason) {
     return migrated.error().message;
   };
   const Bytes text = strings({}, {"x"});
-  EXPECT_EQ(message(ValueForm::kImage, {}, DataClass::kScalar), "value of tag \"t\": no scalar");
+  EXPECT_EQ(message(ValueForm::kImage, {}, DataClass::kScalar), "value of tag \"t\": not a scalar");
   EXPECT_EQ(message(ValueForm::kTensor, text, DataClass::kScalar),
             "value of tag \"t\": a tensor that is not a number");
-  EXPECT_EQ(message(ValueForm::kImage, {}, DataClass::kTensor), "value of tag \"t\": no tensor");
+  EXPECT_EQ(message(ValueForm::kImage, {}, DataClass::kTensor), "value of tag \"t\": not a tensor");
   EXPECT_EQ(message(ValueForm::kNone, {}, DataClass::kTensor), "it was migrated");
   EXPECT_EQ(message(ValueForm::kNone, {}, DataClass::kBlobSequence), "value of tag \"t\": no blobs");
   EXPECT_EQ(message(ValueForm::kTensor, {}, DataClass::kBlobSequence),
             "value of tag \"t\": a tensor that holds no blobs");
   const Bytes edges = encoded([](WireWriter& out) { out.fixed64(6, 1); });
   EXPECT_EQ(message(ValueForm::kHistogram, edges, DataClass::kTensor),
-            "value of tag \"t\": a histogram with more edges or counts");
+            "value of tag \"t\": a histogram whose edges and counts differ in number");
   EXPECT_EQ(message(ValueForm::kTensor, text, DataClass::kUnknown), "it was migrated");
 }
 

@@ -16,7 +16,8 @@ constexpr std::byte kSummaryTag = tag_byte(event_field::kSummary, WireType::kByt
 constexpr std::byte kValueTag = tag_byte(kSummaryValue, WireType::kBytes);
 constexpr std::byte kNameTag = tag_byte(value_field::kTag, WireType::kBytes);
 constexpr std::byte kSimpleValueTag = tag_byte(value_field::kSimpleValue, WireType::kFixed32);
-// A tensor of twelve bytes: ten of them before the number, of which the field of the elements varies.
+// A tensor of twelve bytes, which ends with the number. In the bytes before the number, only the field of the
+// elements varies.
 constexpr std::uint64_t kTensorStart = 0x0012'0108'0a42;  // tag, size, dtype float, empty shape
 constexpr std::size_t kTensorStartBytes = 6;
 constexpr std::size_t kTensorBytes = 12;
@@ -36,7 +37,7 @@ bool parse_scalar_event(BytesView record, ScalarEvent& out) {
     if (!read_varint(record, ++at, step)) return false;
     out.step = static_cast<std::int64_t>(step);
   }
-  // Three lengths, each that of all that is left.
+  // Enters a nested message. It must extend to the end of the record.
   const auto opens_rest = [&](std::byte tag) {
     const bool fits = record.size() - at >= 2 && record[at] == tag && record[at + 1] < std::byte{0x80} &&
                       std::to_integer<std::size_t>(record[at + 1]) == record.size() - at - 2;

@@ -9,7 +9,8 @@ namespace headrace {
 
 MutableBytesView EventStream::room(std::size_t bytes) {
   drop_front();
-  // Grows by half at least: many small pieces of one large record are moved a few times only.
+  // Grow by at least half, so that a large record that arrives in many small pieces is moved only a few
+  // times.
   if (buffer_.size() < filled_ + bytes) buffer_.resize(std::max(filled_ + bytes, buffer_.size() * 3 / 2));
   return MutableBytesView(buffer_).subspan(filled_, bytes);
 }
@@ -56,14 +57,15 @@ StreamOutcome EventStream::next_record(StreamEvent& event) {
     case ScanOutcome::kBadLengthChecksum:
       broken_ = true;
       error_ = {Code::kDataLoss, concat("at offset ", offset, ": ", scan_outcome_text(outcome),
-                                        "; the file cannot be read on from here")};
+                                        "; the file cannot be read beyond this point")};
       begin_ = filled_;
       return StreamOutcome::kBroken;
     case ScanOutcome::kBadDataChecksum:
     case ScanOutcome::kTooLarge: {
       const auto size = load_little_endian<std::uint64_t>(buffer_.data() + begin_);
       const Code code = outcome == ScanOutcome::kTooLarge ? Code::kResourceExhausted : Code::kDataLoss;
-      // With the largest length that a header can hold, the end of the record would overflow.
+      // The limit prevents an overflow: a header can hold a length so large that the end of the record
+      // overflows.
       const std::uint64_t whole = std::min(size, kNoRecordLimitBytes) + kRecordFramingBytes;
       return leave_out(whole, {code, concat("at offset ", offset, ": ", scan_outcome_text(outcome))});
     }

@@ -184,8 +184,8 @@ TEST(EventStream, AnErrorNamesTheOffsetOfTheRecord) {
   outcomes(broken, file, file.size());
   EXPECT_EQ(broken.error().code, Code::kDataLoss);
   EXPECT_EQ(broken.error().message, "at offset " + second +
-                                        ": record length with a wrong checksum; the file cannot be read on "
-                                        "from here");
+                                        ": record length with a wrong checksum; the file cannot be read "
+                                        "beyond this point");
 }
 
 TEST(EventStream, BehindAWrongLengthNothingIsHeld) {

@@ -1,4 +1,4 @@
-// Tensors of events: type and shape, and the one number of a scalar.
+// Tensors in events: their type and shape, and the value of a scalar.
 
 #include <bit>
 #include <cmath>
@@ -15,7 +15,8 @@ Error malformed_tensor(std::string_view what) {
   return {Code::kDataLoss, concat("malformed tensor: ", what)};
 }
 
-// The field of the elements of a type, outside of tensor_content; 0: none that this file reads.
+// The field that holds the elements of a type, apart from tensor_content; 0 for types that this file does not
+// read.
 std::uint32_t values_field(std::uint32_t type) {
   switch (type) {
     case dtype::kFloat:
@@ -63,7 +64,7 @@ double bfloat16_as_double(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// A varint field's number: sign and width are those of the type.
+// The number in a varint field. The type decides its sign and width.
 double integer_as_double(std::uint32_t type, std::uint64_t value) {
   if (type == dtype::kHalf) return half_as_double(static_cast<std::uint16_t>(value));
   if (type == dtype::kBfloat16) return bfloat16_as_double(static_cast<std::uint16_t>(value));
@@ -112,7 +113,7 @@ std::optional<double> first_of_content(std::uint32_t type, BytesView content) {
   }
 }
 
-// The first element in the field of a type; 0 where it is empty, as TensorFlow has it.
+// The first element in the field of the type. As in TensorFlow, it is 0 if the field is empty.
 double first_of_values(const TensorProtoView& tensor) {
   const std::uint32_t wanted = values_field(tensor.dtype);
   WireReader reader(tensor.message);
@@ -129,7 +130,7 @@ double first_of_values(const TensorProtoView& tensor) {
     } else {
       std::uint64_t value = field.value;
       std::size_t at = 0;
-      if (is_packed) (void)read_varint(field.bytes, at, value);  // parse_tensor has read it before
+      if (is_packed) (void)read_varint(field.bytes, at, value);  // parse_tensor has checked it
       if (is_packed || field.type == WireType::kVarint) return integer_as_double(tensor.dtype, value);
     }
   }
@@ -177,7 +178,8 @@ Status read_shape(BytesView message, TensorProtoView& tensor) {
   return {};
 }
 
-// Whether a packed field may hold these bytes. Under another wire type the field is unknown to protobuf, too.
+// Whether the bytes of a packed field are well-formed. If a field has another wire type, protobuf, too,
+// treats it as unknown.
 bool is_sound_packed(const WireField& field) {
   switch (field.number) {
     case tensor_field::kFloatVal:

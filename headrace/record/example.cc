@@ -9,12 +9,12 @@
 namespace headrace {
 namespace {
 
-// Tags of length-delimited fields 1, 2 and 3.
+// The tag of a length-delimited field with number 1, 2 or 3.
 constexpr std::byte tag_of(std::size_t field) { return static_cast<std::byte>(field << 3 | 2); }
 
 std::size_t delimited_size(std::size_t bytes) { return 1 + varint_size(bytes) + bytes; }
 
-// Tags and lengths of fields that begin one inside another, gathered to be appended at once.
+// Collects the tags and lengths of nested fields, to append them in one step.
 class Header {
  public:
   Header& add(std::size_t field, std::size_t bytes) {
@@ -26,7 +26,7 @@ class Header {
   void append_to(Bytes& out) const { append(out, BytesView(bytes_).first(size_)); }
 
  private:
-  std::array<std::byte, std::size_t{3} * 11> bytes_{};  // of three fields
+  std::array<std::byte, std::size_t{3} * 11> bytes_{};  // for three fields
   std::size_t size_ = 0;
 };
 
@@ -94,7 +94,7 @@ void ExampleBuilder::add(Entry entry) {
   }
 }
 
-// Notes the sizes of the map entry's content and of its list.
+// Computes the sizes of the map entry's content and of its list.
 void ExampleBuilder::measure(Entry& entry) {
   entry.content_bytes = 0;
   if (const auto* value = std::get_if<BytesView>(&entry.values)) {
@@ -113,11 +113,11 @@ void ExampleBuilder::measure(Entry& entry) {
   entry.entry_bytes = delimited_size(entry.name.size()) + delimited_size(delimited_size(entry.list_bytes));
 }
 
-// The map entry.
+// Writes the map entry.
 void ExampleBuilder::write(const Entry& entry, Bytes& out) {
   Header().add(1, entry.entry_bytes).add(1, entry.name.size()).append_to(out);
   append(out, as_bytes(entry.name));
-  // The alternatives BytesView and span of BytesView are field 1, then float (2) and int64 (3).
+  // The alternatives BytesView and span of BytesView are field 1. Then come float (2) and int64 (3).
   const std::size_t kind = std::max<std::size_t>(entry.values.index(), 1);
   Header header;
   header.add(2, delimited_size(entry.list_bytes)).add(kind, entry.list_bytes);
@@ -160,8 +160,7 @@ Result<std::vector<Feature>> parse_example(BytesView record) {
     return false;
   });
   if (!sound) return Error{Code::kDataLoss, concat("not a tf.Example: malformed message", failed)};
-  // If a name occurs twice, the last feature is kept: it comes first after a stable sort of the reversed
-  // list.
+  // If a name occurs twice, the last feature is kept: a stable sort of the reversed list puts it first.
   std::reverse(features.begin(), features.end());
   std::stable_sort(features.begin(), features.end(),
                    [](const Feature& a, const Feature& b) { return a.name < b.name; });

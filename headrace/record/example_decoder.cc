@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-// Counts all values; keeps those for which there is room.
+// Counts all values, and keeps as many as there is room for.
 template <typename T>
 struct FixedSink {
   T* out;

@@ -113,17 +113,17 @@ TEST(ExampleDecoder, AnErrorNamesTheColumnWhatIsWantedAndWhatWasFound) {
     return status.error().message;
   };
   EXPECT_EQ(message_with("sentence", std::vector<float>{1, 2, 3}),
-            "feature \"sentence\": float32[4] is wanted, float32[3] was found");
+            "feature \"sentence\": expected float32[4], found float32[3]");
   EXPECT_EQ(message_with("sentence", std::vector<float>(1000)),
-            "feature \"sentence\": float32[4] is wanted, float32[1000] was found");
+            "feature \"sentence\": expected float32[4], found float32[1000]");
   EXPECT_EQ(message_with("sentence", std::vector<std::int64_t>{1, 2, 3, 4}),
-            "feature \"sentence\": float32[4] is wanted, int64[4] was found");
+            "feature \"sentence\": expected float32[4], found int64[4]");
   EXPECT_EQ(message_with("text", std::vector<std::string>{"a", "b"}),
-            "feature \"text\": bytes is wanted, bytes[2] was found");
+            "feature \"text\": expected bytes, found bytes[2]");
   FeatureMap features = kFeatures;
   features.erase("label");
   EXPECT_THAT(decoder.decode(example(features), batch.buffers, 0).error().message,
-              HasSubstr("\"label\": int64[2] is wanted, but the example does not have it"));
+              HasSubstr("\"label\": expected int64[2], but the example does not have it"));
 }
 
 TEST(ExampleDecoder, ARaggedColumnMayTakeNoValuesOrOneNumberOfThem) {
@@ -137,7 +137,7 @@ TEST(ExampleDecoder, ARaggedColumnMayTakeNoValuesOrOneNumberOfThem) {
   EXPECT_TRUE(decode({{"n", std::vector<std::int64_t>{}}}));
   EXPECT_TRUE(decode({}));
   const Status wrong = decode({{"n", std::vector<std::int64_t>{5}}});
-  EXPECT_EQ(wrong.error().message, "feature \"n\": int64[0 or 2] is wanted, int64[1] was found");
+  EXPECT_EQ(wrong.error().message, "feature \"n\": expected int64[0 or 2], found int64[1]");
   EXPECT_THAT(values, ElementsAre(3, 4)) << "the row is taken back";
 }
 
@@ -182,7 +182,7 @@ TEST(ExampleDecoder, ADefaultFillsWhatIsAbsentAndNothingElse) {
   FeatureMap empty = kFeatures;
   empty["label"] = std::vector<std::int64_t>{};
   EXPECT_THAT(decoder.decode(example(empty), batch.buffers, 0).error().message,
-              HasSubstr("\"label\": int64[2] is wanted, int64[0] was found"));
+              HasSubstr("\"label\": expected int64[2], found int64[0]"));
 }
 
 TEST(ExampleDecoder, ADefaultMustBeOfTheColumnsType) {
@@ -255,11 +255,11 @@ TEST(ExampleDecoder, ValuesInPiecesFillARowAndNoMore) {
   EXPECT_EQ(decode({1, 0, 2, 1}, row), "");
   EXPECT_THAT(row, ElementsAre(9, 9, 9, 9, 1, 2, 3, 4, 9, 9, 9, 9));
   for (const auto& pieces : {std::initializer_list<std::size_t>{2, 2, 1}, {2, 3}, {5}, {4, 0, 1}}) {
-    EXPECT_EQ(decode(pieces, row), "feature \"x\": float32[4] is wanted, float32[5] was found");
+    EXPECT_EQ(decode(pieces, row), "feature \"x\": expected float32[4], found float32[5]");
     EXPECT_THAT(std::span(row).first(4), testing::Each(9));
     EXPECT_THAT(std::span(row).last(4), testing::Each(9));
   }
-  EXPECT_EQ(decode({6, 1}, row), "feature \"x\": float32[4] is wanted, float32[7] was found");
+  EXPECT_EQ(decode({6, 1}, row), "feature \"x\": expected float32[4], found float32[7]");
 }
 
 TEST(ExampleDecoder, AMalformedFeatureIsNamed) {
@@ -335,9 +335,9 @@ TEST(ExampleDecoder, SaysWhichBufferDoesNotFit) {
   const auto message = [&] { return decoder.decode(example(kFeatures), batch.buffers, 0).error().message; };
   std::vector<float> ragged;
   std::swap(batch.buffers[0], batch.buffers[1]);
-  EXPECT_EQ(message(), "feature \"sentence\": the buffer is not of float32[4]");
+  EXPECT_EQ(message(), "feature \"sentence\": the buffer is not for float32[4]");
   batch.buffers[0] = &ragged;
-  EXPECT_EQ(message(), "feature \"sentence\": the buffer is not of float32[4]");
+  EXPECT_EQ(message(), "feature \"sentence\": the buffer is not for float32[4]");
   batch.buffers.pop_back();
   EXPECT_EQ(message(), "2 buffers for 3 columns");
   EXPECT_EQ(ExampleDecoder::create({{"x"}, {"y"}, {"x"}}).error().message, "feature \"x\" is selected twice");

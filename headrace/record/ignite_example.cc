@@ -29,7 +29,7 @@ struct Describe {
   IgniteFeature operator()(const Texts& texts) const { return of(DataType::kBytes, texts.size()); }
 };
 
-/// Gives a feature to a builder, which borrows it.
+/// Passes a feature to a builder, which keeps a reference to the values.
 struct AddTo {
   ExampleBuilder& builder;
   std::vector<std::vector<BytesView>>& views;

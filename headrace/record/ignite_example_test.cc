@@ -90,7 +90,7 @@ TEST(IgniteExample, NamesAFieldThatHasNoFormUnlessColumnsLeaveItOut) {
        {map, list_of({map}), list_of({std::int32_t{1}, 1.5F}), list_of({std::int32_t{1}, Value()}),
         Value(ignite::Cycle()), list_of({*make_object("A", {})})}) {
     const Value object = *make_object("B", {{"odd", value}, {"good", true}});
-    EXPECT_THAT(shown(true, object), HasSubstr("'val.odd' has no form"));
+    EXPECT_THAT(shown(true, object), HasSubstr("'val.odd' cannot become a feature"));
     EXPECT_EQ(shown(true, object, {"val.good"}), "val.good=1i ");
   }
 }

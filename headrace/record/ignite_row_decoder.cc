@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-/// Writes the values of a feature to a row of its column.
+/// Writes the values of a feature to its row of the column.
 class ValueWriter {
  public:
   ValueWriter(const Column& column, const ColumnBuffer& buffer, std::size_t row,
@@ -48,7 +48,7 @@ class ValueWriter {
     return {};
   }
 
-  /// Where `count` values go, if the column wants so many of the type.
+  /// The place for `count` values, if the column takes so many values of this type.
   template <typename T>
   Result<T*> room_for(DataType type, std::size_t count) const {
     if (type != column_.type) return wrong_values(column_, type, count);

@@ -155,7 +155,7 @@ TEST(IgniteRowDecoder, NamesDamageAndReadsOn) {
   Bytes damaged = good;
   damaged[key.size()] = std::byte{0x7f};
   EXPECT_THAT(rows.decode(**decoder, damaged, 1), HasSubstr("no type has the code 127"));
-  EXPECT_THAT(rows.decode(**decoder, record_of(key, key), 1), HasSubstr("int64[1] was found"));
+  EXPECT_THAT(rows.decode(**decoder, record_of(key, key), 1), HasSubstr("found int64[1]"));
   EXPECT_EQ(shown_texts(), before);
 }
 

@@ -26,7 +26,7 @@ Out elements(const PrimitiveArray& array) {
   return out;
 }
 
-/// The values of what is not a complex object; none if it has no form.
+/// The values of anything but a complex object; none if it cannot become a feature.
 struct ValuesOf {
   using Made = std::optional<IgniteValues>;
 
@@ -112,7 +112,7 @@ Status IgniteFlattener::add(std::string_view name, const ignite::Value& value) {
   std::optional<IgniteValues> values = std::visit(ValuesOf(), value);
   if (!values) {
     return refuse(name, concat("the Ignite field '", printable_line(name, 200),
-                               "' has no form as a feature (Ignite's type ",
+                               "' cannot become a feature (Ignite's type ",
                                static_cast<int>(ignite::type_code(value)), "); leave it out of the columns"));
   }
   if (std::holds_alternative<std::monostate>(*values)) return {};
@@ -141,7 +141,7 @@ Status IgniteFlattener::add_fields(std::string_view name, const ignite::ComplexO
   const std::string raw = concat(name, ".#raw");
   if (!paths_.select(raw)) return {};
   return refuse(raw, concat("the raw data of the Ignite object '", printable_line(name, 200),
-                            "' has no form as a feature; select columns without it"));
+                            "' cannot become a feature; select columns without it"));
 }
 
 Status IgniteFlattener::refuse(std::string_view name, std::string why) {

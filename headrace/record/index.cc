@@ -14,19 +14,19 @@ constexpr std::string_view kMagic("HRINDEX\0", 8);
 constexpr std::uint32_t kIndexVersion = 1;
 constexpr std::size_t kHeaderBytes = 40;
 constexpr std::size_t kChecksumBytes = 4;
-// Far beyond any shard; keeps sums from wrapping.
+// Far larger than any shard. Keeps sums from wrapping around.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
 
 Error damaged(std::string_view what) { return {Code::kDataLoss, concat("shard index: ", what)}; }
 
-// Adds without exceeding kMaxBytes.
+// Adds `bytes`. Returns false if the sum would exceed kMaxBytes.
 bool advance(std::uint64_t& sum, std::uint64_t bytes) {
   if (bytes > kMaxBytes - sum) return false;
   sum += bytes;
   return true;
 }
 
-// The rest of the members or records section.
+// A cursor in the section of members or of records.
 struct Cursor {
   BytesView data;
   std::size_t position;
@@ -36,12 +36,12 @@ struct Cursor {
 
 Status check_header(BytesView data) {
   if (data.size() < kHeaderBytes + kChecksumBytes) return damaged("cut short");
-  if (as_text(data.first(kMagic.size())) != kMagic) return damaged("does not begin as one");
+  if (as_text(data.first(kMagic.size())) != kMagic) return damaged("does not begin with its magic bytes");
   const auto version = load_little_endian<std::uint32_t>(data.data() + 8);
   if (version > kIndexVersion) {
     return Error{Code::kUnimplemented,
-                 concat("shard index: version ", version, ", but this program knows up to ", kIndexVersion,
-                        "; use a newer one, or delete the index")};
+                 concat("shard index: version ", version, ", but this Headrace reads up to ", kIndexVersion,
+                        "; use a newer Headrace, or delete the index")};
   }
   const std::size_t end = data.size() - kChecksumBytes;
   if (load_little_endian<std::uint32_t>(data.data() + end) != crc32c(data.first(end)))
@@ -74,7 +74,7 @@ Status read_records(Cursor& cursor, std::uint64_t count, std::vector<std::uint64
   std::uint64_t end = 0, data_bytes = 0, step = 0;
   for (std::uint64_t i = 0; i < count; ++i) {
     if (!cursor.next(step)) return damaged("malformed record size");
-    data_bytes += static_cast<std::uint64_t>(unzigzag(step));  // may wrap: then it is too large
+    data_bytes += static_cast<std::uint64_t>(unzigzag(step));  // may wrap around; then the sum is too large
     if (data_bytes > kMaxBytes || !advance(end, data_bytes + kRecordFramingBytes))
       return damaged("impossible record size");
     offsets.push_back(end);
@@ -84,7 +84,8 @@ Status read_records(Cursor& cursor, std::uint64_t count, std::vector<std::uint64
 
 }  // namespace
 
-// Checks that members and records make up the shard, and gives each member the records that begin in it.
+// Checks that the members and records make up the shard, and assigns to each member the records that begin in
+// it.
 Status ShardIndex::complete() {
   const ShardMember last = members_.empty() ? ShardMember{} : members_.back();
   const std::uint64_t held = last.uncompressed_offset + last.uncompressed_bytes;

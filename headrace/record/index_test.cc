@@ -273,7 +273,7 @@ TEST(ShardIndex, AnErrorSaysWhatIsWrong) {
     wrong[at] = static_cast<std::byte>(value);
     return message(sealed(wrong));
   };
-  EXPECT_EQ(with(0, 'h'), "shard index: does not begin as one");
+  EXPECT_EQ(with(0, 'h'), "shard index: does not begin with its magic bytes");
   EXPECT_EQ(with(28, 4), "shard index: more members than bytes");
   EXPECT_EQ(with(28, 3), "shard index: more records than bytes") << "all bytes are taken for members";
   EXPECT_EQ(with(32, 3), "shard index: more records than bytes");

@@ -14,16 +14,16 @@ namespace headrace {
 namespace {
 
 namespace logged_field {
-constexpr std::uint32_t kPredictLog = 6;  // of PredictionLog
-constexpr std::uint32_t kRequest = 1;     // of PredictLog
-constexpr std::uint32_t kInputs = 2;      // of PredictRequest
+constexpr std::uint32_t kPredictLog = 6;  // a field of PredictionLog
+constexpr std::uint32_t kRequest = 1;     // a field of PredictLog
+constexpr std::uint32_t kInputs = 2;      // a field of PredictRequest
 constexpr std::uint32_t kName = 1, kTensor = 2;
 }  // namespace logged_field
 
 Error unusable_tensor(std::string message) { return {Code::kInvalidArgument, std::move(message)}; }
 Error malformed_log() { return {Code::kInvalidArgument, "the record is not a well-formed PredictionLog"}; }
 
-// The last field of this number in a message.
+// The last field with this number in a message.
 Result<std::optional<BytesView>> last_message(BytesView message, std::uint32_t number) {
   std::optional<BytesView> found;
   WireReader reader(message);
@@ -60,7 +60,7 @@ T load_element(const std::byte* from) {
   }
 }
 
-// A value of a field, which is a varint but for floats and doubles.
+// The value of a field. Floats and doubles are stored as their bits, and all other types as varints.
 template <typename T>
 T element_of(std::uint64_t bits) {
   if constexpr (std::is_same_v<T, float>) {
@@ -91,7 +91,7 @@ Result<TensorValues> read_numbers(const TensorProtoView& tensor, std::uint32_t n
   std::vector<ValueOf<T>> out;
   if (!tensor.content.empty()) {
     if (tensor.content.size() / sizeof(T) != tensor.element_count || tensor.content.size() % sizeof(T) != 0)
-      return unusable_tensor("tensor_content is not of the shape's size");
+      return unusable_tensor("tensor_content does not have the size of the shape");
     for (std::size_t at = 0; at < tensor.content.size(); at += sizeof(T))
       out.push_back(value_of(load_element<T>(tensor.content.data() + at)));
     return TensorValues(std::move(out));
@@ -105,7 +105,8 @@ Result<TensorValues> read_numbers(const TensorProtoView& tensor, std::uint32_t n
       out.push_back(value_of(element_of<T>(field.value)));
     }
   }
-  if (out.size() > tensor.element_count) return unusable_tensor("there are more values than elements");
+  if (out.size() > tensor.element_count)
+    return unusable_tensor("the tensor has more values than its shape allows");
   out.resize(tensor.element_count, out.empty() ? ValueOf<T>{} : out.back());
   return TensorValues(std::move(out));
 }
@@ -115,7 +116,8 @@ Result<TensorValues> read_texts(const TensorProtoView& tensor) {
   std::vector<BytesView> out;
   StringReader reader(tensor);
   for (BytesView text; reader.next(text) && out.size() <= tensor.element_count;) out.push_back(text);
-  if (out.size() > tensor.element_count) return unusable_tensor("there are more values than elements");
+  if (out.size() > tensor.element_count)
+    return unusable_tensor("the tensor has more values than its shape allows");
   out.resize(tensor.element_count, out.empty() ? BytesView() : out.back());
   return TensorValues(std::move(out));
 }

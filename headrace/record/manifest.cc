@@ -36,7 +36,8 @@ std::uint32_t crc32c_from_json(const Json& from) {
   return value;
 }
 
-// Over the parts so far. Far beyond any object; who adds up parts need not think of overflow.
+// The sums over the parts so far. The limit is far larger than any object, so code that adds up parts need
+// not check for overflow.
 constexpr std::uint64_t kSumLimit = std::uint64_t{1} << 62;
 struct PartSums {
   std::uint64_t stored_bytes = 0;
@@ -46,11 +47,11 @@ struct PartSums {
 
 void add_up(std::uint64_t& sum, std::uint64_t amount, std::string_view what, const std::string& key) {
   if (amount >= kSumLimit - sum)
-    throw JsonError(concat("with ", key, ", the ", what, " come to 2^62 or more"));
+    throw JsonError(concat("with ", key, ", the ", what, " add up to 2^62 or more"));
   sum += amount;
 }
 
-// False if they cannot be the shard's.
+// Returns false if the blocks cannot be the shard's.
 bool blocks_agree(const ManifestPart& part) {
   std::uint64_t records_left = part.records.value_or(0), bytes_left = part.size_bytes;
   for (const ShardBlock& block : part.blocks) {
@@ -63,7 +64,7 @@ bool blocks_agree(const ManifestPart& part) {
   return records_left == 0 && bytes_left == 0;
 }
 
-// False if they cannot be the shard's.
+// Returns false if the thousandths cannot be the shard's.
 bool thousandths_agree(const ManifestPart& part) {
   const auto& [first, records] = part.thousandths;
   if (records.empty() || records.size() > kThousandths || first > kThousandths - records.size()) return false;
@@ -75,7 +76,7 @@ bool thousandths_agree(const ManifestPart& part) {
   return left == 0 && records.front() > 0 && records.back() > 0;
 }
 
-// The list holds the first thousandth, then the numbers of records.
+// The list begins with the first thousandth. The numbers of records follow.
 ShardThousandths thousandths_from_json(const Json& from, const ManifestPart& part) {
   ShardThousandths out;
   for (const Json& number : from.values())
@@ -124,7 +125,8 @@ std::vector<ManifestPart> parts_from_json(const Json& from, bool is_plain) {
     for (const ShardBlock& block : parts.back().blocks) {
       if (!is_plain || block.stored_bytes == block.stream_bytes) continue;
       throw JsonError(concat("the blocks of ", parts.back().key,
-                             " have another size as stored, but the dataset is not compressed"));
+                             " have stored sizes that differ from the uncompressed ones, but the dataset is "
+                             "not compressed"));
     }
   }
   return parts;
@@ -184,7 +186,7 @@ Result<Manifest> parse_manifest(BytesView data) {
     if (!is_sealed_json(as_text(data))) {
       return Error{Code::kDataLoss,
                    "the manifest's checksum does not match: it was altered or damaged; restore it from a "
-                   "copy, or make the folder again with --overwrite"};
+                   "copy, or write the folder again with --overwrite"};
     }
     Manifest manifest;
     manifest.kind = document.get<std::string>("kind");
@@ -238,7 +240,7 @@ std::map<std::string, EncoderDescription> encoders_from_json(const Json& from) {
   return out;
 }
 
-// Datasets of the older layout name one encoder for all their vectors.
+// Datasets of the older layout name a single encoder for all their vectors.
 std::map<std::string, EncoderDescription> only_encoder(const Json& encoder,
                                                        const std::map<std::string, FeatureSchema>& features) {
   std::map<std::string, EncoderDescription> out;

@@ -370,17 +370,17 @@ TEST(Manifest, SumsBelow2To62AreTaken) {
   };
   // The example's parts come to 8 bytes, 3 records and 140 uncompressed bytes.
   EXPECT_EQ(message_with(kMost - 8, 1, 16), "it was parsed");
-  EXPECT_THAT(message_with(kMost - 7, 1, 16), testing::HasSubstr("with b, the sizes come to 2^62 or more"));
+  EXPECT_THAT(message_with(kMost - 7, 1, 16), testing::HasSubstr("with b, the sizes add up to 2^62 or more"));
   EXPECT_EQ(message_with(1, 1, kMost - 140), "it was parsed");
   EXPECT_THAT(message_with(1, 1, kMost - 139),
-              testing::HasSubstr("with b, the uncompressed sizes come to 2^62 or more"));
+              testing::HasSubstr("with b, the uncompressed sizes add up to 2^62 or more"));
   const auto records = [](std::uint64_t count) {
     Manifest manifest = example();
     manifest.parts.push_back({.key = "b", .size_bytes = 1, .role = "shard", .records = count});
     return error_of(serialize_manifest(manifest)).message;
   };
   EXPECT_EQ(records(kMost - 3), "it was parsed");
-  EXPECT_THAT(records(kMost - 2), testing::HasSubstr("with b, the records come to 2^62 or more"));
+  EXPECT_THAT(records(kMost - 2), testing::HasSubstr("with b, the records add up to 2^62 or more"));
 }
 
 TEST(Manifest, AnErrorSaysWhatTheObjectIs) {

@@ -7,7 +7,8 @@
 namespace headrace {
 namespace {
 
-// Places beyond are looked up instead of predicted, so that strange records do not fill the memory.
+// Features beyond these limits are looked up instead of predicted, so that unusual records do not fill the
+// memory.
 constexpr std::size_t kMaxExpected = 256;
 constexpr std::size_t kMaxExpectedName = 256;
 

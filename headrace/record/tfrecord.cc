@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// REQUIRES: twelve bytes.
+// REQUIRES: `header` has twelve bytes
 bool header_is_sound(const std::byte* header) {
   return masked_crc32c(crc32c({header, 8})) == load_little_endian<std::uint32_t>(header + 8);
 }
@@ -80,7 +80,7 @@ std::optional<std::size_t> find_next_record(BytesView stream, std::size_t damage
            header_is_sound(stream.data() + offset);
   };
   if (damaged > stream.size() || stream.size() - damaged < kRecordHeaderBytes) return std::nullopt;
-  const std::size_t last = stream.size() - kRecordHeaderBytes;  // offset where a header fits
+  const std::size_t last = stream.size() - kRecordHeaderBytes;  // the last offset at which a header fits
   if (header_at(damaged)) {
     const auto size = load_little_endian<std::uint64_t>(stream.data() + damaged);
     const std::size_t behind = stream.size() - damaged;

@@ -11,7 +11,7 @@ Result<SourceRecord> ArrangedRecords::at(std::uint64_t epoch, std::uint64_t posi
   return records_[position - first_position_];
 }
 
-// Makes this window the known one.
+// Reads window `number` of `epoch` and remembers it.
 Status ArrangedRecords::read(std::uint64_t epoch, std::uint64_t number, const CallOptions& call) {
   const auto pool = BufferPool::create();
   const std::unique_ptr<Window> window = source_.window(epoch, number, *pool);

@@ -9,11 +9,11 @@
 namespace headrace {
 namespace {
 
-// Batches whose records are sorted together.
+// The number of batches whose records are sorted together.
 constexpr std::uint64_t kGroupBatches = 64;
 
-// Sorts the records of several batches by length and cuts them into batches again; each batch keeps its
-// records in the order in which they were. Then shuffles the batches.
+// Sorts the records of several batches by length and cuts them into batches again. Within a batch, the
+// records keep their original order. Then shuffles the batches.
 void bucket_group(std::span<const std::int64_t> values, const HashKey& key, std::uint64_t batch_size,
                   std::span<std::uint32_t> group) {
   std::vector<std::uint32_t> sorted(group.begin(), group.end());
@@ -47,12 +47,13 @@ std::uint64_t arrangement_seed(std::uint64_t seed, std::uint64_t epoch, std::uin
 std::vector<std::uint32_t> balanced_order(std::span<const std::int64_t> values, std::uint64_t seed) {
   std::vector<std::uint32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::vector<std::uint32_t> filled;  // the positions that are not kept
+  // The positions of the records that have a class. All other positions keep their record.
+  std::vector<std::uint32_t> filled;
   std::ranges::copy_if(order, std::back_inserter(filled),
                        [&](std::uint32_t i) { return values[i] != kNoValue; });
   std::vector<std::uint32_t> by_class = filled;
   std::ranges::stable_sort(by_class, {}, [&](std::uint32_t i) { return values[i]; });
-  std::vector<std::uint32_t> begins;  // of the classes in `by_class`, then the end
+  std::vector<std::uint32_t> begins;  // where each class begins in `by_class`; then the end of the last one
   for (std::uint32_t i = 0; i < by_class.size(); ++i) {
     if (i == 0 || values[by_class[i]] != values[by_class[i - 1]]) begins.push_back(i);
   }
@@ -77,7 +78,7 @@ std::vector<std::uint32_t> bucketed_order(std::span<const std::int64_t> values, 
                                           std::uint64_t first_position, std::uint64_t batch_size) {
   std::vector<std::uint32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0U);
-  // Batches that reach beyond the window stay as they are.
+  // Batches that reach beyond the window keep their order.
   const std::uint64_t begin = (batch_size - first_position % batch_size) % batch_size;
   std::uint64_t batches = order.size() < begin ? 0 : (order.size() - begin) / batch_size;
   std::span<std::uint32_t> rest = std::span(order).subspan(std::min<std::uint64_t>(begin, order.size()));

@@ -10,12 +10,12 @@ namespace {
 
 constexpr float kMostSample = 255;
 
-// From 0 to below `count`.
+// A number from 0 to `count` - 1.
 std::uint32_t below(std::uint32_t count, std::uint64_t half_draw) {
   return static_cast<std::uint32_t>(half_draw * count >> 32);
 }
 
-// From 0 to below 1; float32 has each of these values.
+// A number from 0 to below 1 that float32 represents exactly.
 double fraction_of(std::uint64_t draw) { return static_cast<double>(draw >> 40) / (1 << 24); }
 
 void store(float value, float& to) { to = std::clamp(value, 0.0F, kMostSample); }
@@ -25,7 +25,7 @@ void store(float value, std::uint8_t& to) {
 
 std::uint32_t color_channels(std::uint32_t channels) { return channels % 2 == 0 ? channels - 1 : channels; }
 
-// Calls with each sample that is not alpha, and its channel.
+// Calls `use` with each sample that is not alpha, and with its channel.
 template <typename Sample, typename Use>
 void for_each_color(const Pixels<Sample>& pixels, Use use) {
   const std::uint32_t colors = color_channels(pixels.channels);

@@ -20,7 +20,7 @@ std::uint64_t memory_of(const std::vector<T>& values) {
   return values.capacity() * sizeof(T);
 }
 
-// A range of numbers, or of strings, of each row that is kept.
+// The range of values (numbers or strings) of a row that is kept.
 struct RowRange {
   std::size_t begin = 0, end = 0;
 };
@@ -34,7 +34,7 @@ void keep_ranges(std::vector<T>& values, std::span<const RowRange> ranges) {
   values = std::move(kept);
 }
 
-// Strings lie one after another, so those that are kept only move towards the front.
+// The strings lie one after another, so the kept ones only move towards the front.
 void keep_strings(VariableColumn& column, std::span<const RowRange> ranges) {
   std::vector<std::int64_t> offsets = {0};
   for (const RowRange& range : ranges) {
@@ -63,7 +63,7 @@ std::uint64_t row_bytes(const BatchColumn& column) {
 
 void GatheredBytes::resize(std::size_t size) {
   if (size > capacity_) {
-    // Batches differ: by so much more, most later ones fit.
+    // Batches differ in size. With this spare room, most later batches fit, too.
     const std::size_t wanted = std::max(size + size / kSpareShare, kLargeMemoryAlignmentBytes);
     memory_.reset();
     size_ = capacity_ = 0;
@@ -86,10 +86,10 @@ struct Batch::Memory {
   explicit Memory(std::uint64_t fixed_bytes, std::size_t columns)
       : fixed(make_large_memory(fixed_bytes)), variable(columns) {}
 
-  const BatchPool* pool = nullptr;  // that it is out of, which its handles keep alive
+  const BatchPool* pool = nullptr;  // the pool that this memory belongs to; the batch's handles keep it alive
   LargeMemory fixed;
-  std::vector<VariableColumn> variable;  // by column; of fixed ones empty
-  std::uint64_t measured_bytes = 0;      // as counted in the pool
+  std::vector<VariableColumn> variable;  // by column; empty for fixed columns
+  std::uint64_t measured_bytes = 0;      // the size that the pool has counted for this batch
 };
 
 ColumnData Batch::data(std::size_t i) const {
@@ -199,7 +199,7 @@ Batch BatchPool::take() {
   memory->pool = this;
   {
     const std::lock_guard lock(mutex_);
-    free_.reserve(free_.size() + outstanding_ + 1);  // so giving back takes no memory
+    free_.reserve(free_.size() + outstanding_ + 1);  // so that returning a batch allocates no memory
     ++outstanding_;
   }
   Batch batch;

@@ -16,14 +16,16 @@ namespace {
 
 constexpr std::size_t kRemarks = 100;
 
-// Asks for a record that comes soon: records lie anywhere in a window, which no cache holds.
+// Prefetches a record that is needed soon. Records lie anywhere in a window, and no cache holds a whole
+// window.
 void prefetch(const Window::Place& place) {
   constexpr std::size_t kLineBytes = 64, kMostBytes = 4096;
   for (std::size_t at = 0; at < std::min(place.data.size(), kMostBytes); at += kLineBytes)
     __builtin_prefetch(place.data.data() + at);
 }
 
-// Large strings go past the caches, which hold no batch of them: half the traffic, and others' data stay.
+// Large strings bypass the caches, which cannot hold a batch of them. This halves the memory traffic, and
+// other data stay in the caches.
 void copy(std::byte* to, BytesView from) {
 #if defined(__SSE2__)
   constexpr std::size_t kLargeBytes = 32 << 10, kLineBytes = 64;
@@ -46,7 +48,7 @@ void copy(std::byte* to, BytesView from) {
   std::memcpy(to, from.data(), from.size());
 }
 
-// The shard is as it was written: the image was bad before.
+// The shard is intact: the image was already damaged when the dataset was made.
 Error with_image_advice(Error error) {
   error.message += "; replace the image, or leave such records out with --on-corrupt skip-record";
   return error;
@@ -74,7 +76,8 @@ Result<BatchMaker> BatchMaker::create(const LoaderOptions& options, PictureMemor
   return BatchMaker(std::make_unique<ExampleDecoder>(std::move(decoder)), options, pictures);
 }
 
-// Lets the decoder write into the batch: numbers in their place, strings as views until they are gathered.
+// Lets the decoder write into the batch: numbers into their final place, strings as views until
+// `gather_strings` copies them.
 void BatchMaker::point_to(const Batch& batch) {
   buffers_.clear();
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -115,7 +118,7 @@ void BatchMaker::end_row(const Batch& batch, std::size_t row, bool is_good) {
   }
 }
 
-// Takes back what a row has appended that turned out to be bad.
+// Removes the values that a row has appended, because the row turned out to be bad.
 void BatchMaker::undo_row(const Batch& batch) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].length) continue;
@@ -131,7 +134,7 @@ void BatchMaker::undo_row(const Batch& batch) {
   }
 }
 
-// Copies what the views of byte columns show, since the records go.
+// Copies the strings that the views of byte columns refer to, since the records are released afterwards.
 void BatchMaker::gather_strings(const Batch& batch) {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].type != DataType::kBytes) continue;
@@ -180,7 +183,7 @@ Status BatchMaker::make(const Records& records, Batch& batch) {
   return {};
 }
 
-// False if it is a hole.
+// Returns false if the record is a hole.
 Result<bool> BatchMaker::make_row(const Records& records, const Batch& batch, std::size_t row) {
   const Window::Place& place = records.places[row];
   if (place.hole != nullptr) {
@@ -199,7 +202,8 @@ Result<bool> BatchMaker::make_row(const Records& records, const Batch& batch, st
   return false;
 }
 
-// From the encoded images that the decoder has found. After an error, the row is as before it.
+// Decodes the encoded images that the decoder has found. After an error, the row is as it was before the
+// call.
 Status BatchMaker::read_images(const Batch& batch, std::uint64_t number, std::size_t row) {
   const DrawPosition at{batch.epoch, batch.number * batch_size_ + number};
   for (std::size_t i = 0; i < images_.size(); ++i) {
@@ -212,7 +216,7 @@ Status BatchMaker::read_images(const Batch& batch, std::uint64_t number, std::si
   return {};
 }
 
-// The batch's first good record again; false if there is none.
+// Fills the row with the batch's first good record; returns false if there is none.
 bool BatchMaker::repeat(const Records& records, const Batch& batch, Repeated& repeated, std::size_t row) {
   for (; const std::optional<Window::Place> place = records.find(repeated.number); ++repeated.number) {
     if (place->hole != nullptr || !decoder_->decode(place->data, buffers_, row)) continue;

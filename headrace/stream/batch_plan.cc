@@ -19,7 +19,7 @@ BatchPlan::BatchPlan(std::vector<Source> sources, std::uint64_t batch_size, bool
                      const Share& share)
     : sources_(std::move(sources)), mixture_(weights_of(sources_)), batch_size_(batch_size) {
   const std::uint64_t shards = share.micro_shards == 0 ? batch_size : share.micro_shards;
-  const std::uint64_t rows = batch_size / shards;  // of each
+  const std::uint64_t rows = batch_size / shards;  // of each shard
   row_first_ = share.rank * shards / share.world_size * rows;
   row_count_ = (share.rank + 1) * shards / share.world_size * rows - row_first_;
   for (const Source& source : sources_) records_per_epoch_ += source.record_count;

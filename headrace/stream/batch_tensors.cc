@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kMostFilledBytes = 1 << 30;
 
-// Variable: with the number of values that each record has.
+// If `is_variable`, the column also holds the number of values in each record.
 Column column_of(const ModelFeature& feature, bool is_variable) {
   if (feature.type == DataType::kUint8) return {.name = feature.name, .type = DataType::kBytes, .length = 1};
   Column column{.name = feature.name,
@@ -35,7 +35,7 @@ Shape with_rows(std::uint64_t rows, const std::vector<std::int64_t>& row_shape) 
   return Shape(sizes);
 }
 
-// Whether any of the features needs the number of values that a record has.
+// Whether any of the features needs the number of values in each record.
 bool is_variable(const std::vector<ModelFeature>& features, const std::string& name) {
   return std::ranges::any_of(features, [&](const ModelFeature& feature) {
     return feature.name == name && (feature.is_ragged || feature.is_mask);
@@ -46,7 +46,7 @@ std::uint64_t row_size(const ColumnData& data, std::size_t row) {
   return static_cast<std::uint64_t>(data.row_offsets[row + 1] - data.row_offsets[row]);
 }
 
-// Memory for a filled-up value of the feature; of byte strings, for the view and TensorFlow's own string.
+// Memory for one value of a padded row. A byte string takes a view and TensorFlow's own string.
 std::uint64_t value_bytes(const ModelFeature& feature) {
   constexpr std::uint64_t kTensorFlowStringBytes = 24;
   if (feature.is_mask) return sizeof(float);
@@ -54,7 +54,8 @@ std::uint64_t value_bytes(const ModelFeature& feature) {
   return data_type_size_bytes(feature.type);
 }
 
-// Values of a row once all rows have as many. Takes their memory from `left_bytes`.
+// The number of values in a row once all rows are padded to the same length. Subtracts their memory from
+// `left_bytes`.
 Result<std::uint64_t> filled_size(const ModelFeature& feature, const ColumnData& data, std::uint64_t rows,
                                   std::uint64_t& left_bytes) {
   std::uint64_t longest = 1;
@@ -67,8 +68,8 @@ Result<std::uint64_t> filled_size(const ModelFeature& feature, const ColumnData&
   }
   return Error{Code::kResourceExhausted,
                concat("with ", rows, " rows of ", feature.name, " filled up to ", wanted,
-                      " values each, the filled rows of a batch take more than 1 GiB; give a smaller "
-                      "--batch-size, or let the model take a smaller number of values")};
+                      " values each, the filled rows of a batch take more than 1 GiB; use a smaller "
+                      "--batch-size, or let the model take fewer values")};
 }
 
 template <typename Value>

@@ -27,7 +27,7 @@ Result<LoadedBlock> BlockLoader::load(const DatasetBlock& block, const CallOptio
   HEADRACE_TRY(LoadedBlock loaded, reader_of(shard).read(block, call));
   if (loaded.record_count() != block.record_count || loaded.size_bytes() > block.stream_bytes) {
     return Error{Code::kInternal,
-                 concat(dataset_.describe_shard(block.shard), ": its reader gave ", loaded.record_count(),
+                 concat(dataset_.describe_shard(block.shard), ": its reader returned ", loaded.record_count(),
                         " records in ", loaded.size_bytes(), " bytes for a block of ", block.record_count,
                         " records in at most ", block.stream_bytes)};
   }

@@ -237,7 +237,7 @@ TEST_F(BlockReaderTest, BlocksMustHoldExactlyTheRecordsOfTheShards) {
   EXPECT_THAT(refused([](DatasetContents& of) { of.blocks[1].first_record = 9; }),
               HasSubstr("does not begin"));
   EXPECT_THAT(refused([](DatasetContents& of) { of.blocks[2].record_count = 6; }),
-              HasSubstr("behind its shard"));
+              HasSubstr("beyond the end of its shard"));
   EXPECT_THAT(refused([](DatasetContents& of) { of.blocks[0].record_count = 0; }), HasSubstr("no records"));
   EXPECT_THAT(refused([](DatasetContents& of) { of.blocks[0].stream_bytes = 159; }), HasSubstr("no room"));
 }

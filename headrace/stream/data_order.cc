@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-// ⌈count · thousandth / 1000⌉; the product may exceed 64 bits.
+// ⌈count · thousandth / 1000⌉, computed without the product, which may exceed 64 bits.
 std::uint64_t share_of(std::uint64_t count, std::uint64_t thousandth) {
   return count / kThousandths * thousandth +
          (count % kThousandths * thousandth + kThousandths - 1) / kThousandths;
@@ -37,7 +37,7 @@ DataOrder::DataOrder(std::span<const OrderedShard> shards, int version)
   std::ranges::stable_sort(sequence_, {}, [&](std::uint32_t i) { return fronts_[i].thousandth; });
 }
 
-// ⌊1000 · record / R⌋ without the product: the last thousandth that begins at the record or before it.
+// ⌊1000 · record / R⌋ without the product: the last thousandth that begins at or before the record.
 std::uint64_t DataOrder::spread_thousandth(std::uint64_t record) const {
   std::uint64_t low = 0, high = kThousandths;
   while (low + 1 < high) {
@@ -69,7 +69,7 @@ std::uint64_t DataOrder::records_below(std::uint64_t thousandth) const {
 }
 
 std::vector<std::uint64_t> DataOrder::cut(std::uint64_t count) const {
-  std::uint64_t low = 0, high = kThousandths;  // records below low <= count; below high >= count
+  std::uint64_t low = 0, high = kThousandths;  // records_below(low) <= count; records_below(high) >= count
   while (low + 1 < high) {
     const std::uint64_t middle = (low + high) / 2;
     (records_below(middle) <= count ? low : high) = middle;
@@ -114,7 +114,7 @@ RecordRange DataOrder::validation_range(double share) const {
   return {first, record_count_ - first};
 }
 
-// If so, each range is a run of dataset order.
+// If this is true, each range is a run of dataset order.
 bool DataOrder::has_thousandths_in_sequence() const {
   std::uint64_t last = 0;
   for (const std::uint32_t shard : sequence_) {

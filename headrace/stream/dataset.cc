@@ -18,7 +18,7 @@
 namespace headrace {
 namespace {
 
-constexpr int kOpenThreads = 8;  // foreign files indexed at once
+constexpr int kOpenThreads = 8;  // how many foreign files are indexed at the same time
 
 std::string common_prefix(const std::vector<DatasetShard>& shards) {
   std::string prefix = shards.front().location.key;
@@ -89,11 +89,12 @@ class DatasetOpener {
       if (part.role != "shard" || part.split != options_.split) continue;
       const auto index = sizes_bytes.find(part.index);
       if (index == sizes_bytes.end())
-        return Error{Code::kDataLoss, concat(name, " names no index of ", part.key)};
+        return Error{Code::kDataLoss, concat(name, " does not name the index of ", part.key)};
       if (part.blocks.empty() && part.records.value_or(0) > 0) {
         return Error{Code::kDataLoss,
                      concat(name, " does not say where the blocks of ", part.key,
-                            " lie: an older Headrace made it; prepare the dataset again with --overwrite")};
+                            " lie: an older version of Headrace wrote it; prepare the dataset again with "
+                            "--overwrite")};
       }
       add_shard(part, index->second);
     }
@@ -114,7 +115,7 @@ class DatasetOpener {
     dataset_->shards_.back().part.blocks.clear();
   }
 
-  // Adds the blocks of the next shard.
+  // Appends the blocks of the next shard.
   void add_blocks(const std::vector<ShardBlock>& blocks) {
     DatasetBlock next{.shard = static_cast<std::uint32_t>(dataset_->shards_.size())};
     for (const ShardBlock& block : blocks) {
@@ -128,7 +129,8 @@ class DatasetOpener {
     }
   }
 
-  // Pins the version of each shard. One listing: a request for each shard would take its time.
+  // Pins the version of each shard. Lists the folder once, because a request for each shard would take
+  // longer.
   Status find_shards() {
     std::map<std::string_view, DatasetShard*> missing;
     for (DatasetShard& shard : dataset_->shards_) missing[shard.location.key] = &shard;
@@ -170,7 +172,8 @@ class DatasetOpener {
                                     "; it has ", join(names, ", "))};
   }
 
-  // Without a manifest: whatever lies at the locations or below them, each in the order of keys.
+  // Opens data without a manifest: whatever lies at the locations or below them, each in the order of its
+  // keys.
   Status open_foreign() {
     std::vector<ForeignObject> objects;
     for (const Location& location : dataset_->locations_) {
@@ -196,7 +199,8 @@ class DatasetOpener {
     return {};
   }
 
-  // From the cache, or made by a pass over the file; then kept, if the file is sound.
+  // Takes the file's index from the cache, or makes it by a pass over the file. If the file is sound, a new
+  // index is kept in the cache.
   Result<ForeignShard> find_foreign_index(const ForeignObject& object) {
     const std::optional<Location>& cache = options_.index_cache;
     if (cache) {
@@ -213,7 +217,7 @@ class DatasetOpener {
 
   const DatasetOptions& options_;
   std::shared_ptr<Dataset> dataset_;
-  std::atomic<bool> has_kept_ = false;  // an index
+  std::atomic<bool> has_kept_ = false;  // whether an index was added to the cache
 };
 
 Result<std::shared_ptr<const Dataset>> Dataset::open(const Location& location,
@@ -223,18 +227,18 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const Location& location,
 
 Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<Location>& locations,
                                                      const DatasetOptions& options) {
-  if (locations.empty()) return Error{Code::kInvalidArgument, "no place is given to read from"};
+  if (locations.empty()) return Error{Code::kInvalidArgument, "no location to read from was given"};
   if (locations.size() > 1 && options.version) {
     return Error{Code::kInvalidArgument,
-                 concat("version ", *options.version, " of ", locations.size(),
-                        " places: only a dataset that headrace prepare published has versions")};
+                 concat("version ", *options.version, " was requested of ", locations.size(),
+                        " locations: only a dataset that headrace prepare published has versions")};
   }
   return DatasetOpener(locations, options).open();
 }
 
 namespace {
 
-// That the blocks hold exactly the records of the shards, in their order.
+// Checks that the blocks hold exactly the records of the shards, in their order.
 Status check_blocks(const DatasetContents& contents) {
   const auto refuse = [&](std::string_view what) {
     return Error{Code::kInvalidArgument, concat(contents.url, ": ", what)};
@@ -248,7 +252,7 @@ Status check_blocks(const DatasetContents& contents) {
     if (block.record_count == 0 || block.stream_bytes / kRecordFramingBytes < block.record_count)
       return refuse("a block has no records, or no room for them");
     if (block.record_count > contents.shards[shard].record_count - found[shard])
-      return refuse("a block ends behind its shard");
+      return refuse("a block ends beyond the end of its shard");
     found[shard] += block.record_count;
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -304,7 +308,7 @@ Result<ShardIndex> Dataset::shard_index(std::uint32_t number, const CallOptions&
   if (!is_in_store()) {
     return Error{Code::kUnimplemented,
                  concat(describe_shard(number),
-                        " has no index, so single records of it cannot be read: shuffle "
+                        " has no index, so its records cannot be read one by one: shuffle "
                         "in windows instead")};
   }
   auto index = read_published_index(location(), shard, call);
@@ -314,10 +318,10 @@ Result<ShardIndex> Dataset::shard_index(std::uint32_t number, const CallOptions&
   if (is_of_use) return index;
   auto anew = index_published_shard(shard.location, shard.part, call);
   if (anew) {
-    remark = concat(index.error().message, "; the index was made again from the shard");
+    remark = concat(index.error().message, "; the index was rebuilt from the shard");
     return anew;
   }
-  return Error{Code::kDataLoss, concat(index.error().message, ", and it cannot be made again: ",
+  return Error{Code::kDataLoss, concat(index.error().message, ", and it cannot be rebuilt: ",
                                        anew.error().message, "; restore it, or prepare the dataset again")};
 }
 

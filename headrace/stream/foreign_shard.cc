@@ -37,7 +37,7 @@ ShardEncoding shard_encoding(Compression compression) {
   return ShardEncoding::kPlain;
 }
 
-// Adds the records that `framed` holds, whole ones alone.
+// Adds the whole records that `framed` holds.
 Status add_records(BytesView framed, ShardIndexBuilder& builder) {
   RecordScanner scanner(framed);
   BytesView record;
@@ -48,7 +48,7 @@ Status add_records(BytesView framed, ShardIndexBuilder& builder) {
              : scan_error(outcome, "the shard", scanner.position(), builder.record_count());
 }
 
-// The content of the first member, of unknown size.
+// Decompresses the first member, whose content has an unknown size.
 Result<InflatedMember> inflate_first(BufferInflater& inflater, BytesView compressed, Compression compression,
                                      Bytes& content) {
   while (true) {
@@ -63,7 +63,7 @@ ForeignObject foreign_object(const Location& location, const ObjectInfo& object)
   return {{location.store, object.key, location.url}, object};
 }
 
-// The objects that are not the index of another one, and have no hidden part in the key after `prefix_bytes`.
+// The objects that are no index of another object, and whose keys have no hidden part after `prefix_bytes`.
 std::vector<ForeignObject> visible_objects(const Location& location, const std::vector<ObjectInfo>& found,
                                            std::size_t prefix_bytes) {
   constexpr std::string_view kIndex = ".index";
@@ -83,7 +83,7 @@ std::vector<ForeignObject> visible_objects(const Location& location, const std::
 
 Result<std::vector<ForeignObject>> find_foreign_objects(const Location& location, const CallOptions& call) {
   if (!location.key.empty()) {
-    // Also what looks like a pattern may be a name.
+    // A key that looks like a pattern may be the name of an object.
     const auto object = location.store->stat(location.key, call);
     if (object) return std::vector{foreign_object(location, *object)};
     if (object.error().code != Code::kNotFound && !is_pattern(location.key)) return object.error();
@@ -98,9 +98,10 @@ Result<std::vector<ForeignObject>> find_foreign_objects(const Location& location
     HEADRACE_TRY(published, read_current_manifest(location, call));
   }
   if (published) {
-    return Error{Code::kInvalidArgument,
-                 concat(location.describe(),
-                        " is a published dataset: it is opened alone, by its URL; several make a mixture")};
+    return Error{
+        Code::kInvalidArgument,
+        concat(location.describe(),
+               " is a published dataset: open it alone, by its URL; to read several, make a mixture")};
   }
   if (!below.empty() || !is_pattern(location.key)) {
     const std::vector<ForeignObject> objects = visible_objects(location, below, folder.size());
@@ -131,7 +132,7 @@ ForeignShard foreign_shard(const ForeignObject& object, const ShardIndex& index)
 
 namespace {
 
-// Each up to where the next one begins, the last up to the end.
+// Adds the members. Each ends where the next one begins, and the last one at the end of the file.
 void add_members(const std::vector<MemberStart>& starts, std::uint64_t compressed_bytes,
                  std::uint64_t uncompressed_bytes, ShardIndexBuilder& builder) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -148,7 +149,7 @@ Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, Corruptio
   TfrecordSummary summary;
   const auto add = [&](BytesView record) { return sizes.push_back(record.size()), true; };
   const OnDamage on_damage = [&](const Error&, std::uint64_t lost_bytes) {
-    // A record's worth of room, which never has a right checksum.
+    // A record that fills the lost range. Its checksum is never right, so it is a hole.
     sizes.push_back(lost_bytes - kRecordFramingBytes);
   };
   const Status read = read_tfrecord(
@@ -157,7 +158,7 @@ Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, Corruptio
   std::vector<std::string> remarks = std::move(summary.remarks);
   if (!read) {
     if (policy == CorruptionPolicy::kFail || read.error().code != Code::kDataLoss) return read.error();
-    remarks.push_back(concat(read.error().message, "; the ", sizes.size(), " records before are used"));
+    remarks.push_back(concat(read.error().message, "; the ", sizes.size(), " records before it are used"));
   }
   ShardIndexBuilder builder(shard_encoding(summary.compression));
   std::uint64_t stream_bytes = 0;
@@ -167,16 +168,16 @@ Result<ForeignShard> index_tfrecord_shard(const ForeignObject& object, Corruptio
   }
   const std::uint64_t size_bytes = object.object.size_bytes;
   if (summary.compression != Compression::kNone && !sizes.empty()) {
-    // Where something is lost, the file is one piece.
+    // If something is lost, the whole file is one member.
     const bool is_whole = remarks.empty() && stream_bytes == summary.uncompressed_bytes;
     add_members(is_whole ? summary.member_starts : std::vector<MemberStart>{{}}, size_bytes, stream_bytes,
                 builder);
   }
-  // The index of a cut plain file covers the whole records before the cut.
+  // The index of a truncated plain file covers the whole records before the truncation.
   const bool is_plain = summary.compression == Compression::kNone;
   HEADRACE_TRY(const ShardIndex index, std::move(builder).finish(is_plain ? stream_bytes : size_bytes, 0));
   ForeignShard shard = foreign_shard(object, index);
-  // Bytes at the end that belong to no record are not wanted, and neither is the member's checksum.
+  // Bytes at the end that belong to no record are not read, and neither is the member's checksum.
   shard.shard.cut = !read || (!is_plain && stream_bytes < summary.uncompressed_bytes);
   shard.remarks = std::move(remarks);
   return shard;

@@ -177,7 +177,7 @@ TEST_F(ForeignShardTest, BlocksThatDoNotFitTheIndexAreLost) {
   for (const auto& batch : drain(**loader)) {
     for (const std::int64_t id : batch) EXPECT_EQ(id, -1);
   }
-  EXPECT_THAT((*loader)->remarks().at(0), HasSubstr("does not fit its manifest"));
+  EXPECT_THAT((*loader)->remarks().at(0), HasSubstr("does not match its manifest"));
 }
 
 }  // namespace

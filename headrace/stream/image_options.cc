@@ -31,13 +31,13 @@ Status check_feature(const std::string& name, const std::vector<Column>& columns
 Status check_image_column(const std::string& name, const ImageColumn& column) {
   const std::uint64_t pixels = pixel_count(column.size);
   if (pixels == 0 || pixels > kMostSamples / Image::kMaxChannels)
-    return invalid(name, concat("there are no images of ", text_of(column.size), " pixels"));
+    return invalid(name, concat("an image cannot have ", text_of(column.size), " pixels"));
   if (column.channels == 0 || column.channels > Image::kMaxChannels)
     return invalid(name, concat("an image has 1 to ", Image::kMaxChannels, " channels"));
   return {};
 }
 
-// Checks a change of an image that has `size`; a crop updates it.
+// Checks an augmentation of an image that has the given size. A crop updates the size.
 Status check(const Flip&, ImageSize&) { return {}; }
 
 Status check(const Crop& crop, ImageSize& size) {
@@ -52,13 +52,14 @@ Status check(const Crop& crop, ImageSize& size) {
 
 Status check(const Brightness& brightness, ImageSize&) {
   if (brightness.delta >= 0 && brightness.delta <= 1) return {};
-  return Error{Code::kInvalidArgument, concat("a brightness of ", brightness.delta, "; it is 0 to 1")};
+  return Error{Code::kInvalidArgument, concat("a brightness of ", brightness.delta, "; it must be 0 to 1")};
 }
 
 Status check(const Contrast& contrast, ImageSize&) {
   if (contrast.lower >= 0 && contrast.lower <= contrast.upper && std::isfinite(contrast.upper)) return {};
-  return Error{Code::kInvalidArgument, concat("a contrast from ", contrast.lower, " to ", contrast.upper,
-                                              "; both are 0 or above, the second not below the first")};
+  return Error{Code::kInvalidArgument,
+               concat("a contrast from ", contrast.lower, " to ", contrast.upper,
+                      "; both must be 0 or above, and the second not below the first")};
 }
 
 }  // namespace

@@ -59,14 +59,14 @@ Status ImageReader::decode(BytesView encoded, const ImageColumn& column, const D
       .channels = column.channels, .background = column.background, .max_pixels = column.max_pixels};
   if (column.is_scaled) options.at_least = column.size;
   Status status = decoder_.decode(encoded, options, picture_);
-  // The size that is declared has been compared: the image is not at fault.
+  // The declared size was checked before, so the image is not the reason.
   if (!status && status.error().code == Code::kResourceExhausted) throw std::bad_alloc();
   HEADRACE_CHECK(status);
   return column.is_float ? place(column, at, reinterpret_cast<float*>(row))
                          : place(column, at, reinterpret_cast<std::uint8_t*>(row));
 }
 
-// Resizes the picture straight into the row, or takes a part of what is resized.
+// Resizes the picture straight into the row, or resizes it elsewhere and copies the cropped part.
 template <typename Sample>
 Status ImageReader::place(const ImageColumn& column, const DrawPosition& at, Sample* row) {
   const bool is_cropped = std::ranges::any_of(augmentations_, is_crop);

@@ -8,7 +8,8 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kCachedIndexLimitBytes = 64 << 20;  // many times this in memory, at worst
+// In memory, an index of this size may take many times as much.
+constexpr std::uint64_t kCachedIndexLimitBytes = 64 << 20;
 constexpr std::uint64_t kNotesLimitBytes = 1 << 20;
 constexpr std::string_view kIndexSuffix = ".index";
 constexpr std::string_view kNotesSuffix = ".notes";
@@ -44,7 +45,7 @@ std::optional<ForeignShard> find_kept_index(const Location& folder, const Foreig
 
 void keep_index(const Location& folder, const ForeignObject& object, const ForeignShard& shard,
                 const CallOptions& call) {
-  if (shard.shard.index.size() > kCachedIndexLimitBytes) return;  // it would not be read
+  if (shard.shard.index.size() > kCachedIndexLimitBytes) return;  // the index would never be read
   const Location notes = place_of(folder, object, kNotesSuffix);
   const Location index = place_of(folder, object, kIndexSuffix);
   if (!shard.notes.empty() && !write_text(*notes.store, notes.key, join(shard.notes, "\n"), {.call = call}))

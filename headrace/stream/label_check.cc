@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// The values from `least` to `most` are right.
+// The range of valid values.
 struct Allowed {
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -35,11 +35,11 @@ std::string mend_for(const ModelTarget& target, const Allowed& allowed) {
   if (target.kind == TargetKind::kClasses) {
     return concat("the output ", target.output, " has ", allowed.most + 1, " scores, so classes are 0 to ",
                   allowed.most,
-                  ". Give its layer more units, or number the classes from 0: type = \"label\" in the ",
-                  "schema does");
+                  ". Give its layer more units, or number the classes from 0 with type = \"label\" in the ",
+                  "schema");
   }
   return concat("the loss of the output ", target.output, " takes ", allowed.least, " to ", allowed.most,
-                ". Take a loss for several classes, or for numbers, or prepare the label as 0 and 1");
+                ". Use a loss for several classes or for numbers, or prepare the label as 0 and 1");
 }
 
 }  // namespace

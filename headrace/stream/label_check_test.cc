@@ -54,7 +54,7 @@ TEST_F(LabelCheck, BinaryOnesAreZeroOrOne) {
   target.kind = TargetKind::kBinary;
   EXPECT_EQ(check({0, 1, 1, 0}), "");
   EXPECT_THAT(check({0, 2, 1, 0}),
-              AllOf(HasSubstr(" is 2; the loss of the output scores takes 0 to 1. Take")));
+              AllOf(HasSubstr(" is 2; the loss of the output scores takes 0 to 1. Use")));
   EXPECT_THAT(check({0, -1, 1, 0}), HasSubstr(" is -1"));
   target.scores = TargetScores::kMargin;
   EXPECT_EQ(check({-1, 1, 1, 0}), "");

@@ -16,9 +16,9 @@
 namespace headrace {
 namespace {
 
-// So that its product with a rank does not wrap around.
+// The limit keeps the product of the batch size and a rank from wrapping around.
 constexpr std::uint64_t kMostBatchSize = std::uint64_t{1} << 31;
-// Rows of all epochs, for the same reason.
+// The limit for the rows of all epochs, for the same reason.
 constexpr std::uint64_t kMostRows = std::uint64_t{1} << 62;
 
 std::string schema_text(const Column& column, const FeatureSchema& schema) {
@@ -28,7 +28,7 @@ std::string schema_text(const Column& column, const FeatureSchema& schema) {
   return text;
 }
 
-// The number of values in a shape of a manifest; none if a column cannot have so many.
+// The number of values in a manifest's shape; none if a column cannot have so many.
 std::optional<std::uint64_t> value_count(const std::vector<std::int64_t>& shape) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   std::uint64_t count = 1;
@@ -60,14 +60,14 @@ Status check_column(const Dataset& dataset, const Column& column) {
                       " ", schema_text(column, found->second))};
 }
 
-// Holes in a batch are for those who have asked for them.
+// Only callers who have asked for holes get batches with holes.
 Status check_lost_shards(const Dataset& dataset, CorruptionPolicy policy) {
   if (policy == CorruptionPolicy::kSkipShard) return {};
   for (std::uint32_t i = 0; i < dataset.shards().size(); ++i) {
     if (!dataset.shards()[i].lost) continue;
     return Error{Code::kFailedPrecondition,
                  concat(dataset.describe_shard(i), " is missing or altered: the dataset was opened to skip ",
-                        "such shards, but is to be read with ", policy_name(policy), "; read it with ",
+                        "such shards, but the loader was given ", policy_name(policy), "; give it ",
                         policy_name(CorruptionPolicy::kSkipShard), ", too")};
   }
   return {};
@@ -80,7 +80,7 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
   }
   if (options.batch_size > kMostBatchSize) {
     return Error{Code::kInvalidArgument,
-                 concat("a global batch of ", options.batch_size, "; at most ", kMostBatchSize)};
+                 concat("a global batch of ", options.batch_size, "; the limit is ", kMostBatchSize)};
   }
   if (options.batch_size == 0 || options.batch_size < options.world_size) {
     return Error{Code::kInvalidArgument, concat("a global batch of ", options.batch_size,
@@ -93,22 +93,23 @@ Status check_options(const std::vector<LoaderSource>& sources, const LoaderOptio
                         options.micro_shards, " equal micro-shards over ", options.world_size, " ranks")};
   }
   if (options.order_version < 1 || options.order_version > kOrderVersion) {
-    return Error{Code::kInvalidArgument, concat("version ", options.order_version,
-                                                " of the order; this Headrace has 1 to ", kOrderVersion)};
+    return Error{Code::kInvalidArgument,
+                 concat("version ", options.order_version,
+                        " of the order is unknown; this Headrace has 1 to ", kOrderVersion)};
   }
   HEADRACE_CHECK(check_images(options.images, options.columns));
   const std::string_view arrangement = arrangement_name(options.arrangement.kind);
   if (options.arrangement.kind != ArrangementKind::kNone && options.order_version == 1)
     return Error{Code::kInvalidArgument,
                  concat(arrangement, " by ", options.arrangement.feature.name, " needs version ",
-                        kOrderVersion, " of the order, not 1; leave ", arrangement, " out, or begin anew")};
+                        kOrderVersion, " of the order, not 1; leave ", arrangement, " out, or start over")};
   if (options.arrangement.kind != ArrangementKind::kNone && options.shuffle == ShuffleMode::kNone)
     return Error{Code::kInvalidArgument,
                  concat(arrangement, " by ", options.arrangement.feature.name,
-                        " needs an order that is shuffled: shuffle, or leave ", arrangement, " out")};
+                        " needs a shuffled order: shuffle, or leave ", arrangement, " out")};
   if (sources.empty() || sources.size() > kMaxMixtureSources) {
     return Error{Code::kInvalidArgument,
-                 concat(sources.size(), " sources; a mixture has 1 … ", kMaxMixtureSources)};
+                 concat(sources.size(), " sources; a mixture has 1 to ", kMaxMixtureSources)};
   }
   for (const LoaderSource& source : sources) {
     if (!std::isfinite(source.weight) || source.weight <= 0)
@@ -135,11 +136,11 @@ std::uint64_t most_epochs(const BatchPlan& plan) {
 Status check_position(const LoaderOptions& options, const BatchPlan& plan) {
   if (options.first_batch < plan.batches_per_epoch() && options.first_epoch < most_epochs(plan)) return {};
   return Error{Code::kInvalidArgument,
-               concat("batch ", options.first_batch, " of epoch ", options.first_epoch,
-                      " is wanted first; an epoch has ", plan.batches_per_epoch(), " batches")};
+               concat("reading cannot begin at batch ", options.first_batch, " of epoch ",
+                      options.first_epoch, ": an epoch has ", plan.batches_per_epoch(), " batches")};
 }
 
-// Sources with the seeds and windows that docs/formats/order.md gives them.
+// Opens the sources with the seeds and windows that docs/formats/order.md gives them.
 Result<std::vector<std::unique_ptr<Source>>> open_sources(const std::vector<LoaderSource>& from,
                                                           const LoaderOptions& options,
                                                           std::vector<std::string>& remarks) {
@@ -225,8 +226,8 @@ class Loader final : public BatchLoader {
   const std::vector<std::unique_ptr<Source>> sources_;
   const BatchPlan plan_;
   const std::vector<std::string> remarks_;
-  mutable std::deque<ArrangedRecords> arranged_;  // by source; none without an arrangement
-  Pipeline pipeline_;                             // last: its threads use the rest
+  mutable std::deque<ArrangedRecords> arranged_;  // by source; empty without an arrangement
+  Pipeline pipeline_;                             // the last member, because its threads use the others
 };
 
 }  // namespace
@@ -248,7 +249,7 @@ Result<std::unique_ptr<BatchLoader>> BatchLoader::create(std::vector<LoaderSourc
   if (plan.batches_per_epoch() == 0) {
     return Error{Code::kFailedPrecondition,
                  concat(from.front().dataset->describe(), " has ", plan.records_per_epoch(),
-                        " records in this range: not one batch of ", options.batch_size)};
+                        " records in this range, too few for one batch of ", options.batch_size)};
   }
   HEADRACE_CHECK(check_position(options, plan));
   options.epochs = std::min(options.epochs, most_epochs(plan));

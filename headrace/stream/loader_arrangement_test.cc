@@ -398,14 +398,14 @@ TEST_F(LoaderArrangementTest, FeaturesThatCannotArrangeAreRefused) {
               HasSubstr("balance by text: it is bytes; name a label"));
   EXPECT_THAT(refusal(ArrangementKind::kBalance, "tokens"), HasSubstr("it is int64[any]; name a label"));
   EXPECT_THAT(refusal(ArrangementKind::kBalance, "x"), HasSubstr("float32[8] without a vocabulary"));
-  EXPECT_THAT(refusal(ArrangementKind::kBucket, "x"), HasSubstr("of one length in every record"));
+  EXPECT_THAT(refusal(ArrangementKind::kBucket, "x"), HasSubstr("the same length in every record"));
   for (const std::string name : {"tokens", "scores", "words"})
     EXPECT_EQ(refusal(ArrangementKind::kBucket, name), "");
 
   LoaderOptions in_order = with(*find_arrangement(*dataset, ArrangementKind::kBucket, "words"));
   EXPECT_EQ(times_of(batches_of(dataset, in_order)).size(), 50U);
   in_order.shuffle = ShuffleMode::kNone;
-  EXPECT_THAT(first_error(in_order), HasSubstr("bucket by words needs an order that is shuffled"));
+  EXPECT_THAT(first_error(in_order), HasSubstr("bucket by words needs a shuffled order"));
   EXPECT_THAT(first_error(with(by(ArrangementKind::kBucket, "words", DataType::kInt64, std::nullopt))),
               HasSubstr("it is wanted as int64[any], but in memory://test/data it is bytes[any]"));
 }

@@ -156,7 +156,7 @@ TEST_F(LoaderColumnsTest, ARecordWithAnotherNumberOfValuesThanNoneOrThatOfItsCol
   with.shuffle = ShuffleMode::kNone;
   const auto failed = (*make_loader(open(), with))->next();
   EXPECT_THAT(failed.error().message, HasSubstr("record 1, at byte "));
-  EXPECT_THAT(failed.error().message, HasSubstr("\"tokens\": int64[0 or 3] is wanted, int64[1] was found"));
+  EXPECT_THAT(failed.error().message, HasSubstr("\"tokens\": expected int64[0 or 3], found int64[1]"));
   with.on_corrupt = CorruptionPolicy::kSkipRecord;
   auto loader = make_loader(open(), with);
   const auto batch = (*loader)->next();

@@ -263,7 +263,7 @@ TEST_F(LoaderImagesTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(refused([](auto& with) { with.columns[0].length.reset(); }),
               HasSubstr("image column image: an image is one byte string"));
   EXPECT_THAT(refused([](auto& with) { with.images.columns["image"].size.width = 0; }),
-              HasSubstr("there are no images of 6 × 0 pixels"));
+              HasSubstr("an image cannot have 6 × 0 pixels"));
   EXPECT_THAT(refused([](auto& with) { with.images.columns["image"].channels = 5; }),
               HasSubstr("1 to 4 channels"));
   EXPECT_THAT(refused([](auto& with) { with.images.columns.clear(), with.images.augmentations = {Flip{}}; }),

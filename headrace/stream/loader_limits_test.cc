@@ -107,7 +107,7 @@ TEST_F(LoaderTest, WhereTheRecordsLieIsPartOfTheBudget) {
   with.memory_budget_bytes = 3'999;
   const auto refused = make_loader(open(), with);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("in exact order, where the records lie takes 4.0 kB"));
+  EXPECT_THAT(refused.error().message, HasSubstr("in exact order, the positions of the records take 4.0 kB"));
 }
 
 TEST_F(LoaderTest, ASmallDataSetNeedsNoMoreThanItsOwnSizeInAnyOrder) {

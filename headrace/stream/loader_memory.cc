@@ -9,20 +9,20 @@
 namespace headrace {
 namespace {
 
-// Threads, with `threads` 0, when the store is slow.
+// The number of threads for a slow store if `threads` is 0.
 constexpr int kMostThreads = 16;
-// Batches made ahead of the caller, if the budget allows: enough to hide what a batch takes to make; and at
-// least: one that is ready and one that is being made. Besides, the caller has one.
+// How many batches are made ahead of the caller. At most, if the budget allows: enough to hide the time that
+// a batch takes. At least: one that is ready and one that is being made. The caller holds one more.
 constexpr std::uint64_t kMostAhead = 8;
 constexpr std::uint64_t kLeastAhead = 2;
 // The least memory for decoding large pictures.
 constexpr std::uint64_t kLeastPictureBytes = 64 << 20;
-// No memory has so many bytes; more is as good as this, so that sums do not wrap around.
+// No machine has so much memory. Larger sums are cut to this, so that they do not wrap around.
 constexpr double kMostBytes = 1LL << 60;
 
 std::uint64_t bytes_of(double bytes) { return static_cast<std::uint64_t>(std::min(bytes, kMostBytes)); }
 
-// The bytes of one batch, if columns of any length are as large as the records are on average.
+// The size of one batch if each variable column takes as much as an average record.
 std::uint64_t batch_bytes(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
                           const std::vector<BatchColumn>& columns) {
   double row = sizeof(float);
@@ -41,10 +41,10 @@ std::uint64_t batch_bytes(const std::vector<std::unique_ptr<Source>>& sources, c
 struct Needs {
   std::uint64_t batch = 0;
   std::uint64_t windows = 0;
-  std::uint64_t span = 0;      // of windows that lie within one batch; two more reach into it
-  std::uint64_t index = 0;     // of records: in exact order, and of a selection
-  std::uint64_t thread = 0;    // while it loads a block, and what it keeps to decode images
-  std::uint64_t pictures = 0;  // that are large
+  std::uint64_t span = 0;      // windows that lie within one batch; two more windows overlap the batch partly
+  std::uint64_t index = 0;     // the index of records in exact order, and that of a selection
+  std::uint64_t thread = 0;    // per thread: to load a block, and to decode images
+  std::uint64_t pictures = 0;  // to decode large pictures
 
   std::uint64_t bytes(std::uint64_t ahead, int threads) const {
     return windows + span + index + pictures + (ahead + 1) * batch +
@@ -83,7 +83,7 @@ Status check_index_memory(const std::vector<LoaderSource>& sources, const Loader
   for (const LoaderSource& source : sources) bytes += index_bytes(*source.dataset);
   if (bytes <= options.memory_budget_bytes) return {};
   return Error{Code::kResourceExhausted,
-               concat("in exact order, where the records lie takes ", format_size(bytes),
+               concat("in exact order, the positions of the records take ", format_size(bytes),
                       ", but the memory budget is ", format_size(options.memory_budget_bytes),
                       "; raise the budget, or shuffle in windows")};
 }
@@ -99,9 +99,9 @@ Result<Pipeline::Sizes> divide_memory(const std::vector<std::unique_ptr<Source>>
     return Error{
         Code::kResourceExhausted,
         concat("reading in windows of ", format_size(options.window_bytes), ", blocks of up to ",
-               format_size(block), " and batches of ", format_size(needs.batch), " made of records of ",
-               format_size(needs.span), needs.pictures > 0 ? " and decoding images" : "", " needs ",
-               format_size(least), ", but the memory budget is ", format_size(budget),
+               format_size(block), " and batches of ", format_size(needs.batch), " made of ",
+               format_size(needs.span), " of records", needs.pictures > 0 ? " and decoding images" : "",
+               " needs ", format_size(least), ", but the memory budget is ", format_size(budget),
                "; raise the budget, or make windows or batches smaller")};
   }
   Pipeline::Sizes sizes{.depth = kLeastAhead, .threads = options.threads, .most_threads = options.threads};
@@ -111,7 +111,8 @@ Result<Pipeline::Sizes> divide_memory(const std::vector<std::unique_ptr<Source>>
       --sizes.most_threads;
     sizes.threads = std::min(available_cores(), sizes.most_threads);
   }
-  // A third window of each source, or nothing would be fetched while a batch is made of the last two.
+  // A third window of each source. Without it, nothing would be fetched while a batch is made of the last
+  // two.
   for (const auto& source : sources)
     if (!source->is_held_whole())
       sizes.ahead_bytes = std::max(sizes.ahead_bytes, source->window_memory_bytes());

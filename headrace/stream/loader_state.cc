@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Size of the text that says where the data lie.
+// The largest text that says where the data lie.
 constexpr std::size_t kPlaceBytes = 300;
 constexpr ArrangementKind kArrangements[] = {ArrangementKind::kBalance, ArrangementKind::kBucket};
 
@@ -44,24 +44,24 @@ Json document_of(const LoaderOptions& options) {
           {"drop_remainder", options.drop_remainder}};
 }
 
-// The feature that an arrangement of this kind goes by; null without one.
+// The feature that an arrangement of this kind uses; null without such an arrangement.
 Json arranged_by(const LoaderOptions& options, ArrangementKind kind) {
   return options.arrangement.kind == kind ? Json(options.arrangement.feature.name) : Json();
 }
 
-// An order with another arrangement, or with none, is another order.
+// Fails if the arrangements differ: an order with another arrangement, or with none, is another order.
 Status check_arrangements(const Json& state, const LoaderOptions& options) {
   for (const ArrangementKind kind : kArrangements) {
     const std::string name(arrangement_name(kind));
     const Json here = arranged_by(options, kind);
     if (state[name] == here) continue;
-    return Error{Code::kFailedPrecondition, concat("the loader's state has another ", name, ": ",
-                                                   state[name].dump(), ", here ", here.dump())};
+    return Error{Code::kFailedPrecondition, concat("the loader's state has ", name, " ", state[name].dump(),
+                                                   ", but the loader has ", here.dump())};
   }
   return {};
 }
 
-// kOrderVersion if the state names none.
+// The state's version of the order; kOrderVersion if the state names none.
 int stored_order_version(const Json& state) {
   const Json& order = state["order"];
   if (!order.is_unsigned()) return kOrderVersion;
@@ -69,7 +69,7 @@ int stored_order_version(const Json& state) {
   return std::in_range<int>(version) ? static_cast<int>(version) : std::numeric_limits<int>::max();
 }
 
-// For people: the same data may lie elsewhere.
+// A description for people only, because the same data may lie elsewhere.
 std::string describe(const std::vector<LoaderSource>& sources) {
   std::uint64_t records = 0;
   for (const LoaderSource& source : sources) records += count_of(source);
@@ -79,7 +79,8 @@ std::string describe(const std::vector<LoaderSource>& sources) {
   return replace_invalid_utf8(concat(records, " records of ", place)).text;
 }
 
-// Whether a state of `version` continues unchanged. Version 1 differs in dataset order and ranges.
+// Whether the loader can continue a state of `version` in the same order. Only version 1 differs, in dataset
+// order and in ranges.
 bool is_same_order(const std::vector<LoaderSource>& sources, const LoaderOptions& options, int version) {
   if ((version == 1) == (options.order_version == 1)) return true;
   return std::ranges::all_of(sources, [&](const LoaderSource& source) {
@@ -98,8 +99,8 @@ Error other_order(int version, const LoaderOptions& options) {
   return {Code::kFailedPrecondition,
           concat("the loader's state has version ", version, " of the order, but the loader has version ",
                  options.order_version,
-                 ", which orders this dataset in another way: give the state when the "
-                 "loader is made, or make the loader with order=",
+                 ", which orders this dataset in another way: give the state when you "
+                 "make the loader, or make the loader with order=",
                  version)};
 }
 
@@ -110,7 +111,7 @@ Error other_data(const Json& stored, const std::vector<LoaderSource>& sources) {
   what = what == here ? concat(here, ", which were replaced or altered since")
                       : concat(what, " there, ", here, " here");
   return {Code::kFailedPrecondition, concat("the loader's state belongs to another dataset or range: ", what,
-                                            "; give the data it was taken on, or begin without a state")};
+                                            "; give the data of the state, or begin without a state")};
 }
 
 }  // namespace
@@ -168,8 +169,8 @@ Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vec
   for (const auto& [name, value] : expected.members()) {
     const Json& stored = document[name];
     if (stored == value) continue;
-    return Error{Code::kFailedPrecondition, concat("the loader's state has another ", name, ": ",
-                                                   stored.dump(), ", here ", value.dump())};
+    return Error{Code::kFailedPrecondition, concat("the loader's state has ", name, " ", stored.dump(),
+                                                   ", but the loader has ", value.dump())};
   }
   HEADRACE_CHECK(check_arrangements(document, options));
   if (document["dataset"] != fingerprint(sources)) return other_data(document, sources);
@@ -179,11 +180,11 @@ Result<LoaderPosition> parse_loader_state(std::string_view state, const std::vec
       options.rank < options.world_size && options.world_size <= options.batch_size &&
       (options.micro_shards == 0 || options.micro_shards <= options.batch_size) &&
       std::ranges::all_of(sources, [](const LoaderSource& source) { return count_of(source) > 0; });
-  if (!has_batches) return position;  // the loader will not be made
+  if (!has_batches) return position;  // no loader will be made with these options
   const std::uint64_t batches = batch_plan_of(sources, options).batches_per_epoch();
   if (position.batch < batches) return position;
-  return Error{Code::kDataLoss, concat("the loader's state is damaged: it says batch ", position.batch,
-                                       " of an epoch of ", batches)};
+  return Error{Code::kDataLoss, concat("the loader's state is damaged: it names batch ", position.batch,
+                                       " of an epoch that has ", batches)};
 }
 
 }  // namespace headrace

@@ -6,11 +6,12 @@ namespace headrace {
 namespace {
 
 constexpr double kLeastSeconds = 0.1;
-// Fewer would tell more of where in a load a period ends than of the store.
+// With fewer blocks for each load, the measured rate would depend mostly on how far the current loads are,
+// not on the store.
 constexpr std::uint64_t kBlocksForEach = 4;
-// By how much twice as many loads must be faster.
+// Doubling the number of loads must be faster by this factor.
 constexpr double kWorthwhile = 1.2;
-// Seconds of waiting until the next look.
+// Seconds of waiting until the next trial.
 constexpr double kRestSeconds = 30;
 
 }  // namespace
@@ -24,7 +25,7 @@ void LoadsAtOnce::add(double seconds, std::uint64_t blocks, std::uint64_t bytes)
   bytes_ += static_cast<double>(bytes);
   if (seconds_ < kLeastSeconds) return;
   if (limit_ < least_ || (blocks_ == 0 && limit_ < most_)) {
-    // Nothing is known, nor will it be soon; and loads that wait cost nothing.
+    // Nothing is known yet, nor will it be soon, and loads that only wait cost nothing.
     limit_ = std::clamp(2 * limit_, least_, most_);
     trial_ = Trial::kNone;
     begin_period();
@@ -47,7 +48,7 @@ void LoadsAtOnce::judge(double rate) {
   attempt(trial_ == Trial::kMore && !has_risen_ ? Trial::kFewer : Trial::kNone);
 }
 
-// In this direction, or in the other; or rests.
+// Tries this direction, or the other one if this one is exhausted, or rests.
 void LoadsAtOnce::attempt(Trial trial) {
   if (trial == Trial::kMore && limit_ == most_) trial = has_risen_ ? Trial::kNone : Trial::kFewer;
   if (trial == Trial::kFewer && limit_ == least_) trial = Trial::kNone;

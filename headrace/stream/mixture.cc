@@ -8,8 +8,8 @@ namespace {
 
 constexpr double kLargestWeight = 1 << 20;
 
-// How many of the first `positions` that reach a node of these weights go left. The products stay below 2^64,
-// since weights sum to less than 2^32.
+// How many of the first `positions` positions that reach a node with these weights go left. The products stay
+// below 2^64, because the weights sum to less than 2^32.
 std::uint64_t left_count(std::uint64_t positions, std::uint64_t left, std::uint64_t right) {
   const std::uint64_t both = left + right;
   return positions / both * left + (positions % both * left + both / 2) / both;

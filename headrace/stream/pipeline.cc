@@ -10,7 +10,8 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kPipelineRemarks = 100;
-// A slice of a wait, after which the waiter looks around.
+// A wait is cut into slices of this length. After each slice, the waiting caller checks for stops and
+// deadlines.
 constexpr std::chrono::milliseconds kLookAround{100};
 constexpr const char* kOpening = "opening a window";
 constexpr const char* kLoading = "loading";
@@ -34,13 +35,13 @@ BlockLoadStats sum_of(const std::vector<BlockLoader>& loaders) {
 
 }  // namespace
 
-// The state that each thread has for itself.
+// The state of each thread.
 struct Pipeline::Worker {
   std::size_t number;
   std::vector<BlockLoader> loaders;  // by source
-  std::vector<ValueReader> values;   // likewise; none without an arrangement
+  std::vector<ValueReader> values;   // by source; empty without an arrangement
   BatchMaker maker;
-  BlockLoadStats counted{};  // of all loaders: what is in stats_ already
+  BlockLoadStats counted{};  // the part of the loaders' statistics that `stats_` already includes
 };
 
 Pipeline::Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const BatchPlan& plan,
@@ -71,7 +72,7 @@ Pipeline::Pipeline(const std::vector<std::unique_ptr<Source>>& sources, const Ba
 Pipeline::~Pipeline() { close(); }
 
 void Pipeline::close() {
-  batches_->on_return({});  // batches may outlive this
+  batches_->on_return({});  // batches may outlive the pipeline
   {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
@@ -80,7 +81,8 @@ void Pipeline::close() {
   stop_.request_stop();
   {
     const std::lock_guard lock(mutex_);
-    // From within `next` (what it reports to may do this) the threads are told to end, but not waited for.
+    // The function that `next` reports to may call `close`. Then the threads are told to end, but this call
+    // does not wait for them.
     if (taker_ == std::this_thread::get_id()) return;
   }
   const std::lock_guard one_closer(closing_mutex_);
@@ -100,7 +102,7 @@ void Pipeline::close() {
   batches_->keep_none();
 }
 
-// REQUIRES: mutex_ is held. False if there are enough, or the system refuses.
+// Returns false if there are enough threads, or the system refuses. REQUIRES: mutex_ is held
 bool Pipeline::add_thread() {
   const std::size_t number = threads_.size();
   if (is_closed_ || number >= activities_.size()) return false;
@@ -119,13 +121,14 @@ std::uint64_t Pipeline::end_of_making() const {
   return failure_ ? std::min(failure_->sequence, end_sequence()) : end_sequence();
 }
 
-// Lets go of windows that are read. One that a batch or block task still uses is theirs, too.
+// Drops windows that have been read. A window that a batch or block task still uses lives as long as the
+// task.
 void Pipeline::drop_windows(std::size_t source) {
   SourceState& state = states_[source];
   const bool is_over = claimed_sequence_ >= end_of_making();
   const std::uint64_t read = is_over ? state.end : plan_.begin_of(source, claimed_sequence_);
   share_blocks(state);
-  // The next window, if it is not open yet, takes the blocks of a whole epoch from the last one.
+  // The next window, if it is not open yet, reuses the blocks of the last window if that holds a whole epoch.
   const bool is_kept =
       !is_over && state.opened < state.end && !state.windows.empty() &&
       state.windows.back()->end - state.windows.back()->begin == sources_[source]->record_count();
@@ -135,8 +138,9 @@ void Pipeline::drop_windows(std::size_t source) {
   });
 }
 
-// A source whose next window is to be made: one ahead, what the batch needs that the caller waits for (for
-// later batches there is no room), and if `further` those that there is room for in `ahead_bytes`.
+// Chooses a source whose next window is to be opened. Opens one window ahead, and the windows of the batch
+// that the caller waits for (there is no memory for those of later batches). If `further`, also opens windows
+// that fit into `ahead_bytes`.
 std::optional<std::size_t> Pipeline::claim_window(bool further) {
   if (claimed_sequence_ >= end_of_making()) return std::nullopt;
   for (std::size_t s = 0; s < states_.size(); ++s) {
@@ -153,14 +157,14 @@ std::optional<std::size_t> Pipeline::claim_window(bool further) {
   return std::nullopt;
 }
 
-// A source that fits one window is not read again for each epoch.
+// Shares blocks between epochs, so that a source that fits into one window is read only once.
 void Pipeline::share_blocks(SourceState& state) {
   for (std::size_t i = 1; i < state.windows.size(); ++i) {
     OpenWindow& open = *state.windows[i];
     if (!open.waits_to_share || !state.windows[i - 1]->is_loaded()) continue;
     const OpenWindow& before = *state.windows[i - 1];
     open.window->share(*before.window);
-    open.errors = before.errors;  // a block that could not be loaded is none here, either
+    open.errors = before.errors;  // a block that could not be loaded is missing here, too
     open.next_block = open.loaded = open.window->blocks().size();
     open.waits_to_share = false;
   }
@@ -185,7 +189,7 @@ bool Pipeline::may_make_batch() const {
   return true;
 }
 
-// A window whose blocks are all loaded, but whose records are not arranged yet.
+// Claims a window whose blocks are all loaded, but whose records are not arranged yet.
 std::shared_ptr<Pipeline::OpenWindow> Pipeline::claim_arrangement() {
   for (const SourceState& state : states_) {
     for (const auto& open : state.windows) {
@@ -209,7 +213,7 @@ Pipeline::BatchTask Pipeline::claim_batch() {
   return task;
 }
 
-// Claims a block of the window that is needed first: the one whose first position comes earliest in the
+// Claims a block of the window that is needed first: the window whose first position comes earliest in the
 // mixture.
 std::optional<Pipeline::BlockTask> Pipeline::claim_block() {
   std::optional<BlockTask> task;
@@ -238,7 +242,7 @@ void Pipeline::begin(const Worker& worker, Activity activity) {
   now = activity;
 }
 
-// REQUIRES: mutex_ is held.
+// Adds what the worker has loaded since the last call to the statistics. REQUIRES: mutex_ is held
 void Pipeline::count(Worker& worker) {
   const BlockLoadStats now = sum_of(worker.loaders);
   stats_.fetched_bytes += now.fetched_bytes - worker.counted.fetched_bytes;
@@ -251,7 +255,7 @@ void Pipeline::count(Worker& worker) {
 
 void Pipeline::add_remarks(std::vector<std::string> remarks) {
   for (std::string& remark : remarks) {
-    // Each epoch meets the same records.
+    // Each epoch reads the same records, so the same remarks come again.
     const bool is_new = std::ranges::find(remarks_, remark) == remarks_.end();
     if (is_new && remarks_.size() < kPipelineRemarks) remarks_.push_back(std::move(remark));
   }
@@ -262,7 +266,7 @@ void Pipeline::fail(std::uint64_t sequence, Error error) {
   may_take_.notify_all();
 }
 
-// REQUIRES: mutex_ is held; it is let go meanwhile. So do the next three
+// REQUIRES: mutex_ is held. It is released during the work. The same holds for the next three functions.
 void Pipeline::open_window(std::size_t source, Worker& worker, std::unique_lock<std::mutex>& lock) {
   const Source& from = *sources_[source];
   const std::uint64_t epoch = states_[source].opened / from.record_count();
@@ -379,7 +383,7 @@ void Pipeline::make_batch(BatchTask task, Worker& worker, std::unique_lock<std::
   may_take_.notify_all();
 }
 
-// False if there is nothing to claim. REQUIRES: as above
+// Returns false if there is nothing to claim. REQUIRES: mutex_ is held. It is released during the work
 bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock) {
   for (std::size_t s = 0; s < states_.size(); ++s) drop_windows(s);
   if (may_make_batch()) {
@@ -395,7 +399,7 @@ bool Pipeline::claim_and_work(Worker& worker, std::unique_lock<std::mutex>& lock
   }
   std::optional<std::size_t> window = claim_window(false);
   const std::optional<BlockTask> block = window ? std::nullopt : claim_block();
-  // Many small windows fit the budget; they must not delay the first batches.
+  // Many small windows fit into the budget. Opening them must not delay the first batches.
   if (!window && !block) window = claim_window(true);
   if (!window && !block) return false;
   may_work_.notify_one();
@@ -437,14 +441,14 @@ void Pipeline::work(std::size_t number) {
   } catch (const std::exception& exception) {
     error = {Code::kInternal, concat("reading ahead failed: ", exception.what())};
   }
-  // Its task is never settled, so nothing after the batches that are ready can be given.
+  // The thread's task is never finished, so no batch can follow those that are ready.
   if (!lock.owns_lock()) lock.lock();
   activities_[number] = {};
   fail(next_sequence_, std::move(error));
 }
 
-// Something may be there to claim. Without the mutex, a thread that is about to wait may miss it, until the
-// caller looks around.
+// Call this when there may be something new to claim. If the mutex is not held, a thread that is about to
+// wait may miss the call until the caller looks around.
 void Pipeline::changed() {
   ++changes_;
   may_work_.notify_one();
@@ -456,16 +460,16 @@ bool Pipeline::is_ready() const {
   return is_closed_ || next_sequence_ >= end_of_making() || first_ || ready_.contains(next_sequence_);
 }
 
-// Nothing can be made, nor is being made, until the caller lets a batch go.
+// True if no batch can be made, and none is being made, until the caller releases one.
 bool Pipeline::caller_holds_all() const {
   return ready_.empty() && claimed_sequence_ == next_sequence_ && batches_->outstanding() > 0 &&
          batches_->outstanding_bytes() + batches_->fixed_bytes() > sizes_.batch_budget_bytes;
 }
 
-// Learns from a wait of the caller, or a part of one. REQUIRES: mutex_ is held
+// Learns from a wait of the caller, or from a part of a wait. REQUIRES: mutex_ is held
 void Pipeline::learn_from_wait(double seconds, const LoaderStats& before) {
   double fetching = stats_.fetch_seconds;
-  // A load that takes long is one that waits, before it has ended, too.
+  // A load that takes long counts before it has ended, too.
   for (const Activity& activity : activities_) {
     if (activity.stage == kLoading) fetching += seconds_between(activity.since, Clock::now());
   }
@@ -514,14 +518,14 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
     learn();
     changed();
   }
-  // Also where a batch is ready: a caller that has asked to stop gets no more.
+  // This also holds if a batch is ready: a caller that has asked to stop gets no more batches.
   if (options_.stop.stop_requested()) return Error{Code::kCancelled, "reading was stopped"};
   stats_.wait_seconds += seconds_between(start, Clock::now());
   if (!is_closed_) learn();
   return {};
 }
 
-// Tells `close` that a caller is there, until it leaves, however it does.
+// Tells `close` that a caller is inside `next`, until the caller leaves in any way.
 class Pipeline::Taking {
  public:
   explicit Taking(Pipeline& pipeline) : pipeline_(pipeline) { set(std::this_thread::get_id()); }
@@ -567,7 +571,7 @@ LoaderStats Pipeline::stats() const {
   LoaderStats stats = stats_;
   stats.threads = static_cast<int>(threads_.size());
   stats.ready_batches = ready_.size();
-  const std::uint64_t inside = claimed_sequence_ - next_sequence_;  // ready, or being made
+  const std::uint64_t inside = claimed_sequence_ - next_sequence_;  // batches that are ready or being made
   stats.held_batches = batches_->outstanding() - std::min(batches_->outstanding(), inside);
   return stats;
 }
@@ -585,7 +589,7 @@ std::string Pipeline::activity() const {
 std::string Pipeline::activity_locked() const {
   const Clock::time_point now = Clock::now();
   std::string text = concat("the caller waits for batch ", next_sequence_, "; ", ready_.size(),
-                            " later ones are ready, ", batches_->outstanding(), " in use");
+                            " later batches are ready, ", batches_->outstanding(), " in use");
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     const Activity& activity = activities_[i];
     text += concat("\nthread ", i, ": ", activity.stage);

@@ -28,7 +28,7 @@ class RecordBlockReader final : public StoredBlockReader {
       : StoredBlockReader(dataset, options.pool) {}
 
  private:
-  // A part of the uncompressed stream that is unavailable.
+  // A range of the uncompressed stream that cannot be read.
   struct Damage {
     std::uint64_t begin_bytes = 0;
     std::uint64_t end_bytes = 0;
@@ -52,7 +52,7 @@ Status RecordBlockReader::inflate(const DatasetShard& shard, BytesView compresse
   const Compression compression = compression_of(shard.encoding);
   stats_.inflated_bytes += target.size();
   if (shard.cut) {
-    // Neither the content's end nor its checksum can be had; the records have their own.
+    // The end of the content and its checksum are missing. The records have checksums of their own.
     Inflater inflater(compression);
     HEADRACE_TRY(const InflateStep front, inflater.step(compressed, target));
     target = target.subspan(front.produced_bytes);
@@ -69,7 +69,7 @@ Status RecordBlockReader::inflate(const DatasetShard& shard, BytesView compresse
   return {};
 }
 
-// Finds the records, if every one is sound and their number is right.
+// Finds the records. Fails if a record is damaged or their number is wrong.
 Status RecordBlockReader::check(const DatasetBlock& block, BlockContents& contents) const {
   RecordScanner scanner(contents.bytes.view());
   BytesView data;
@@ -86,9 +86,10 @@ Status RecordBlockReader::check(const DatasetBlock& block, BlockContents& conten
   if (outcome != ScanOutcome::kRecord && outcome != ScanOutcome::kEnd)
     return scan_error(outcome, name, block.stream_offset + contents.offsets.back(),
                       block.first_record + found);
-  return Error{Code::kDataLoss,
-               concat(name, ": ", found, outcome == ScanOutcome::kEnd ? "" : " or more", " records where ",
-                      block.record_count, " were published, from record ", block.first_record, " on")};
+  return Error{
+      Code::kDataLoss,
+      concat(name, ": found ", found, outcome == ScanOutcome::kEnd ? "" : " or more", " records from record ",
+             block.first_record, " on, but ", block.record_count, " were published")};
 }
 
 Status RecordBlockReader::find_records(const DatasetBlock& block, PooledBuffer& stored,
@@ -122,7 +123,7 @@ Status RecordBlockReader::salvage(const DatasetBlock& block, const ShardIndex& i
   return {};
 }
 
-// Each member by itself, so that damage to one does not reach the next.
+// Decompresses each member by itself, so that damage in one member does not affect the next.
 std::vector<RecordBlockReader::Damage> RecordBlockReader::inflate_members(const DatasetBlock& block,
                                                                           const ShardIndex& index,
                                                                           BytesView stored,
@@ -137,7 +138,7 @@ std::vector<RecordBlockReader::Damage> RecordBlockReader::inflate_members(const 
                 stored.subspan(member.compressed_offset - block.stored_offset, member.compressed_bytes),
                 target.subspan(member.uncompressed_offset - block.stream_offset, member.uncompressed_bytes));
     if (status) continue;
-    std::string records = "the end of a record";  // a foreign one that lies across members
+    std::string records = "the end of a record";  // in a foreign file, a record may span several members
     if (member.record_count > 0)
       records = concat("records ", member.first_record, "–", member.first_record + member.record_count - 1);
     damage.push_back({member.uncompressed_offset, member.uncompressed_offset + member.uncompressed_bytes,
@@ -148,7 +149,7 @@ std::vector<RecordBlockReader::Damage> RecordBlockReader::inflate_members(const 
   return damage;
 }
 
-// The data of the framed record; or what is wrong with it.
+// The data of the framed record, or an error that says what is wrong with the record.
 Result<BytesView> RecordBlockReader::check_record(BytesView framed, std::uint64_t record,
                                                   std::uint64_t offset_bytes, std::uint32_t shard,
                                                   const std::vector<Damage>& damage) const {
@@ -169,7 +170,7 @@ class RecordShards final : public ShardKind {
                                            const BlockReaderOptions& options) const override {
     return std::make_unique<RecordBlockReader>(dataset, options);
   }
-  // Compressed bytes lie beside the records while they are inflated.
+  // While records are decompressed, the compressed bytes are in memory, too.
   std::uint64_t reading_bytes(const DatasetShard& shard, const DatasetBlock& block) const override {
     return is_compressed(shard.encoding) ? block.stored_bytes : 0;
   }

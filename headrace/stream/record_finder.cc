@@ -41,7 +41,7 @@ Result<std::shared_ptr<const ShardIndex>> RecordFinder::index_of(const Dataset& 
   const auto check = [&](const ShardIndex& index) -> Status {
     if (record < index.record_count()) return {};
     return Error{Code::kOutOfRange, concat(dataset.describe_shard(shard), " has ", index.record_count(),
-                                           " records; record ", record, " is wanted")};
+                                           " records, so there is no record ", record)};
   };
   {
     const std::lock_guard lock(mutex_);

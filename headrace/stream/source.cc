@@ -13,29 +13,30 @@
 namespace headrace {
 namespace {
 
-constexpr int kIndexThreads = 8;  // requests for indexes at once
-// In exact order, records of a plain shard that lie closer than this are fetched in one request.
+constexpr int kIndexThreads = 8;  // how many indexes are requested at the same time
+// In exact order, records of a plain shard that lie closer together than this are fetched in one request.
 constexpr std::uint64_t kGapBytes = 64 << 10;
-// Where ranges are kept, pieces of this size are, of blocks of which a window wants but little. Each is a
-// file in a disk cache: of smaller ones there would be too many.
+// If the store keeps ranges and a window needs only a small part of a block, pieces of this size are fetched.
+// In a disk cache each piece is a file, so smaller pieces would make too many files.
 constexpr std::uint64_t kSmallPieceBytes = 256 << 10;
-constexpr std::uint64_t kWholeBlock = std::uint64_t{1} << 62;  // more than any has
+constexpr std::uint64_t kWholeBlock = std::uint64_t{1} << 62;  // larger than any block
 constexpr std::uint64_t kMaxExactWindowRecords = 1 << 20;
-// Memory for a kept record that is a block of its own: its number and the members of Kept, and the block with
-// the number of its first record.
+// Memory for a kept record that is a block of its own: the number of the record, the members of Kept, the
+// block, and the number of its first record.
 constexpr double kKeptRecordBytes = 4 + 8 + 8 + 8 + sizeof(DatasetBlock) + sizeof(std::map<int, Error>);
-// Memory for each record of a window that is arranged: its value and its number, twice because two windows
-// may share the blocks of an epoch; and what arranging takes.
+// Memory for each record of a window that is arranged. Its value and its number count twice, because two
+// windows may share the blocks of an epoch. The rest is the memory that arranging takes.
 constexpr std::uint64_t kArrangedRecordBytes = 2 * (8 + 4) + 28;
 
-// The index of a lost shard: its records are counted and never read.
+// The index of a lost shard: its records are counted, but never read.
 Result<ShardIndex> index_of_holes(std::uint64_t record_count) {
   ShardIndexBuilder builder(ShardEncoding::kPlain);
   for (std::uint64_t i = 0; i < record_count; ++i) builder.add_record(0);
   return std::move(builder).finish(record_count * kRecordFramingBytes, 0);
 }
 
-// The first record of the block that begins at `offset` or behind; one beyond its last, if none does.
+// The first record of the block that begins at or after `offset`. If there is none, one beyond the last
+// record.
 std::uint64_t first_record_from(const ShardIndex& index, const DatasetBlock& block, std::uint64_t offset) {
   std::uint64_t first = block.first_record, end = first + block.record_count;
   while (first < end) {
@@ -57,14 +58,15 @@ Status check_parts(const Dataset& dataset, const SourceOptions& options) {
   const std::uint64_t all = dataset.record_count();
   const RecordRange range = options.range.value_or(RecordRange{0, all});
   if (range.first > all || range.count > all - range.first)
-    return Error{Code::kInvalidArgument, concat("records ", range.first, " … ", range.first + range.count,
-                                                " of ", dataset.describe(), ", which has ", all)};
+    return Error{Code::kInvalidArgument,
+                 concat("the range of records from ", range.first, " to before ", range.first + range.count,
+                        " exceeds ", dataset.describe(), ", which has ", all, " records")};
   if (!options.selection) return {};
   const std::vector<std::uint64_t>& numbers = options.selection->numbers;
   const bool is_ascending = std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end();
   if (is_ascending && (numbers.empty() || numbers.back() < range.count)) return {};
   return Error{Code::kInvalidArgument, concat("the selection ", options.selection->name,
-                                              " has records twice, or some that are not among the ",
+                                              " has a record twice, or a record that is not among the ",
                                               range.count, " of ", dataset.describe())};
 }
 
@@ -96,14 +98,14 @@ Status Window::read_values(std::size_t i, const LoadedBlock& block, ValueReader&
   return {};
 }
 
-// Copies the wanted records to their places, which no other block has.
+// Copies the wanted records to their places. No other block writes to the same places.
 Status Window::keep(std::size_t i, const LoadedBlock& block) {
   for (std::uint64_t number = first_records_[i]; number < end_of(i); ++number) {
     auto record = block.record(kept_->wanted[number]);
     const std::uint64_t begin = kept_->offsets[number];
     const MutableBytesView target = kept_->data.bytes().subspan(begin, kept_->offsets[number + 1] - begin);
     if (record && record->size() != target.size())
-      return Error{Code::kDataLoss, concat("a record has ", record->size(), " bytes, but by its index ",
+      return Error{Code::kDataLoss, concat("a record has ", record->size(), " bytes, but its index says ",
                                            target.size(), "; prepare the dataset again")};
     if (record) {
       std::ranges::copy(*record, target.begin());
@@ -120,7 +122,7 @@ bool Window::is_same_epoch(const Window& other) const {
 }
 
 void Window::share(const Window& from) {
-  // Both have the same blocks, in another order.
+  // Both windows have the same blocks, in another order.
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const auto same = std::ranges::find_if(from.blocks_, [&](const DatasetBlock& block) {
       return block.shard == blocks_[i].shard && block.first_record == blocks_[i].first_record;
@@ -133,7 +135,7 @@ void Window::share(const Window& from) {
   }
 }
 
-// The number of the record at the window's position `position`.
+// The number of the record at position `position` of the window.
 std::uint64_t Window::number_at(std::uint64_t position) const {
   return numbers_.empty() ? order_->record_in_window(key_, record_count_, position) : numbers_[position];
 }
@@ -143,12 +145,12 @@ std::size_t Window::block_of(std::uint64_t number) const {
          1;
 }
 
-// One beyond the numbers of the block's records.
+// One beyond the number of the block's last record.
 std::uint64_t Window::end_of(std::size_t block) const {
   return block + 1 < first_records_.size() ? first_records_[block + 1] : record_count_;
 }
 
-// Where in the block the record with this number is.
+// The place of the record with this number within the block.
 std::uint64_t Window::in_block(std::size_t block, std::uint64_t number) const {
   return kept_ ? kept_->wanted[number]
                : parts_[block].in_block(number - first_records_[block], selection_.get());
@@ -194,7 +196,7 @@ Source::Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& opti
   const DataOrder order = dataset_->order(options_.order_version);
   const std::vector<std::uint64_t> begins = order.cut(range.first);
   const std::vector<std::uint64_t> ends = order.cut(range.first + range.count);
-  std::uint64_t in_range = 0;  // records of the blocks before
+  std::uint64_t in_range = 0;  // records of the range in the blocks so far
   for (const std::uint32_t shard : order.shards()) {
     auto block = std::ranges::lower_bound(dataset_->blocks(), shard, {}, &DatasetBlock::shard);
     for (; block != dataset_->blocks().end() && block->shard == shard; ++block) {
@@ -211,7 +213,8 @@ Source::Source(std::shared_ptr<const Dataset> dataset, const SourceOptions& opti
   }
 }
 
-// `part`: all records of the block that the range has. A block of which none is selected is left out.
+// `part` covers all records of the block that lie in the range. A block without a selected record is left
+// out.
 void Source::add_part(BlockPart part) {
   if (options_.selection) {
     const std::vector<std::uint64_t>& numbers = options_.selection->numbers;
@@ -235,7 +238,7 @@ Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> da
     return Error{
         Code::kInvalidArgument,
         concat(arrangement_name(options.arrangement), " in windows of ", format_size(options.window_bytes),
-               ", which may have 2^32 records or more; make windows smaller")};
+               ", which may hold 2^32 records or more; make windows smaller")};
   if (options.mode != ShuffleMode::kExact) return source;
   if (source->dataset_->is_in_store() && source->dataset_->location().store->capabilities().keeps_ranges)
     source->piece_bytes_ = source->recurring_bytes();
@@ -258,7 +261,7 @@ Result<std::unique_ptr<Source>> Source::create(std::shared_ptr<const Dataset> da
 std::shared_ptr<const EpochOrder> Source::order(std::uint64_t epoch) const {
   const std::lock_guard lock(mutex_);
   if (last_order_ == nullptr || last_epoch_ != epoch) {
-    // In dataset order, a window is a block: nothing is gained by waiting for more.
+    // In dataset order, a window is one block: there is no reason to wait for more.
     const std::uint64_t window_bytes = options_.mode == ShuffleMode::kNone ? 0 : options_.window_bytes;
     last_order_ =
         std::make_shared<const EpochOrder>(options_.seed, epoch, order_blocks_, options_.mode, window_bytes);
@@ -284,7 +287,7 @@ std::uint64_t Source::exact_window_records() const {
 bool Source::is_held_whole() const {
   if (options_.mode == ShuffleMode::kExact) return false;
   if (options_.mode == ShuffleMode::kNone) return parts_.size() <= 1;
-  // A window ends with the block that fills it, which may be the smallest.
+  // A window ends with the block that fills it, and that may be the smallest block.
   std::uint64_t all_bytes = 0, smallest = 0;
   for (const OrderBlock& block : order_blocks_) {
     smallest = all_bytes == 0 ? block.size_bytes : std::min(smallest, block.size_bytes);
@@ -338,8 +341,8 @@ SourceRecord Source::at(std::uint64_t epoch, std::uint64_t position) const {
   return record_of(order(epoch)->at(position));
 }
 
-// True if the unit holds the record, or has been extended to it. REQUIRES: the record comes after the unit's
-// first
+// Returns true if the unit holds the record, or has been extended to hold it. REQUIRES: the record comes
+// after the unit's first record
 bool Source::joins(DatasetBlock& unit, const SourceRecord& record) const {
   if (record.shard != unit.shard) return false;
   if (record.record < unit.first_record + unit.record_count) return true;
@@ -354,18 +357,20 @@ bool Source::joins(DatasetBlock& unit, const SourceRecord& record) const {
   return true;
 }
 
-// Where a window wants a record of nearly every piece, blocks are fetched whole.
+// The size of the pieces that recur in every epoch. If a window needs a record of nearly every piece, blocks
+// are fetched whole.
 std::uint64_t Source::recurring_bytes() const {
   const std::uint64_t records = std::min(exact_window_records(), record_count());
-  // Not records times their mean: a selection may have few records of each block.
+  // Do not compute this as the number of records times their mean size: a selection may have few records of
+  // each block.
   std::uint64_t bytes = 0;
   for (const OrderBlock& block : order_blocks_) bytes += block.size_bytes;
   return bytes <= records * kSmallPieceBytes ? kWholeBlock : kSmallPieceBytes;
 }
 
-// The unit that is fetched for a record. Chance decides which other records the window wants. Joining them
-// (`joins`) would make new ranges in each epoch, which no cache has. Members never change; nor do those
-// records of a block that begin in the same piece of it.
+// The unit that is fetched for a record. Which other records a window needs is random, so joining them
+// (`joins`) would make new ranges in each epoch, which no cache has. Compressed members never change. Neither
+// do the groups of records of a block that begin in the same piece of it.
 DatasetBlock Source::unit_around(const SourceRecord& record) const {
   const ShardIndex& index = indexes_[record.shard];
   if (piece_bytes_ == 0 || is_compressed(index.encoding()))
@@ -440,8 +445,8 @@ std::uint64_t Source::reading_bytes() const {
   return most;
 }
 
-// Memory for the records of the block that has the smallest ones, besides their own: in bytes for each 1,024
-// of the block.
+// Memory for the records besides their content, in bytes per 1,024 bytes of a block. Counts the block with
+// the smallest records.
 std::uint64_t Source::records_share() const {
   const bool is_arranged = options_.arrangement != ArrangementKind::kNone;
   const std::uint64_t each = sizeof(std::uint64_t) + (is_arranged ? kArrangedRecordBytes : 0);
@@ -453,7 +458,7 @@ std::uint64_t Source::records_share() const {
   return most + 1;
 }
 
-// In exact order, memory for a record on average.
+// Memory for an average record in exact order.
 double Source::kept_record_bytes() const {
   const bool is_arranged = options_.arrangement != ArrangementKind::kNone;
   return mean_record_bytes() + kKeptRecordBytes + (is_arranged ? kArrangedRecordBytes : 0);
@@ -476,8 +481,8 @@ std::uint64_t Source::window_memory_bytes() const {
   return bytes + bytes / 1024 * records_share();
 }
 
-// The most that whole blocks of one epoch can have which hold so many records together: those that give the
-// fewest records for their size.
+// The largest size of blocks that together hold `records` records of one epoch. The blocks with the largest
+// records count first.
 double Source::bytes_of_scarcest(std::uint64_t records) const {
   std::vector<OrderBlock> blocks = order_blocks_;
   std::ranges::sort(blocks, std::greater<>(), bytes_for_each);
@@ -490,9 +495,9 @@ double Source::bytes_of_scarcest(std::uint64_t records) const {
   return bytes;
 }
 
-// The same for so many records that follow each other, also through several epochs. The scarcest blocks may
-// lie at the end of one epoch and at the beginning of the next. More records of an epoch never take more
-// bytes for each, so the parts of the epochs take most together where they are equal.
+// The same for `records` consecutive records that may span several epochs. The blocks with the largest
+// records may lie at the end of one epoch and at the beginning of the next. Within an epoch, more records
+// never need more bytes per record. So the total is largest if each epoch has an equal share.
 double Source::bytes_over_epochs(std::uint64_t records) const {
   double most_for_each = 0;
   for (const OrderBlock& block : order_blocks_)
@@ -507,7 +512,7 @@ std::uint64_t Source::span_memory_bytes(std::uint64_t records, bool reaches_over
   double bytes = kept_record_bytes() * static_cast<double>(records);
   if (options_.mode != ShuffleMode::kExact)
     bytes = reaches_over_epochs ? bytes_over_epochs(records) : bytes_of_scarcest(records);
-  // No memory has so much; what is added to it must not wrap around.
+  // No machine has so much memory. Without this limit, later sums could wrap around.
   constexpr double kMostBytes = 1LL << 60;
   return static_cast<std::uint64_t>(
       std::min(bytes + bytes / 1024 * static_cast<double>(records_share()), kMostBytes));

@@ -17,7 +17,7 @@ Result<PooledBuffer> StoredBlockReader::fetch(const DatasetBlock& block, const C
   return stored;
 }
 
-// Whether the index says of the block what the manifest does: its records, and the members that hold them.
+// Whether the index agrees with the manifest about the block: its records, and the members that hold them.
 bool StoredBlockReader::fits(const ShardIndex& index, const DatasetBlock& block) const {
   const std::uint64_t end_record = block.first_record + block.record_count;
   if (index.encoding() != shard_of(block).encoding || index.record_count() < end_record ||
@@ -35,7 +35,7 @@ bool StoredBlockReader::fits(const ShardIndex& index, const DatasetBlock& block)
          std::any_of(first, index.members().end(), is_end);
 }
 
-// The shard's index, if it can be believed.
+// The shard's index, if it agrees with the manifest.
 Result<ShardIndex> StoredBlockReader::find_index(const DatasetBlock& block, const CallOptions& call) {
   const Stopwatch stopwatch(stats_.check_seconds);
   std::string remark;
@@ -43,7 +43,7 @@ Result<ShardIndex> StoredBlockReader::find_index(const DatasetBlock& block, cons
   if (!remark.empty()) remarks_.push_back(remark);
   if (!index || fits(*index, block)) return index;
   return Error{Code::kDataLoss,
-               concat("the index of ", dataset_.describe_shard(block.shard), " does not fit its manifest")};
+               concat("the index of ", dataset_.describe_shard(block.shard), " does not match its manifest")};
 }
 
 Result<LoadedBlock> StoredBlockReader::read(const DatasetBlock& block, const CallOptions& call) {
@@ -58,8 +58,8 @@ Result<LoadedBlock> StoredBlockReader::read(const DatasetBlock& block, const Cal
   }
   HEADRACE_CHECK(salvage(block, *index, call, stored, contents));
   if (!contents.holes.empty()) return LoadedBlock(std::move(contents));
-  return Error{Code::kInternal,
-               concat(dataset_.describe_shard(block.shard), ": damaged, but no record in it is")};
+  return Error{Code::kInternal, concat(dataset_.describe_shard(block.shard),
+                                       ": the block is damaged, but none of its records is")};
 }
 
 }  // namespace headrace

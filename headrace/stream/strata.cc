@@ -29,7 +29,7 @@ std::vector<std::uint64_t> Strata::select(std::span<const RecordRange> ranges) c
   std::vector<std::uint64_t> seen(counts_.size()), selected;
   std::uint64_t wanted_records = 0;
   for (const RecordRange& wanted : ranges) wanted_records += wanted.count;
-  selected.reserve(wanted_records);  // a vector that grows would take up to three times as much
+  selected.reserve(wanted_records);  // a vector that grows would take up to three times as much memory
   order_.visit(count, [&](std::uint32_t shard, const RecordRange& run) {
     for (std::uint64_t i = 0; i < run.count; ++i) {
       const std::uint64_t number = begins[shard] + run.first + i;

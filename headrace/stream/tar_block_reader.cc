@@ -12,7 +12,7 @@ class TarBlockReader final : public StoredBlockReader {
       : StoredBlockReader(dataset, options.pool), converter_(options.columns) {}
 
  private:
-  // All of the block at once.
+  // Converts the whole block at once.
   Status find_records(const DatasetBlock& block, PooledBuffer& stored, BlockContents& contents) override {
     const Stopwatch stopwatch(stats_.check_seconds);
     contents.bytes = std::move(stored);
@@ -27,10 +27,10 @@ class TarBlockReader final : public StoredBlockReader {
                        concat(found, " samples, but ", block.record_count, " were found before")};
   }
 
-  // Each sample by itself.
+  // Converts each sample by itself.
   Status salvage(const DatasetBlock& block, const ShardIndex& index, const CallOptions& call, PooledBuffer&,
                  BlockContents& contents) override {
-    contents.bytes = {};  // its headers are written over
+    contents.bytes = {};  // the conversion writes over the headers of the samples
     HEADRACE_TRY(contents.bytes, fetch(block, call));
     const Stopwatch stopwatch(stats_.check_seconds);
     std::vector<std::uint64_t> found;
@@ -51,7 +51,7 @@ class TarBlockReader final : public StoredBlockReader {
     return {};
   }
 
-  // `size_bytes` of the block from the byte `begin` on.
+  // `size_bytes` bytes of the block, from the byte `begin` on.
   TarPart part(const DatasetBlock& block, std::uint64_t begin, std::uint64_t size_bytes,
                const BlockContents& contents) const {
     const std::uint64_t offset = block.stored_offset + begin;

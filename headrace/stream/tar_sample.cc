@@ -11,14 +11,15 @@
 namespace headrace {
 namespace {
 
-// Writes the wire format of a tf.Example around values that lie there already. Varints are as wide as they
-// can be, as parsers allow, so what comes before a value has a size that does not depend on it.
+// Writes the wire format of a tf.Example around values that are already in place. Varints have their largest
+// width, which parsers accept, so the size of the bytes before a value does not depend on the value.
 class ExampleWriter {
  public:
   static constexpr std::uint64_t kLengthBytes = 5, kNumberBytes = 10;
-  static constexpr std::uint64_t kHeaderBytes = 1 + kLengthBytes;  // of a field
+  static constexpr std::uint64_t kHeaderBytes = 1 + kLengthBytes;  // the header of a field
 
-  /// Bytes of the map's entry before the values: headers of itself, name, Feature, list and value.
+  /// Size of the map's entry before the values: the headers of the entry, its name, Feature, list and value,
+  /// and the name itself.
   static std::uint64_t prefix_bytes(std::string_view name) { return 5 * kHeaderBytes + name.size(); }
 
   explicit ExampleWriter(std::byte* to) : to_(to) {}
@@ -37,7 +38,8 @@ class ExampleWriter {
   }
   void bytes(BytesView value) { to_ = std::copy(value.begin(), value.end(), to_); }
   void number(std::int64_t value) { varint(static_cast<std::uint64_t>(value), kNumberBytes); }
-  // A field that Features does not have, with what is there. REQUIRES: 0, 2 or more
+  // Turns the next `size_bytes` bytes into a field that Features does not have. Its content is whatever lies
+  // there. REQUIRES: size_bytes is not 1
   void filler(std::uint64_t size_bytes) {
     constexpr auto kNoField = std::byte{15 << 3 | 2};
     if (size_bytes == 0) return;
@@ -64,7 +66,7 @@ const Column* TarSampleConverter::wanted(std::string_view feature) const {
   return found == wanted_.end() ? nullptr : &*found;
 }
 
-// The number that the file becomes, if it is to be one.
+// The number that the file becomes, if its column wants a number.
 std::optional<std::int64_t> TarSampleConverter::number_of(std::string_view field, BytesView data) const {
   const Column* column = wanted(field);
   const bool is_asked_for =
@@ -74,7 +76,7 @@ std::optional<std::int64_t> TarSampleConverter::number_of(std::string_view field
 
 Status TarSampleConverter::add_file(File file) {
   if (file.field == kSampleKeyFeature || std::ranges::find(files_, file.field, &File::field) != files_.end())
-    return Error{Code::kDataLoss, concat("field ", replace_invalid_utf8(file.field).text, " is there twice")};
+    return Error{Code::kDataLoss, concat("field ", replace_invalid_utf8(file.field).text, " occurs twice")};
   if (files_.size() == kMaxSampleFiles)
     return Error{Code::kDataLoss, concat("it has more than ", kMaxSampleFiles, " files")};
   if (file.bytes > kDefaultRecordLimitBytes - sample_bytes_)
@@ -84,7 +86,7 @@ Status TarSampleConverter::add_file(File file) {
   return {};
 }
 
-// The record of the files that were added, which lie between `begin` and `end`.
+// Writes the record of the added files, which lie between `begin` and `end`.
 Status TarSampleConverter::write_record(MutableBytesView part, std::uint64_t begin, std::uint64_t end) {
   using Writer = ExampleWriter;
   const Error no_room{Code::kInternal, "its headers have no room for the names of its features"};
@@ -96,7 +98,8 @@ Status TarSampleConverter::write_record(MutableBytesView part, std::uint64_t beg
   std::erase_if(files_, [this](const File& file) { return !is_wanted(file.field); });
   for (File& file : files_) file.number = number_of(file.field, part.subspan(file.begin, file.bytes));
   if (!files_.empty()) {
-    // No field takes the one byte that may be left behind the last value. A number's value is in front.
+    // No filler fits into a single byte, so the last value moves if one byte would be left after it. A number
+    // is written before its file's content.
     File& last = files_.back();
     if (end - last.begin - (last.number ? 0 : last.bytes) == 1) {
       std::memmove(&part[last.begin - 1], &part[last.begin], last.bytes);
@@ -131,7 +134,7 @@ Status TarSampleConverter::write_record(MutableBytesView part, std::uint64_t beg
 
 Status TarSampleConverter::read_samples(const TarPart& part, std::vector<std::uint64_t>& offsets) {
   TarWalker walker(part.bytes, part.offset_bytes);
-  std::uint64_t begin = 0;  // of the sample that is being read
+  std::uint64_t begin = 0;  // where the current sample begins
   const auto flush = [&](std::uint64_t end) -> Status {
     if (files_.empty()) return {};
     offsets.push_back(begin);
@@ -143,11 +146,11 @@ Status TarSampleConverter::read_samples(const TarPart& part, std::vector<std::ui
     const auto name = split_sample_path(entry->path);
     const bool is_file = entry->kind == TarEntryKind::kFile || entry->kind == TarEntryKind::kSparseFile;
     if (!is_file || !name) continue;
-    // The bytes before this header have been read, and may be overwritten.
+    // The bytes before this header have been read and may be overwritten.
     if (name->key != key_) HEADRACE_CHECK(flush(entry->offset_bytes - part.offset_bytes));
     key_ = name->key;
     if (entry->kind == TarEntryKind::kSparseFile)
-      return Error{Code::kDataLoss, "a sparse file, which is not read: pack it without --sparse"};
+      return Error{Code::kDataLoss, "a sparse file, which is not supported: pack it without --sparse"};
     HEADRACE_CHECK(add_file(
         {to_lower(name->field), entry->data_offset_bytes - part.offset_bytes, entry->data_bytes, {}}));
   }

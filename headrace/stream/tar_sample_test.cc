@@ -103,9 +103,9 @@ TEST(TarSampleConverter, WantedColumnsDecideWhatIsMadeAndOfWhichType) {
 TEST(TarSampleConverter, WhatIsNoSampleIsAnErrorThatNamesIt) {
   TarBuilder twice, key, sparse, many;
   twice.file("s.jpg", "1").file("s.JPG", "2");
-  EXPECT_EQ(convert(twice.finish()), (Lines{"sample s: field jpg is there twice"}));
+  EXPECT_EQ(convert(twice.finish()), (Lines{"sample s: field jpg occurs twice"}));
   key.file("s.__key__", "1");
-  EXPECT_EQ(convert(key.finish()), (Lines{"sample s: field __key__ is there twice"}));
+  EXPECT_EQ(convert(key.finish()), (Lines{"sample s: field __key__ occurs twice"}));
   sparse.pax("GNU.sparse.major", "1").file("s.jpg", "1");
   EXPECT_NE(convert(sparse.finish()).front().find("sample s: a sparse file"), std::string::npos);
   for (std::size_t i = 0; i <= kMaxSampleFiles; ++i) many.file(concat("s.", i), "");

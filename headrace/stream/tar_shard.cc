@@ -12,9 +12,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kHeadBytes = 4096;  // holds a tar's first header, also compressed
+constexpr std::size_t kHeadBytes = 4096;  // enough for a tar's first header, even if it is compressed
 constexpr std::size_t kTarRemarks = 100;
-constexpr int kDoubtfulSamples = 2;  // behind damage; tar_shard.h says why
+constexpr int kDoubtfulSamples = 2;  // samples after damage that are doubtful; tar_shard.h says why
 
 // Finds where the samples of a tar begin.
 class SampleFinder {
@@ -58,11 +58,11 @@ class SampleFinder {
     if (remarks_.size() < kTarRemarks) remarks_.push_back(std::move(text));
   }
 
-  // Notes a damaged sample. Loading it will find the damage again.
+  // Records damage of a sample. Loading the sample will find the damage again.
   Status damage(std::string_view what) {
     Error error{Code::kDataLoss, concat(name_, ": ", what)};
     if (policy_ == CorruptionPolicy::kFail) return with_advice(std::move(error));
-    remark(concat(error.message, "; what it concerns is left out"));
+    remark(concat(error.message, "; the damaged part is left out"));
     return {};
   }
 
@@ -85,7 +85,7 @@ class SampleFinder {
     }
     if (entry.kind == TarEntryKind::kSparseFile)
       return damage(concat(replace_invalid_utf8(entry.path).text,
-                           " is a sparse file, which is not read: pack it without --sparse"));
+                           " is a sparse file, which is not supported: pack it without --sparse"));
     const bool was_small = sample_bytes_ <= kDefaultRecordLimitBytes;
     sample_bytes_ += std::min(entry.data_bytes, kDefaultRecordLimitBytes + 1);
     if (was_small && sample_bytes_ > kDefaultRecordLimitBytes)
@@ -99,10 +99,10 @@ class SampleFinder {
   ObjectWindow window_;
   TarWalker walker_;
   std::vector<std::uint64_t> begins_;
-  std::string key_;                 // of the last sample
-  std::uint64_t sample_bytes_ = 0;  // of its files, so far
-  bool is_behind_damage_ = false;   // and no file found since
-  int doubtful_ = 0;                // so many samples are yet to be left out
+  std::string key_;                 // the key of the last sample
+  std::uint64_t sample_bytes_ = 0;  // the size of its files so far
+  bool is_behind_damage_ = false;   // true until the next file after the damage
+  int doubtful_ = 0;                // how many more samples are left out
   std::uint64_t ignored_ = 0;
   std::string first_ignored_;
   std::vector<std::string> remarks_;

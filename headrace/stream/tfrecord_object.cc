@@ -14,7 +14,7 @@ constexpr std::size_t kSniffBytes = 12;
 constexpr std::size_t kInflatedPieceBytes = 1 << 20;
 constexpr std::size_t kObjectRemarks = 100;
 
-// Cuts a decompressed stream that comes in pieces into records.
+// Cuts a decompressed stream, which comes in pieces, into records.
 class RecordCutter {
  public:
   RecordCutter(std::string where, std::uint64_t limit_bytes, TfrecordSummary& summary,
@@ -25,7 +25,7 @@ class RecordCutter {
         visit_(visit),
         on_damage_(on_damage) {}
 
-  // Room for more of the stream; give back with `cut` how much of it was filled.
+  // Room for more of the stream. Then call `cut` with the number of bytes that were filled.
   MutableBytesView room() {
     pending_.resize(held_ + kInflatedPieceBytes);
     return MutableBytesView(pending_).subspan(held_);
@@ -34,7 +34,7 @@ class RecordCutter {
   Status cut(std::size_t added) {
     held_ += added;
     summary_.uncompressed_bytes += added;
-    std::size_t begin = 0;  // of what is not yet cut
+    std::size_t begin = 0;  // of the rest, which is not cut yet
     while (!stopped_) {
       if (damage_ && !pass_over(begin)) break;
       RecordScanner scanner(BytesView(pending_).first(held_).subspan(begin), limit_bytes_);
@@ -64,11 +64,12 @@ class RecordCutter {
   bool stopped() const { return stopped_; }
 
  private:
-  // Looks for where to read on; false if that has not come yet. Then all but what may begin a header is lost.
+  // Looks for the next record after damage. Returns false if it is not in the stream yet: then all bytes are
+  // lost except those that may be the start of a header.
   bool pass_over(std::size_t& begin) {
     const BytesView rest = BytesView(pending_).first(held_).subspan(begin);
     std::optional<std::size_t> next = find_next_record(rest, 0, limit_bytes_);
-    // The lost bytes take the place of a record, so they cannot be fewer than its framing.
+    // The lost bytes take the place of a record, so there cannot be fewer than its framing.
     while (next && lost_bytes_ + *next < kRecordFramingBytes)
       next = find_next_record(rest, *next, limit_bytes_);
     const std::size_t passed = next ? *next : rest.size() - std::min(rest.size(), kRecordHeaderBytes);
@@ -82,7 +83,7 @@ class RecordCutter {
     if (summary_.remarks.size() < kObjectRemarks) {
       summary_.remarks.push_back(concat(damage_->message, "; ", lost_bytes_, " bytes are skipped"));
     }
-    // Less than that has no place.
+    // Fewer bytes cannot take the place of a record.
     if (lost_bytes_ >= kRecordFramingBytes) {
       ++summary_.records;
       (*on_damage_)(*damage_, lost_bytes_);
@@ -110,8 +111,8 @@ class RecordCutter {
   TfrecordSummary& summary_;
   const std::function<bool(BytesView)>& visit_;
   const OnDamage* const on_damage_;  // may be null
-  std::optional<Error> damage_;      // that is being passed over
-  std::uint64_t lost_bytes_ = 0;     // of it, so far
+  std::optional<Error> damage_;      // the damage that is being skipped
+  std::uint64_t lost_bytes_ = 0;     // the size of the damage so far
   Bytes pending_;
   std::size_t held_ = 0;
   bool stopped_ = false;
@@ -139,7 +140,7 @@ Status read_tfrecord(const Location& location, const ObjectInfo& object, std::ui
       piece = piece.subspan(step->consumed_bytes);
       HEADRACE_CHECK(cutter.cut(step->produced_bytes));
       over = cutter.stopped();
-      // Ends the reading of the object; not an error of it.
+      // Ends the reading of the object; it is not an error of the object.
       if (over) return Error{Code::kCancelled, "no more records are wanted"};
       if (piece.empty() && step->produced_bytes < room.size()) return {};
     }

@@ -16,7 +16,7 @@ Error refusal(const WindowArrangement& arrangement, std::string_view why) {
           concat(arrangement_name(arrangement.kind), " by ", arrangement.feature.name, ": ", why)};
 }
 
-// Advice on a name that the dataset lacks.
+// Advice for a name that the dataset does not have.
 std::string advice_on(const std::string& name, const DatasetAttributes& attributes) {
   std::vector<std::string> names;
   for (const auto& [known, schema] : attributes.features) names.push_back(known);
@@ -29,7 +29,7 @@ DataType type_of(const FeatureSchema& schema) {
   return schema.dtype == data_type_name(DataType::kBytes) ? DataType::kBytes : DataType::kFloat32;
 }
 
-// None: ragged. 0: more than a column can have.
+// None for a ragged feature; 0 if the feature has more values than a column can have.
 std::optional<std::uint32_t> length_of(const FeatureSchema& schema) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
   if (!schema.shape) return std::nullopt;
@@ -52,7 +52,7 @@ Status check_kind(const WindowArrangement& arrangement) {
   if (arrangement.kind == ArrangementKind::kBucket) {
     if (!feature.length) return {};
     return refusal(arrangement, concat("it is ", describe_column(feature),
-                                       ", of one length in every record; name a ragged feature"));
+                                       ", which has the same length in every record; name a ragged feature"));
   }
   const bool is_class =
       feature.length && *feature.length > 0 &&
@@ -88,7 +88,7 @@ Status check_arrangement(const Dataset& dataset, const WindowArrangement& arrang
   const bool is_vector = arrangement.kind == ArrangementKind::kBalance && *feature.length > 1;
   if (!is_vector || dataset.attributes()->vocabularies.contains(feature.name)) return {};
   return refusal(arrangement, concat("it is ", describe_column(feature),
-                                     " without a vocabulary, so no one-hot label; name a label"));
+                                     " without a vocabulary, so it is not a one-hot label; name a label"));
 }
 
 std::vector<Column> columns_to_load(std::vector<Column> columns, const WindowArrangement& arrangement) {
@@ -141,7 +141,7 @@ Result<std::int64_t> ValueReader::value_of(BytesView data) {
   return static_cast<std::int64_t>(floats_.size() + integers_.size() + strings_.size());
 }
 
-// The feature is a class.
+// Reads a feature that is a class.
 Result<std::int64_t> ValueReader::class_in_values() const {
   const Column& feature = arrangement_.feature;
   const bool is_number = *feature.length == 1;

@@ -175,7 +175,7 @@ def test_snapshots_that_do_not_fit_are_refused(table, tmp_path):
     assert 0 < len(some) < ROWS
     fewer = hr.ignite.dataset(name, address, partitions=range(50)).snapshot(url)
     assert 0 < len(fewer) < len(some)
-    with pytest.raises(hr.errors.FailedPreconditionError, match="of some partitions only"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="only some of the partitions"):
         hr.ignite.dataset(name, address).snapshot(url)
     with pytest.raises(hr.errors.FailedPreconditionError, match="lacks partition 100"):
         hr.ignite.dataset(name, address, partitions=[100]).snapshot(url)

@@ -189,8 +189,8 @@ def test_mixtures_and_frameworks_have_it(numbered):
         "balance is 3; it is the name": {"balance": 3},
         "has no feature clas; did you mean class": {"balance": "clas"},
         "balance by tokens: it is int64.any.; name a label": {"balance": "tokens"},
-        "bucket by number: it is int64, of one length": {"bucket": "number"},
-        "balance by class needs an order that is shuffled": {"balance": "class", "shuffle": False},
+        "bucket by number: it is int64, which has the same length": {"bucket": "number"},
+        "balance by class needs a shuffled order": {"balance": "class", "shuffle": False},
     }.items(),
 )
 def test_what_cannot_be_arranged_is_refused(numbered, message, options):

@@ -248,7 +248,7 @@ def test_records_that_are_neither_are_refused_with_both_reasons(headrace, folder
     words = ["--signature", "rows", "--like", folder / "data" / "rows", "--to", tmp_path / "to"]
     done = headrace("predict", folder / "model", "--data", tmp_path / "other.tfrecord", *words, check=False)
     assert done.returncode == 1
-    assert 'feature "about": float32[8] is wanted' in done.stderr
+    assert 'feature "about": expected float32[8]' in done.stderr
     assert "They are not raw rows of the model either (--layout tfrecord)" in done.stderr
     assert "thief" in done.stderr
 

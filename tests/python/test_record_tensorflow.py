@@ -247,7 +247,7 @@ def test_names_the_column_that_does_not_fit(probe, tmp_path):
     write_records(tmp_path / "shard", [short.SerializeToString()])
     done = probe("read", tmp_path / "shard", "sentence:float32:512", check=False)
     assert done.returncode == 1
-    assert 'feature "sentence": float32[512] is wanted, float32[510] was found' in done.stderr
+    assert 'feature "sentence": expected float32[512], found float32[510]' in done.stderr
 
 
 def test_a_damaged_file_is_an_error(probe, examples, tmp_path):

@@ -114,7 +114,7 @@ def test_another_arrangement_is_another_configuration(headrace, folder, balanced
         "--balance and --bucket both say": ["--balance", "label", "--bucket", "steps"],
         "balance by lable: * has no such feature; did you mean label?": ["--balance", "lable"],
         "balance by about: it is float32[8] without a vocabulary": ["--balance", "about"],
-        "bucket by about: it is float32[8], of one length": ["--bucket", "about"],
+        "bucket by about: it is float32[8], which has the same length": ["--bucket", "about"],
     }.items(),
 )
 def test_what_cannot_be_arranged_is_refused_before_anything_is_begun(headrace, folder, message, options):

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;
 
-// Has a directory at its end, and a checksum of each file.
+// A zip has a directory at its end, and a checksum of each file.
 bool begins_zip(BytesView head) { return as_text(head).starts_with("PK"); }
 
 }  // namespace
@@ -48,7 +48,7 @@ Result<BytesView> ArchiveInput::read() {
     piece = BytesView(buffer_).first(read.bytes_read);
     if (piece.empty()) {
       return Error{Code::kDataLoss, concat("the object ends at byte ", position_, " of ", object_.size_bytes,
-                                           "; was it written meanwhile?")};
+                                           "; was it overwritten during the read?")};
     }
   }
   position_ += piece.size();

@@ -29,7 +29,8 @@ class LibarchiveReader final : public ArchiveReader {
     archive_read_support_filter_zstd(archive_);
     archive_read_support_format_tar(archive_);
     archive_read_support_format_zip(archive_);
-    // Reads past a tar's end mark to the end of the input, where compressions keep their checksums.
+    // Makes libarchive read past a tar's end mark to the end of the input, where compressions keep their
+    // checksums.
     archive_read_set_format_option(archive_, "tar", "read_concatenated_archives", "1");
     archive_read_set_callback_data(archive_, this);
     archive_read_set_read_callback(archive_, &LibarchiveReader::read_callback);
@@ -76,7 +77,7 @@ class LibarchiveReader final : public ArchiveReader {
       if (code == ARCHIVE_EOF) return true;
       if (code != ARCHIVE_OK && code != ARCHIVE_WARN)
         return failure(Code::kDataLoss, "the archive is damaged or truncated");
-      // Blocks come in order; a gap is a hole of a sparse file.
+      // Blocks come in order. A gap between two blocks is a hole of a sparse file.
       const std::uint64_t end = static_cast<std::uint64_t>(offset) + size;
       if (end > limit_bytes) return false;
       target.resize(start + static_cast<std::size_t>(offset), '\0');
@@ -106,14 +107,15 @@ class LibarchiveReader final : public ArchiveReader {
                          "); fetch the archive again and compare its checksum")};
   }
 
-  // Damage is the archive's; any other failure is the store's, which says itself what it was doing.
+  // Damage is described here. Any other failure comes from the store, whose message says what it was doing.
   Error describe(const Error& error) const {
     if (error.code != Code::kDataLoss) return error;
     return {error.code, concat("reading ", name_, ": the archive is damaged or truncated (", error.message,
                                after(), "); fetch the archive again and compare its checksum")};
   }
 
-  // libarchive takes the end of input for the end of a tar; its two closing zero blocks tell a cut one.
+  // libarchive accepts the end of the input as the end of a tar. If the two closing blocks of zeros are
+  // missing, the tar was truncated.
   Status check_end() {
     if (Status drained = input_.drain(); !drained) return describe(drained.error());
     const bool checks_itself = archive_filter_count(archive_) > 1 ||
@@ -162,7 +164,7 @@ class LibarchiveReader final : public ArchiveReader {
   archive* archive_;
   archive_entry* current_ = nullptr;
   std::string last_path_;
-  Status input_failure_;  // an error once the input has failed in a callback
+  Status input_failure_;  // the error of a callback in which the input failed
 };
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace {
 constexpr std::uint32_t kOrientationTag = 0x0112;
 constexpr std::size_t kEntryBytes = 12;
 
-// Numbers of either byte order; 0 beyond the end.
+// Reads numbers in either byte order. A number beyond the end is 0.
 class TiffReader {
  public:
   explicit TiffReader(BytesView tiff)
@@ -32,7 +32,7 @@ class TiffReader {
   bool is_little_endian_;
 };
 
-// Types 1, 3 and 4 of TIFF are unsigned integers of so many bytes; 0 for all others.
+// The width in bytes of TIFF's unsigned integer types 1, 3 and 4; 0 for all other types.
 std::size_t width_of_type(std::uint32_t type) {
   switch (type) {
     case 1:

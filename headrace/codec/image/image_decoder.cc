@@ -8,14 +8,14 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint32_t kWhole = 8;  // eighths
+constexpr std::uint32_t kWhole = 8;  // in eighths
 
 std::uint64_t scaled(std::uint32_t side, std::uint32_t eighths) {
   return (std::uint64_t{side} * eighths + kWhole - 1) / kWhole;
 }
 
-// Chooses among the sizes that libjpeg-turbo has vector code for. Others, 3/8 for example, cost more than the
-// whole.
+// Chooses one of the sizes for which libjpeg-turbo has vector code. Other sizes, for example 3/8, cost more
+// than the whole image.
 std::uint32_t choose_eighths(const ImageHeader& header, const DecodeOptions& options) {
   if (!options.at_least) return kWhole;
   ImageSize least = *options.at_least;

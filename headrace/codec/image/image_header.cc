@@ -12,7 +12,7 @@ constexpr std::string_view kJpegSignature = "\xff\xd8\xff";
 constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view kExifSignature{"Exif\0\0", 6};
 
-// A format that is not read here, by the bytes at an offset.
+// A format that is not supported, and the bytes by which it is recognised.
 struct OtherFormat {
   std::size_t offset;
   std::string_view signature;
@@ -57,7 +57,7 @@ Result<ImageFormat> recognize(BytesView encoded) {
   for (const OtherFormat& other : kOtherFormats) {
     if (text.size() > other.offset && text.substr(other.offset).starts_with(other.signature)) {
       return Error{Code::kUnimplemented,
-                   concat("it is ", other.name, ", which is not read here; convert it to PNG or JPEG")};
+                   concat("it is ", other.name, ", which is not supported; convert it to PNG or JPEG")};
     }
   }
   return Error{Code::kInvalidArgument, "it is not an image: neither JPEG nor PNG"};
@@ -68,7 +68,7 @@ Result<ImageFormat> recognize(BytesView encoded) {
 constexpr std::uint32_t kStartOfImage = 0xd8, kEndOfImage = 0xd9, kStartOfScan = 0xda, kApp1 = 0xe1;
 constexpr std::uint32_t kProgressiveFrame = 0xc2;
 
-// The next marker, and where its segment begins; passes over bytes between segments, as libjpeg does.
+// The next marker, and where its segment begins. Like libjpeg, skips bytes between segments.
 struct JpegMarker {
   std::uint32_t code = 0;
   std::size_t end = 0;
@@ -88,7 +88,8 @@ bool is_frame(std::uint32_t marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
-// Sequential and progressive with Huffman codes; the others are lossless, hierarchical or arithmetic-coded.
+// Sequential and progressive JPEGs with Huffman codes are known. The others are lossless, hierarchical or
+// arithmetic-coded.
 bool is_known_frame(std::uint32_t marker) { return marker <= 0xc2; }
 
 std::uint32_t components_of(const ImageHeader& header) { return header.is_cmyk ? 4 : header.channels; }
@@ -101,10 +102,11 @@ Status read_frame(std::uint32_t marker, BytesView segment, ImageHeader& header) 
   if (!is_known_frame(marker) || header.bits != 8) {
     return Error{Code::kUnimplemented,
                  concat("a lossless, hierarchical or arithmetic-coded JPEG, or one of ", header.bits,
-                        " bits a sample, is not read here; convert it to PNG")};
+                        " bits per sample, is not supported; convert it to PNG")};
   }
   if (components != 1 && components != 3 && components != 4)
-    return Error{Code::kUnimplemented, concat("a JPEG of ", components, " components is not read here")};
+    return Error{Code::kUnimplemented,
+                 concat("a JPEG of ", components, " components is not supported; convert it to PNG")};
   header.channels = components == 1 ? 1 : 3;
   header.is_cmyk = components == 4;
   header.has_several_scans = marker == kProgressiveFrame;
@@ -120,15 +122,15 @@ Result<ImageHeader> read_jpeg_header(BytesView encoded) {
     position = marker->end;
     if (stands_alone(marker->code)) continue;
     if (marker->code == kStartOfScan && header.channels != 0) {
-      // A scan says first how many bytes its header has, then how many of the components are in it.
+      // A scan's header begins with its size, followed by the number of components in the scan.
       const std::uint32_t scanned = encoded.size() - position < 3 ? 0 : byte_at(encoded, position + 2);
       header.has_several_scans = header.has_several_scans || scanned < components_of(header);
       return header;
     }
     if (marker->code == kStartOfScan || marker->code == kStartOfImage || marker->code == kEndOfImage)
-      return Error{Code::kDataLoss, "the JPEG is damaged: no frame header before its pixels"};
+      return Error{Code::kDataLoss, "the JPEG is damaged: it has no frame header before its pixels"};
     const std::size_t length = big_endian(encoded, position, 2);
-    if (length < 2) return Error{Code::kDataLoss, "the JPEG is damaged: a segment of no length"};
+    if (length < 2) return Error{Code::kDataLoss, "the JPEG is damaged: a segment has no length"};
     if (encoded.size() - position < length) return cut_short("JPEG");
     const BytesView segment = encoded.subspan(position + 2, length - 2);
     position += length;
@@ -161,13 +163,13 @@ bool is_known_depth(std::uint32_t color_type, std::uint32_t bits) {
   }
 }
 
-// Colour type 2 bit: colour; 4 bit: alpha.
+// In the colour type, bit 2 means colour and bit 4 means alpha.
 Status read_image_header_chunk(BytesView data, ImageHeader& header) {
   header.size = {big_endian(data, 0, 4), big_endian(data, 4, 4)};
   header.bits = byte_at(data, 8);
   const std::uint32_t color_type = byte_at(data, 9);
   if (!is_known_depth(color_type, header.bits))
-    return Error{Code::kDataLoss, "the PNG's header is damaged: no such kind of pixels"};
+    return Error{Code::kDataLoss, "the PNG's header is damaged: it names an unknown pixel format"};
   header.channels = ((color_type & 2) != 0 ? 3 : 1) + ((color_type & 4) != 0 ? 1 : 0);
   return {};
 }
@@ -217,8 +219,8 @@ Status check_declared_size(const ImageHeader& header, std::uint64_t encoded_byte
                  concat("the ", image_format_name(header.format), " declares ", width, " × ", height,
                         " pixels; the limit is ", max_pixels, " pixels: raise it, or leave the image out")};
   }
-  // JPEG: one component at least has a block of 64 samples for each 256 pixels, the sampling factors being 4
-  // at most, and no Huffman code is shorter than a bit. PNG: deflate gives 1,032 bytes a byte at most.
+  // JPEG: sampling factors are at most 4, so at least one component has a block of 64 samples for each 256
+  // pixels; and no Huffman code is shorter than a bit. PNG: deflate produces at most 1,032 bytes from one.
   const std::uint64_t least_bytes =
       header.format == ImageFormat::kJpeg ? pixels / 2048 : (pixels / 8 * header.bits + height) / 1032;
   if (encoded_bytes >= least_bytes) return {};

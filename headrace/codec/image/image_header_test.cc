@@ -124,7 +124,7 @@ TEST(ImageHeader, WhatIsNotReadIsNamed) {
   for (const auto& [bytes, name] : others) {
     const Error error = header_error(as_bytes(bytes));
     EXPECT_EQ(error.code, Code::kUnimplemented);
-    EXPECT_THAT(error.message, HasSubstr(concat(name, ", which is not read here; convert it")));
+    EXPECT_THAT(error.message, HasSubstr(concat(name, ", which is not supported; convert it")));
   }
   EXPECT_EQ(header_error(as_bytes("a text")).code, Code::kInvalidArgument);
   EXPECT_EQ(header_error({}).code, Code::kDataLoss);

@@ -12,14 +12,14 @@
 
 namespace headrace {
 
-// libjpeg reports errors by a function that must not return: it jumps to `escape`. Functions that set it hold
-// nothing with a destructor, and call C alone.
+// libjpeg reports errors through a function that must not return; it jumps to `escape`. So the functions that
+// set `escape` call only C and hold nothing that has a destructor.
 struct JpegState {
   JpegState() = default;
   ~JpegState() {
     if (is_created) jpeg_destroy_decompress(&jpeg);
   }
-  JpegState(const JpegState&) = delete;  // libjpeg has its address
+  JpegState(const JpegState&) = delete;  // libjpeg keeps its address
   JpegState& operator=(const JpegState&) = delete;
 
   jpeg_decompress_struct jpeg{};
@@ -39,7 +39,8 @@ namespace {
   std::longjmp(state.escape, 1);
 }
 
-// Warnings are what libjpeg repairs: a grey half of a picture, for example. These alone harm no pixel.
+// libjpeg warns of damage that it repairs, for example with a half of the picture in grey. Only these
+// warnings do not affect any pixel.
 bool is_harmless(int warning) {
   return warning == JWRN_EXTRANEOUS_DATA || warning == JWRN_JFIF_MAJOR || warning == JWRN_ADOBE_XFORM;
 }
@@ -105,7 +106,7 @@ bool begin(JpegState& state, BytesView encoded, bool wants_grey, std::uint32_t e
   jpeg.scale_denom = DCTSIZE;
   jpeg.dct_method = JDCT_ISLOW;
   jpeg.do_fancy_upsampling = TRUE;
-  // The environment could set a limit: here it does not.
+  // The environment could set a limit. This line removes it.
   jpeg.mem->max_memory_to_use = 0;
   jpeg_calc_output_dimensions(&jpeg);
   return true;
@@ -128,7 +129,7 @@ bool read_rows(JpegState& state, MutablePixelsView out) {
 Error describe(int code, const char* message) {
   if (code == JERR_OUT_OF_MEMORY) return {Code::kResourceExhausted, "no memory to decode a JPEG"};
   if (code == JERR_SOF_UNSUPPORTED || code == JERR_NOT_COMPILED || code == JERR_CONVERSION_NOTIMPL)
-    return {Code::kUnimplemented, concat("a JPEG of a kind that is not read here: ", message)};
+    return {Code::kUnimplemented, concat("an unsupported kind of JPEG: ", message)};
   return {Code::kDataLoss, concat("the JPEG is damaged or truncated: ", message)};
 }
 

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kLeastRoomBytes = 16 << 10;
 
-// libjpeg reports errors by a function that must not return: it jumps to `escape`. Functions that set it hold
-// nothing with a destructor, and call C alone.
+// libjpeg reports errors through a function that must not return; it jumps to `escape`. So the functions that
+// set `escape` call only C and hold nothing that has a destructor.
 struct JpegWriting {
   explicit JpegWriting(Bytes& target) : out(target), begin(target.size()) {}
   JpegWriting(const JpegWriting&) = delete;
@@ -39,7 +39,7 @@ struct JpegWriting {
 
 void ignore_writer_message(j_common_ptr) {}
 
-// Half as much again each time; false if there is no memory.
+// Grows the output by half of its size. Returns false if there is no memory.
 bool grow(JpegWriting& writing) {
   const std::size_t filled = writing.out.size();
   try {
@@ -95,7 +95,7 @@ bool write(JpegWriting& writing, const PixelsView& pixels, const JpegOptions& op
   if (pixels.channels == 3) set_subsampling(jpeg, options.subsampling);
   jpeg_start_compress(&jpeg, TRUE);
   while (jpeg.next_scanline < jpeg.image_height) {
-    JSAMPROW row = const_cast<JSAMPROW>(pixels.row(jpeg.next_scanline));  // libjpeg reads it only
+    JSAMPROW row = const_cast<JSAMPROW>(pixels.row(jpeg.next_scanline));  // libjpeg only reads it
     jpeg_write_scanlines(&jpeg, &row, 1);
   }
   jpeg_finish_compress(&jpeg);

@@ -1,4 +1,4 @@
-// Stands for stderr in libjpeg and libpng: cmake/Dependencies.cmake says why.
+// Replaces stderr in libjpeg and libpng; cmake/Dependencies.cmake says why.
 
 #include <cstdio>
 

@@ -66,7 +66,7 @@ void convert_channels(const PixelsView& from, const std::optional<RgbColor>& bac
 }
 
 void turn_upright(const PixelsView& from, std::uint32_t orientation, const MutablePixelsView& to) {
-  // Where the upright image's first pixel lies, and how far its next column and row are.
+  // The position of the upright image's first pixel, and the distances to its next column and next row.
   const bool is_mirrored = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool is_upside_down = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
   const auto channels = static_cast<std::ptrdiff_t>(from.channels);

@@ -39,7 +39,7 @@ Status Image::reshape(ImageSize size, std::uint32_t channels) {
   const bool is_possible = channels <= kMaxChannels && pixels <= kMostBytes / kMaxChannels;
   if (is_possible && pixels * channels > capacity_bytes_) {
     clear();
-    memory_.reset();  // before the new one is taken
+    memory_.reset();  // before the new memory is allocated
     memory_.reset(new (std::nothrow) std::uint8_t[pixels * channels]);
     capacity_bytes_ = memory_ ? pixels * channels : 0;
   }

@@ -11,8 +11,8 @@
 namespace headrace {
 namespace {
 
-// libpng reports errors by a function that must not return: it jumps to `escape`. Functions that set it hold
-// nothing with a destructor, and call C alone.
+// libpng reports errors through a function that must not return; it jumps to `escape`. So the functions that
+// set `escape` call only C and hold nothing that has a destructor.
 struct PngReading {
   explicit PngReading(BytesView encoded) : rest(encoded) {}
   PngReading(const PngReading&) = delete;
@@ -42,7 +42,7 @@ void read_input(png_structp png, png_bytep to, std::size_t count) {
   reading.rest = reading.rest.subspan(count);
 }
 
-// Up to the pixels; says what they are to be.
+// Reads up to the pixels, and decides the form in which they are decoded.
 bool begin(PngReading& reading) {
   if (setjmp(reading.escape) != 0) return false;
   reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, fail, ignore_reader_warning);
@@ -50,7 +50,8 @@ bool begin(PngReading& reading) {
   reading.info = png_create_info_struct(reading.png);
   if (reading.info == nullptr) return false;
   png_set_read_fn(reading.png, &reading, read_input);
-  png_set_user_limits(reading.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours count pixels
+  // Headrace limits the number of pixels instead.
+  png_set_user_limits(reading.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_keep_unknown_chunks(reading.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_set_crc_action(reading.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   png_read_info(reading.png, reading.info);

@@ -10,8 +10,8 @@
 namespace headrace {
 namespace {
 
-// libpng reports errors by a function that must not return: it jumps to `escape`. Functions that set it hold
-// nothing with a destructor, and call C alone.
+// libpng reports errors through a function that must not return; it jumps to `escape`. So the functions that
+// set `escape` call only C and hold nothing that has a destructor.
 struct PngWriting {
   explicit PngWriting(Bytes& target) : out(target) {}
   PngWriting(const PngWriting&) = delete;

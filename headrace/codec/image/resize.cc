@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-// TensorFlow computes places in float; so do we, to give the same neighbours.
+// TensorFlow computes positions in float. This code does the same, to get the same neighbours.
 float ratio(std::uint32_t from, std::uint32_t to) {
   return static_cast<float>(from) / static_cast<float>(to);
 }
@@ -20,20 +20,21 @@ struct Neighbourhood {
   float upper_weight;
 };
 
-// Held inside: where sides are so long that float skips whole numbers, too.
+// The pixel at a position, limited to the image: on very long sides, float skips whole numbers and may exceed
+// the size.
 std::uint32_t pixel_at(float place, std::uint32_t size) {
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max(place, 0.0F)), size - 1));
 }
 
-// The neighbours of the centre of pixel `to`, in pixels of the other size.
+// The neighbours of the centre of pixel `to`, as pixels of the source.
 Neighbourhood neighbourhood(std::uint32_t to, float scale, std::uint32_t size) {
   const float place = (static_cast<float>(to) + 0.5F) * scale - 0.5F;
   const float below = std::floor(place);
   return {pixel_at(below, size), pixel_at(std::ceil(place), size), place - below};
 }
 
-// The part of the other size that pixel `to` covers: pixels begin to end - 1, and how much of each.
+// The part of the source that pixel `to` covers: the pixels from `begin` to `end` - 1, and how much of each.
 struct Coverage {
   std::uint32_t begin;
   std::uint32_t end;
@@ -78,7 +79,8 @@ template <typename Sample>
 Status Resizer::resize_to(const PixelsView& from, ResizeMethod method, const Pixels<Sample>& to) {
   const auto is_empty = [](ImageSize size) { return size.width == 0 || size.height == 0; };
   if (is_empty(from.size) || is_empty(to.size))
-    return Error{Code::kInvalidArgument, "an image of no pixels cannot be resized, nor be the result"};
+    return Error{Code::kInvalidArgument,
+                 "an image without pixels can be neither the source nor the result of resizing"};
   if (from.channels != to.channels || from.channels == 0 || from.channels > Image::kMaxChannels) {
     return Error{Code::kInvalidArgument, concat("an image of ", from.channels,
                                                 " channels cannot be resized into one of ", to.channels)};
@@ -104,7 +106,7 @@ void Resizer::set_columns(const PixelsView& from, ResizeMethod method, std::uint
   area_weights_.clear();
   for (std::uint32_t x = 0; x < to_width; ++x) {
     if (method == ResizeMethod::kBilinear) {
-      // Where both are one pixel, the one after it weighs nothing.
+      // If both neighbours are the same pixel, the next pixel has weight 0.
       const Neighbourhood place = neighbourhood(x, scale, width);
       const bool is_one = place.lower == place.upper;
       const float right_part = is_one ? 0 : place.upper_weight;
@@ -136,7 +138,7 @@ template <std::size_t kChannels>
 void Resizer::bilinear_row(const SourceRows& from, std::span<float> to) const {
   std::size_t x = 0;
   float* target = to.data();
-  const auto has_room = [&] {  // to read and write a little more than the pixel
+  const auto has_room = [&] {  // the vector code reads and writes a little more than the pixel
     return x < neighbours_.size() && neighbours_[x].left + kPixelReads <= from.samples &&
            x * kChannels + kPixelWrites <= to.size();
   };
@@ -182,7 +184,7 @@ void Resizer::bilinear(const PixelsView& from, const Pixels<Sample>& to) {
   }
 }
 
-// Down the columns first, a row at a time, then along the row of sums.
+// First sums along the columns, one target row at a time; then along the row of sums.
 template <typename Sample>
 void Resizer::area(const PixelsView& from, const Pixels<Sample>& to) {
   const std::size_t channels = from.channels, row_samples = from.row_samples();

@@ -73,9 +73,9 @@ class HashEncoder final : public TextEncoder {
 
 Result<std::shared_ptr<const TextEncoder>> make_hash_encoder(int dimension) {
   if (dimension < 1 || dimension > kMaxHashEncoderDimension) {
-    return Error{
-        Code::kInvalidArgument,
-        concat("hash:", dimension, ": the number of dimensions is between 1 and ", kMaxHashEncoderDimension)};
+    return Error{Code::kInvalidArgument,
+                 concat("hash:", dimension, ": the number of dimensions must be between 1 and ",
+                        kMaxHashEncoderDimension)};
   }
   return std::shared_ptr<const TextEncoder>(std::make_shared<HashEncoder>(dimension));
 }

@@ -11,7 +11,8 @@ struct Range {
 };
 constexpr auto kSeparator = CharacterClass::kSeparator;
 constexpr auto kAlone = CharacterClass::kAlone;
-// Ascending and disjoint; what is in none is kWord. Part of the format: never changed.
+// Ascending and disjoint. A character that is in none of the ranges is kWord. The ranges are part of the
+// format and must never change.
 constexpr std::array kRanges = {
     Range{0x0080, 0x00a9, kSeparator}, Range{0x00ab, 0x00b4, kSeparator}, Range{0x00b6, 0x00b9, kSeparator},
     Range{0x00bb, 0x00bf, kSeparator}, Range{0x00d7, 0x00d7, kSeparator}, Range{0x00f7, 0x00f7, kSeparator},

@@ -16,7 +16,7 @@ namespace headrace::tensorflow {
 
 namespace {
 
-constexpr int kOldestMinor = 16;  // the first whose Keras is Keras 3
+constexpr int kOldestMinor = 16;  // the first version whose Keras is Keras 3
 constexpr std::size_t kMessageBytesMax = 800;
 
 std::atomic<bool> loading_allowed = false;
@@ -31,8 +31,8 @@ Status check_version(const std::string& version, const std::string& library) {
                       " or newer, below 3: pip install --upgrade tensorflow-cpu")};
 }
 
-/// TensorFlow prints two lines of information while it is loaded, whatever its log level says. While this
-/// exists, standard error goes to memory; then what else was printed is passed on.
+/// TensorFlow prints two lines of information while it is loaded, at every log level. While this object
+/// exists, standard error goes to memory. Its destructor passes on everything else that was printed.
 class StandardErrorFilter {
  public:
   StandardErrorFilter() : held_(memfd_create("headrace-stderr", MFD_CLOEXEC)) {
@@ -73,7 +73,7 @@ void* open_quietly(const std::string& library) {
   return dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
-/// Never unloaded: TensorFlow's threads outlive any owner.
+/// The library is never unloaded, because TensorFlow's threads outlive any owner.
 Result<Api> open_library(const std::string& library) {
   void* const handle = open_quietly(library);
   if (handle == nullptr) {

@@ -12,14 +12,14 @@ namespace headrace {
 
 namespace {
 
-/// One input, of one text an example.
+/// Whether the only input takes one text per example.
 bool takes_texts(const Signature& signature) {
   if (signature.inputs.size() != 1 || signature.outputs.empty()) return false;
   const TensorInfo& input = signature.inputs.begin()->second;
   return input.type == DataType::kBytes && (!input.shape || input.shape->rank() == 1);
 }
 
-/// The outputs that are one vector of floats a text.
+/// The outputs that hold one vector of floats per text.
 std::vector<std::string> vector_outputs(const Signature& signature) {
   std::vector<std::string> names;
   for (const auto& [name, info] : signature.outputs) {
@@ -62,7 +62,7 @@ class SavedModelEncoder final : public TextEncoder {
     HEADRACE_TRY(const Tensor vector, encode_one(*call, ""));
     dimension_ = static_cast<int>(vector.shape().elements());
     if (dimension_ > 0) return {};
-    return Error{Code::kInvalidArgument, concat(name(), " gives vectors of no dimension")};
+    return Error{Code::kInvalidArgument, concat(name(), " returns vectors without values")};
   }
 
   std::string name() const override { return parts_.name; }
@@ -75,7 +75,7 @@ class SavedModelEncoder final : public TextEncoder {
       HEADRACE_TRY(const Tensor vector, encode_one(*call, texts[i]));
       const auto values = vector.values<float>();
       if (values.size() != static_cast<std::size_t>(dimension_)) {
-        return Error{Code::kInvalidArgument, concat(name(), " gives vectors of different dimensions")};
+        return Error{Code::kInvalidArgument, concat(name(), " returns vectors of different dimensions")};
       }
       std::ranges::copy(values, out.begin() + static_cast<std::ptrdiff_t>(i * values.size()));
     }
@@ -92,13 +92,13 @@ class SavedModelEncoder final : public TextEncoder {
     Tensor output;
     HEADRACE_CHECK(call.run({&input, 1}, {&output, 1}));
     if (output.type() != DataType::kFloat32 || output.shape().rank() != 2 || output.shape()[0] != 1) {
-      return Error{Code::kInvalidArgument, concat(name(), " gives ", data_type_name(output.type()),
+      return Error{Code::kInvalidArgument, concat(name(), " returns ", data_type_name(output.type()),
                                                   output.shape().text(), " for one text, not float32[1, n]")};
     }
     return output;
   }
 
-  /// Calls serve one thread at a time; there are as many as there have been threads at once.
+  /// Each call serves one thread at a time. There are as many calls as threads have used at the same time.
   Result<std::unique_ptr<Call>> take_call() const {
     {
       const std::lock_guard lock(mutex_);

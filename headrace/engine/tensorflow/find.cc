@@ -19,7 +19,7 @@ constexpr std::string_view kAdvice =
     "the "
     "tensorflow folder of a site-packages";
 
-/// The library in a folder, or the file itself.
+/// The library in a folder, or at a path that names the file itself.
 Result<TensorFlowLibrary> library_at(const fs::path& path, std::string_view named_by) {
   std::error_code ignored;
   const fs::path file = fs::is_directory(path, ignored) ? path / kLibraryName : path;
@@ -41,7 +41,7 @@ void set_tensorflow_environment() {
 }
 
 Result<TensorFlowLibrary> find_tensorflow(const std::string& path, const Environment& environment) {
-  if (!path.empty()) return library_at(path, "the option given");
+  if (!path.empty()) return library_at(path, "the given option");
   if (const auto named = environment.get("HEADRACE_TENSORFLOW"))
     return library_at(*named, "HEADRACE_TENSORFLOW");
   HEADRACE_TRY(auto interpreter, chosen_python(environment));

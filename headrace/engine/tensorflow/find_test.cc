@@ -180,7 +180,7 @@ TEST_F(TraceModel, ADescriptionWhoseFeaturesNoBatchCanHaveIsAnError) {
   EXPECT_THAT(error(input("a", "[2]"), R"({"name": "w", "dtype": "float32", "shape": [5]})"),
               testing::HasSubstr("the weights w float32[5] are not one number"));
   EXPECT_THAT(error(input("a", "[2]") + "," + input("b", "[400]"), weights),
-              testing::HasSubstr("x float32[2] is there a second time as x float32[400]"));
+              testing::HasSubstr("x float32[2] occurs a second time as x float32[400]"));
   EXPECT_THAT(error(input("a", "[4294967297]"), weights), testing::HasSubstr("the size 4294967297"));
 }
 

@@ -44,7 +44,7 @@ constexpr std::pair<DataType, int> kTypes[] = {{DataType::kFloat32, 1},
                                                {DataType::kUint2, 32}};
 static_assert(std::size(kTypes) == kDataTypes);
 
-/// TensorShapeProto. None: of unknown rank, or of one that Shape cannot hold.
+/// Parses a TensorShapeProto. None if the rank is unknown, or is too large for Shape.
 std::optional<Shape> parse_shape(BytesView message, bool& valid) {
   std::vector<std::int64_t> sizes;
   bool known = true;
@@ -72,7 +72,7 @@ struct NamedTensor {
   bool supported = false;
 };
 
-/// One entry of SignatureDef.inputs or .outputs: key, TensorInfo.
+/// Parses an entry of SignatureDef.inputs or .outputs: a key and a TensorInfo.
 NamedTensor parse_entry(BytesView message, bool& valid) {
   NamedTensor result;
   WireReader entry(message);
@@ -94,7 +94,7 @@ NamedTensor parse_entry(BytesView message, bool& valid) {
   return result;
 }
 
-/// One entry of MetaGraphDef.signature_def: key, SignatureDef.
+/// Parses an entry of MetaGraphDef.signature_def: a key and a SignatureDef.
 void parse_signature(BytesView message, MetaGraph& graph, bool& valid) {
   std::string name;
   Signature signature;

@@ -14,8 +14,8 @@ namespace headrace::tensorflow {
 
 namespace {
 
-/// Inputs up to this size are copied. It keeps a signature that assigns its input to a variable, as
-/// set_learning_rate does, from keeping the caller's memory.
+/// Inputs up to this size are copied. So a signature that assigns its input to a variable, such as
+/// set_learning_rate, does not keep the caller's memory.
 constexpr std::size_t kCopiedBytesMax = 64;
 
 void count_release(void*, std::size_t, void* unreleased) {
@@ -49,7 +49,7 @@ class SessionCall final : public Call {
   std::vector<Slot> outputs_;
   std::vector<TF_Output> input_places_;
   std::vector<TF_Output> output_places_;
-  // State of one run; kept to reuse its memory.
+  // The state of one run. It is kept between runs to reuse its memory.
   std::vector<TF_Tensor*> values_;
   std::vector<TensorHandle> owned_;
   std::vector<StringTensor> owned_strings_;
@@ -138,7 +138,7 @@ TF_Tensor* SessionCall::wrap(const TensorView& input) {
   return owned_.emplace_back(tensor, Deleter<&Api::TF_DeleteTensor>{&api}).get();
 }
 
-/// Whether a result is an input handed back, as an identity does.
+/// Whether a result lies in an input's memory, as that of an identity does.
 bool lies_in(const void* data, std::span<const TensorView> inputs) {
   const auto* const place = static_cast<const std::byte*>(data);
   return std::ranges::any_of(inputs, [&](const TensorView& input) {
@@ -195,7 +195,7 @@ Status SessionCall::run(std::span<const TensorView> inputs, std::span<Tensor> ou
       status = std::move(taken).error();
     }
   }
-  // Not before: a result may share an input's memory.
+  // Only now, because a result may share an input's memory.
   owned_strings_.clear();
   owned_.clear();
   HEADRACE_CHECK(std::move(status));
@@ -246,7 +246,7 @@ Status SessionModel::save_state(const std::string& prefix) {
   if (!parent.empty()) std::filesystem::create_directories(parent, failure);
   if (failure) {
     return Error{Code::kPermissionDenied,
-                 concat("making the folder ", parent.string(), ": ", failure.message())};
+                 concat("creating the folder ", parent.string(), ": ", failure.message())};
   }
   const std::string_view text = prefix;
   const StringTensor filename(session_->api(), {&text, 1}, Shape());
@@ -254,7 +254,7 @@ Status SessionModel::save_state(const std::string& prefix) {
   HEADRACE_TRY(const TF_Output output, session_->find(session_->meta().save_result));
   TF_Tensor* const value = filename.get();
   TF_Tensor* result = nullptr;
-  HEADRACE_CHECK(session_->run(concat("the checkpoint ", prefix, " as a save"), {&input, 1}, {&value, 1},
+  HEADRACE_CHECK(session_->run(concat("the save to the checkpoint ", prefix), {&input, 1}, {&value, 1},
                                {&output, 1}, {&result, 1}, {}));
   const TensorHandle discarded(result, {&session_->api()});
   return {};
@@ -273,7 +273,7 @@ Status SessionModel::restore_state(const std::string& prefix) {
   HEADRACE_TRY(const TF_Output target, session_->find(session_->meta().restore_operation));
   TF_Tensor* const value = filename.get();
   const TF_Operation* const operation = target.operation;
-  return session_->run(concat("the checkpoint ", prefix, " as a restore"), {&input, 1}, {&value, 1}, {}, {},
+  return session_->run(concat("the restore from the checkpoint ", prefix), {&input, 1}, {&value, 1}, {}, {},
                        {&operation, 1});
 }
 

@@ -9,9 +9,9 @@ namespace headrace::tensorflow {
 
 namespace {
 
-/// tensorflow/core/protobuf/config.proto, ConfigProto: intra_op_parallelism_threads = 2,
-/// inter_op_parallelism_threads = 5, use_per_session_threads = 9 (else the first session's counts hold for
-/// all), gpu_options = 6 { allow_growth = 4 }.
+/// Fields of ConfigProto (tensorflow/core/protobuf/config.proto): intra_op_parallelism_threads = 2,
+/// inter_op_parallelism_threads = 5, use_per_session_threads = 9 (without it, all sessions get the first
+/// session's numbers of threads), gpu_options = 6 { allow_growth = 4 }.
 Bytes serialized_config(const ModelOptions& options) {
   Bytes config;
   WireWriter writer(config);
@@ -22,10 +22,11 @@ Bytes serialized_config(const ModelOptions& options) {
   return config;
 }
 
-/// With one inter-op thread, operations run in the calling thread: that saves 6 % of a small model's step.
+/// With a single inter-op thread, operations run in the calling thread. That saves 6 % of a small model's
+/// step.
 bool runs_in_caller(const ModelOptions& options) { return options.inter_op_threads == 1; }
 
-/// RunOptions: timeout_in_ms = 2, inter_op_thread_pool = 3 (−1: the caller's thread).
+/// Fields of RunOptions: timeout_in_ms = 2, inter_op_thread_pool = 3 (−1: the caller's thread).
 Bytes serialized_run_options(const ModelOptions& options) {
   Bytes run_options;
   WireWriter writer(run_options);
@@ -45,7 +46,7 @@ Session::Session(const Api& api, std::string folder, std::string name)
 Session::~Session() {
   watchdog_.reset();
   if (session_ == nullptr) return;
-  const ApiStatus status(api_);  // nobody is left to hear of a failure
+  const ApiStatus status(api_);  // a failure cannot be reported to anyone
   api_.TF_CloseSession(session_, status.get());
   api_.TF_DeleteSession(session_, status.get());
 }
@@ -77,7 +78,7 @@ Result<std::shared_ptr<Session>> Session::load(const Api& api, const std::string
   if (runs_in_caller(options)) {
     session->watchdog_ = std::make_unique<Watchdog>(options.call_deadline, [raw = session.get()] {
       const ApiStatus closing(raw->api_);
-      raw->api_.TF_CloseSession(raw->session_, closing.get());  // cancels what is running
+      raw->api_.TF_CloseSession(raw->session_, closing.get());  // cancels the calls that are running
     });
   }
   return session;

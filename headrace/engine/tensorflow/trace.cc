@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kOldestFormat = 2, kFormat = 3;     // docs/formats/traced-model
-constexpr std::uint64_t kSeedMask = 0xffff'ffff;  // what keras.utils.set_random_seed takes
+constexpr std::uint64_t kSeedMask = 0xffff'ffff;  // the range that keras.utils.set_random_seed accepts
 
 std::string text_of(const Json& from, const char* name, const char* otherwise) {
   return from[name].is_string() ? from[name].text() : otherwise;
@@ -56,7 +56,7 @@ Status check_versions(const Json& probe, const TraceOptions& options) {
     return Error{
         Code::kFailedPrecondition,
         concat("TensorFlow is not installed in ", options.interpreter,
-               ": pip install tensorflow-cpu there, or set HEADRACE_PYTHON to the Python that has it")};
+               ": run pip install tensorflow-cpu there, or set HEADRACE_PYTHON to the Python that has it")};
   }
   if (!options.tensorflow_version.empty() && found != options.tensorflow_version) {
     return Error{Code::kFailedPrecondition, concat(options.interpreter, " has TensorFlow ", found,
@@ -72,7 +72,7 @@ Error cannot_write(const fs::path& path) {
 
 fs::path trace_in(const StagedFolder& work) { return fs::path(work.path()) / "trace"; }
 
-/// Runs Python into a folder of its own.
+/// Runs Python, which writes into a folder of its own.
 Result<StagedFolder> run_trace(const TraceRequest& request, const Json& spec, const TraceOptions& options,
                                const Environment& environment) {
   HEADRACE_TRY(StagedFolder work, StagedFolder::create(options.cache_folder));
@@ -86,7 +86,7 @@ Result<StagedFolder> run_trace(const TraceRequest& request, const Json& spec, co
   return work;
 }
 
-/// Moves a trace to `entry`, unless another process was first.
+/// Moves a trace to `entry`, unless another process was faster.
 Status keep(const StagedFolder& work, const fs::path& entry) {
   std::error_code failure;
   fs::rename(trace_in(work), entry, failure);
@@ -104,7 +104,7 @@ std::optional<Shape> shape_in(const Json& json) {
   return Shape(sizes);
 }
 
-/// \throws JsonError  a member that is missing or of another type
+/// \throws JsonError  a member is missing or has another type
 void read_description(const Json& json, TracedModel& model) {
   json.get_to("model", model.model);
   json.get_to("seed", model.seed);

@@ -10,10 +10,11 @@ namespace headrace {
 namespace {
 
 constexpr std::int32_t kPadding = -1;
-constexpr std::size_t kHalo = 2;  // how far a window reaches beyond the token in its middle
-// The rows of a stride of whole pages would compete for the same lines of the first-level cache.
+constexpr std::size_t kHalo = 2;  // how far a window extends beyond the token in its middle
+// With a stride of whole pages, the rows would compete for the same lines of the first-level cache.
 constexpr std::size_t kEmbeddedStride = kEmbeddingSize + 16;
-// Rows at a cut edge of a text whose features depend on what lies beyond: two convolutions' reach.
+// The number of rows at the cut edge of a text whose features depend on tokens beyond the edge: the reach of
+// two convolutions.
 constexpr std::size_t kUnsettled = 2 * kHalo;
 
 void add_rows(const float* from, float* to, std::size_t size) {
@@ -56,7 +57,7 @@ void Network::finish() {
   if (!segments_.empty()) compute();
 }
 
-// Computes the batch and clears it, but for the last rows of a text that goes on: they begin the next batch.
+// Computes the batch and clears it. If the last text is not finished, its last rows begin the next batch.
 void Network::compute() {
   const bool goes_on = !segments_.back().ended;
   if (goes_on) rows_.resize(rows_.size() + kHalo, kPadding);
@@ -105,8 +106,8 @@ void Network::compute_distinct_tokens() {
   }
 }
 
-// Two convolutions, each with a residual connection. The first takes each distinct token's share in the
-// windows it lies in from one product, and adds the shares up by window.
+// Computes two convolutions, each with a residual connection. For the first one, a single product yields each
+// distinct token's share in every window position; the shares are then added up by window.
 void Network::compute_branch(std::size_t index) {
   const BranchWeights& branch = weights_.branches[index];
   const float* inputs = projected_.data() + index * kBranchSize;
@@ -129,7 +130,7 @@ void Network::compute_branch(std::size_t index) {
     kernels_.sum_relu_add(parts.data(), count, branch.first_bias.data(),
                           inputs + place_[row] * kProjectedSize, kBranchSize, hidden);
   }
-  // Windows of neighbouring rows overlap in memory: that is the matrix.
+  // Windows of neighbouring rows overlap in memory, so the hidden rows already are the matrix of windows.
   const float* windows = hidden_.data() + (kHalo - branch.left) * kBranchSize;
   float* out = branches_.data() + index * kBranchSize;
   kernels_.multiply({windows, rows_.size() - 2 * kHalo, branch.second.rows, kBranchSize},
@@ -141,7 +142,7 @@ void Network::compute_branch(std::size_t index) {
   }
 }
 
-// Adds the features of the segment's tokens to its text's sum, one after another.
+// Adds the features of the segment's tokens to the sum of its text, one token after another.
 void Network::pool(Segment& segment, float* sum) {
   if (segment.tokens > 0) {
     std::copy_n(carried_sum_.data(), kFeatureSize, sum);

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::string_view kSpaceSymbol = "\xe2\x96\x81";  // U+2581
 
-// A darts-clone unit: label in bits 0–7 (bit 31 set: a value instead), bit 8 "a key ends here", offset above.
+// A unit of a darts-clone trie: the label in bits 0–7 (bit 31 is set if the unit holds a value instead), bit
+// 8 "a key ends here", and the offset above it.
 bool has_label(std::uint32_t unit, unsigned char label) { return (unit & 0x800000ffU) == label; }
 bool ends_key(std::uint32_t unit) { return (unit & 0x100U) != 0; }
 std::uint32_t offset(std::uint32_t unit) { return (unit >> 10) << ((unit & 0x200U) >> 6); }
@@ -31,7 +32,7 @@ Result<Normalizer> Normalizer::create(BytesView character_map) {
   return normalizer;
 }
 
-// The longest key at the start of `text`, else its first character unchanged.
+// The longest key at the start of `text`. Without such a key, the first character, unchanged.
 Normalizer::Match Normalizer::match(std::string_view text) const {
   Match best{{}, 0};
   std::uint32_t node = units_.empty() ? 0 : offset(units_[0]);

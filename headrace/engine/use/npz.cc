@@ -15,7 +15,7 @@ constexpr std::uint32_t kEndSignature = 0x06054b50, kDirectorySignature = 0x0201
                         kLocalSignature = 0x04034b50;
 constexpr std::size_t kEndBytes = 22, kDirectoryEntryBytes = 46, kLocalHeaderBytes = 30;
 constexpr std::uint32_t kStored = 0, kDeflated = 8;
-// Deflate's best ratio: 258 bytes for two bits.
+// The best ratio of deflate: 258 bytes from two bits.
 constexpr std::uint64_t kMaxDeflateRatio = 1032;
 
 Error malformed(std::string_view what, std::size_t offset) {
@@ -29,7 +29,7 @@ std::uint32_t u32(BytesView file, std::size_t offset) {
   return load_little_endian<std::uint32_t>(file.data() + offset);
 }
 
-// Offset of the end-of-directory record: the last one whose comment reaches to the end of the file.
+// The offset of the end-of-directory record: the last record whose comment extends to the end of the file.
 std::optional<std::size_t> find_end_record(BytesView file) {
   if (file.size() < kEndBytes) return std::nullopt;
   const std::size_t last = file.size() - kEndBytes;
@@ -55,7 +55,7 @@ Result<Bytes> inflate(BytesView compressed, std::size_t size) {
   return out;
 }
 
-// The value that follows `'key':` in a .npy header, which is a Python dictionary in one fixed form.
+// The value after `'key':` in the header of a .npy file, which is a Python dictionary in a fixed form.
 std::optional<std::string_view> header_value(std::string_view header, std::string_view key) {
   const std::size_t at = header.find(concat("'", key, "':"));
   if (at == std::string_view::npos) return std::nullopt;
@@ -107,7 +107,8 @@ Result<NpyArray> parse_npy(Bytes file) {
   const auto shape = parse_shape(*shape_text);
   const auto bytes = shape ? data_bytes(array.dtype, *shape) : std::nullopt;
   if (!bytes || *bytes != file.size() - header_start - header_bytes) {
-    return Error{Code::kDataLoss, concat("the .npy data is not of the size that its header says: ", header)};
+    return Error{Code::kDataLoss,
+                 concat("the .npy data does not have the size that its header states: ", header)};
   }
   array.shape = *shape;
   array.data_offset = header_start + header_bytes;
@@ -154,14 +155,14 @@ std::vector<std::string> NpzFile::names() const {
 Result<NpyArray> NpzFile::read(std::string_view name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end())
-    return Error{Code::kNotFound, concat("no array \"", name, "\" in the .npz file")};
+    return Error{Code::kNotFound, concat("the .npz file has no array \"", name, "\"")};
   const Entry& entry = found->second;
   const std::size_t header = entry.local_header_offset;
   if (header > file_.size() || file_.size() - header < kLocalHeaderBytes ||
       u32(file_, header) != kLocalSignature) {
     return malformed(concat("local header of \"", name, "\""), header);
   }
-  // Sizes come from the directory: the local header may leave them out.
+  // The sizes come from the directory, because the local header may omit them.
   const std::size_t data = header + kLocalHeaderBytes + u16(file_, header + 26) + u16(file_, header + 28);
   if (data > file_.size() || file_.size() - data < entry.compressed_bytes) {
     return malformed(concat("data of \"", name, "\" cut off"), data);

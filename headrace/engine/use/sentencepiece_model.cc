@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// Walks the fields of a message that lies in `file`.
+// Calls `visit` with each field of a message that lies in `file`.
 template <typename Visit>
 Status for_each_field(BytesView file, BytesView message, const Visit& visit) {
   WireReader reader(message);
@@ -63,7 +63,7 @@ Result<SentencePieceModel> parse_sentencepiece_model(BytesView file) {
     if (field.number == 3) return read_normalizer_spec(file, field.bytes, model);
     return {};
   }));
-  if (model.pieces.empty()) return Error{Code::kDataLoss, "SentencePiece model: no pieces in it"};
+  if (model.pieces.empty()) return Error{Code::kDataLoss, "SentencePiece model: it has no pieces"};
   return model;
 }
 

@@ -11,9 +11,9 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kWindowBytes = 16 << 10;
-constexpr std::size_t kMaxNodes = 1 << 24;  // a parent's number takes 24 bits of an edge's key
+constexpr std::size_t kMaxNodes = 1 << 24;  // the number of an edge's parent takes 24 bits of the edge's key
 constexpr std::size_t kMaxCharacterBytes = 4, kMaxPieceBytes = 1 << 10;
-constexpr double kUnknownPenalty = 10;  // as SentencePiece has it
+constexpr double kUnknownPenalty = 10;  // the value that SentencePiece uses
 constexpr double kUnreached = -std::numeric_limits<double>::infinity();
 
 std::size_t slot(std::uint32_t key, std::size_t slots) {
@@ -48,7 +48,7 @@ Result<Tokenizer> Tokenizer::create(const SentencePieceModel& model) {
     longest_bytes = std::max(longest_bytes, piece.text.size());
   }
   if (total_bytes >= kMaxNodes || longest_bytes > kMaxPieceBytes) {
-    return Error{Code::kInvalidArgument, "SentencePiece model: too many or too long pieces"};
+    return Error{Code::kInvalidArgument, "SentencePiece model: it has too many pieces, or too long ones"};
   }
   tokenizer.edges_.resize(1 << 10);
   tokenizer.piece_of_node_ = {-1};
@@ -98,8 +98,8 @@ void Tokenizer::add_child(std::uint32_t node, char byte, std::uint32_t child) {
   place({node << 8 | static_cast<unsigned char>(byte), child});
 }
 
-// Offers every piece that starts here, shorter ones first, and the unknown piece if no piece is just one
-// character.
+// Extends the paths by every piece that starts here, shorter pieces first, and by the unknown piece if no
+// piece is exactly one character long.
 void Tokenizer::extend_paths(Window& window, std::size_t start, std::size_t character_bytes) const {
   const double score = window.best[start].score;
   const auto from = static_cast<std::uint32_t>(start);
@@ -116,11 +116,12 @@ void Tokenizer::extend_paths(Window& window, std::size_t start, std::size_t char
   if (!has_single) window.offer(start + character_bytes, {score + unknown_score_, from, kUnknown});
 }
 
-// Finds the best path through the window up to the last position that every path visits, or to its end if it
-// is the text's. Leaves the path's ids in the window; returns the length of what they cover.
+// Finds the best path through the window, up to the last position that every path visits. In the text's last
+// window, up to the end. Leaves the ids of the path in the window, and returns the length of the text that
+// they cover.
 std::size_t Tokenizer::segment(Window& window, bool is_last) const {
   const std::size_t size = window.text.size();
-  // A piece that begins before this place is not cut off by the window's end.
+  // A piece that begins before this position cannot be cut off by the window's end.
   const std::size_t complete = is_last ? size : size - std::min(size, longest_piece_bytes_);
   window.best.assign(size + 1, {kUnreached, 0, 0});
   window.best[0].score = window.score;

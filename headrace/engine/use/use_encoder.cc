@@ -24,7 +24,7 @@ Result<Bytes> read_file(const std::filesystem::path& path) {
   }
   const auto size = static_cast<std::uint64_t>(file.tellg());
   if (size > kMaxFileBytes)
-    return Error{Code::kDataLoss, concat(path.string(), " is too large to be an encoder's")};
+    return Error{Code::kDataLoss, concat(path.string(), " is too large for a file of an encoder")};
   Bytes bytes(size);
   file.seekg(0);
   if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size))) {
@@ -72,7 +72,7 @@ class UseEncoder final : public TextEncoder {
   std::string digest_;
   const Kernels& kernels_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Network>> idle_;  // as many as have ever been in use at once
+  mutable std::vector<std::unique_ptr<Network>> idle_;  // as many as have ever been in use at the same time
 };
 
 }  // namespace
@@ -81,14 +81,14 @@ Result<std::shared_ptr<const TextEncoder>> load_use_encoder(const std::filesyste
                                                             const UseEncoderOptions& options) {
   const InstructionSet set = options.instruction_set.value_or(best_instruction_set());
   if (!is_supported(set)) {
-    return Error{Code::kFailedPrecondition, "this processor does not have the instruction set asked for"};
+    return Error{Code::kFailedPrecondition, "this processor does not have the requested instruction set"};
   }
   HEADRACE_TRY(const Bytes weights_file, read_file(folder / "weights.npz"));
   HEADRACE_TRY(const Bytes model_file, read_file(folder / "sp.model"));
   UseWeights weights;
   Tokenizer tokenizer;
   std::string digest;
-  // The weights first: they take longest and divide their work further.
+  // The weights are loaded first, because they take longest and divide their work further.
   const auto load_part = [&](std::size_t part) -> Status {
     if (part == 0) {
       auto parsed = parse_use_weights(weights_file, options.load_threads);

@@ -13,13 +13,14 @@ namespace {
 constexpr std::uint64_t kMaxTotalBytes = 512 << 20;
 constexpr std::array<std::size_t, kBranches> kOrders = {2, 3, 5};
 
-// Row-major, as the file has it.
+// A row-major matrix, as in the file.
 struct Matrix {
   std::size_t rows, columns;
   const float* data;
 };
 
-// Takes arrays out of the file by name and remembers the first that is missing or has another type or shape.
+// Takes arrays out of the file by name. Remembers the first array that is missing, or has another type or
+// shape than expected.
 class Arrays {
  public:
   explicit Arrays(std::map<std::string, NpyArray> arrays) : arrays_(std::move(arrays)) {}
@@ -38,7 +39,7 @@ class Arrays {
     if (!wrong_.empty()) return {0, columns, nullptr};
     return {rows, columns, reinterpret_cast<const float*>(array.data().data())};
   }
-  /// `parts` vectors one after another.
+  /// The vectors that `parts` names, one after another.
   AlignedFloats vector(const std::vector<std::string>& parts, std::size_t size) {
     AlignedFloats out(parts.size() * size);
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -66,7 +67,7 @@ class Arrays {
   std::string wrong_;
 };
 
-// The matrices side by side, in panels. All have the same number of rows.
+// Packs the matrices side by side into panels. All have the same number of rows.
 PackedMatrix pack(const std::vector<Matrix>& parts) {
   PackedMatrix packed;
   packed.rows = parts[0].rows;
@@ -158,8 +159,8 @@ Result<UseWeights> parse_use_weights(BytesView npz, int threads) {
   weights.p3 = pack({arrays.matrix("p3", kHiddenSize, kOutputSize)});
   const NpyArray& epsilon = arrays.get("eps", "<f8", {});
   if (!arrays.wrong().empty()) {
-    return Error{Code::kInvalidArgument,
-                 concat("array \"", arrays.wrong(), "\" is missing, or not that of USE multilingual v3")};
+    return Error{Code::kInvalidArgument, concat("array \"", arrays.wrong(),
+                                                "\" is missing, or does not belong to USE multilingual v3")};
   }
   weights.epsilon = static_cast<float>(load_little_endian<double>(epsilon.data().data()));
   return weights;

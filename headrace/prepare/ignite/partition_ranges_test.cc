@@ -96,7 +96,7 @@ TEST(PartitionRanges, RejectARowWithoutAFormAndGoOn) {
   const auto ranges = listed(cache, 1 << 20);
   ASSERT_TRUE(ranges) << ranges.error().message;
   EXPECT_THAT(read(cache, ranges->front()),
-              ElementsAre(HasSubstr("1 the Ignite field 'val' has no form"), "2: row 2"));
+              ElementsAre(HasSubstr("1 the Ignite field 'val' cannot become a feature"), "2: row 2"));
 }
 
 TEST(PartitionRanges, NeedKeysOfOneTypeAndARow) {

@@ -20,20 +20,20 @@ bool holds(const std::vector<std::int32_t>& all, std::int32_t partition) {
   return all.empty() || std::ranges::find(all, partition) != all.end();
 }
 
-// Leaves the sections of the wanted partitions.
+// Removes the sections of all partitions that are not wanted.
 Status select(const CacheRows& rows, const CacheDatasetOptions& options, const std::string& place,
               Snapshot& snapshot) {
   const SnapshotDescription& description = snapshot.description;
   const auto refuse = [&](std::string_view what) {
     return Error{Code::kFailedPrecondition,
-                 concat("the snapshot at ", place, " ", what, "; give another URL, where a snapshot of ",
-                        rows.url, " can be taken")};
+                 concat("the snapshot at ", place, " ", what, "; to take a snapshot of ", rows.url,
+                        ", give another URL")};
   };
   if (description.cache != rows.cache.name())
-    return refuse(concat("is of the cache \"", printable_line(description.cache, 200), '"'));
+    return refuse(concat("holds the cache \"", printable_line(description.cache, 200), '"'));
   std::vector<std::int32_t> wanted = options.partitions;
   std::ranges::sort(wanted);
-  if (wanted.empty() && !description.partitions.empty()) return refuse("is of some partitions only");
+  if (wanted.empty() && !description.partitions.empty()) return refuse("holds only some of the partitions");
   for (const std::int32_t partition : wanted)
     if (!holds(description.partitions, partition)) return refuse(concat("lacks partition ", partition));
   std::erase_if(snapshot.sections, [&](const SnapshotSection& section) {
@@ -67,7 +67,7 @@ DatasetContents contents_of(const CacheRows& rows, Snapshot snapshot,
   return contents;
 }
 
-// If two processes take one at once, the second reads the first one's.
+// If two processes take a snapshot at the same time, the second one reads the snapshot of the first.
 Status take(const CacheRows& rows, const CacheDatasetOptions& options, const Location& target,
             const CallOptions& call) {
   const SnapshotScanOptions scan{.partitions = options.partitions,

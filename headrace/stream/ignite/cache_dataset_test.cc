@@ -104,8 +104,8 @@ TEST(IgniteDataset, HasTheRowsOfItsSnapshotOrSaysWhichAreNotThere) {
   const std::vector<std::string> later = read_all(*dataset);
   ASSERT_EQ(later.size(), 3U);
   EXPECT_EQ(later[0], "3=three");
-  EXPECT_THAT(later[1], HasSubstr("key 1: the row is gone since the snapshot was taken"));
-  EXPECT_THAT(later[2], HasSubstr("key 2: the row has another value"));
+  EXPECT_THAT(later[1], HasSubstr("key 1: the row was removed since the snapshot was taken"));
+  EXPECT_THAT(later[2], HasSubstr("key 2: the value of the row has changed"));
 }
 
 TEST(IgniteDataset, TakesNewValuesIfAskedAsFarAsThereIsRoom) {

@@ -84,7 +84,7 @@ class CacheRowReader final : public BlockReader {
       const auto value = values.find(as_text(wanted[i].key));
       const std::uint64_t room = block.stream_bytes - end - (wanted.size() - i) * kRecordFramingBytes;
       end += kRecordFramingBytes;
-      Status made = value == values.end() ? Status(changed("the row is gone"))
+      Status made = value == values.end() ? Status(changed("the row was removed"))
                                           : make_record(wanted[i], value->second, room);
       if (made) {
         std::memcpy(contents.bytes.data() + end, example_.data(), example_.size());
@@ -101,10 +101,10 @@ class CacheRowReader final : public BlockReader {
     return LoadedBlock(std::move(contents));
   }
 
-  // Makes example_ of a row.
+  // Turns a row into a tf.Example, in `example_`.
   Status make_record(const SnapshotRow& row, BytesView value, std::uint64_t room_bytes) {
     if (!take_changed_ && fingerprint_of(value) != row.fingerprint)
-      return changed("the row has another value");
+      return changed("the value of the row has changed");
     example_.clear();
     HEADRACE_CHECK(encoder_.append(row.key, value, example_));
     return example_.size() <= room_bytes ? Status{} : changed("the rows of its block have grown");
@@ -132,7 +132,7 @@ class SnapshotShards final : public ShardKind {
                                            const BlockReaderOptions& options) const override {
     return std::make_unique<CacheRowReader>(dataset, options, rows_, snapshot_, version_, take_changed_);
   }
-  // The keys, the rows as they were encoded, and one record.
+  // Counts the keys, the rows as they were encoded, and one record.
   std::uint64_t reading_bytes(const DatasetShard&, const DatasetBlock& block) const override {
     return block.stored_bytes + 2 * block.stream_bytes;
   }

@@ -19,7 +19,7 @@ Result<std::vector<std::int32_t>> partitions_of_first_node(const Cache& cache, c
     if (map->owner_of(i) == node) own.push_back(i);
   if (own.empty())
     return refuse(Code::kFailedPrecondition,
-                  concat("the node at ", address.text(), " owns no partition of it"));
+                  concat("the node at ", address.text(), " owns no partition of this cache"));
   return own;
 }
 

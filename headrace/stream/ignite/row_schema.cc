@@ -44,7 +44,7 @@ std::vector<std::string> RowSchema::remarks() const {
   std::vector<std::string> remarks;
   for (const std::string& name : formless_)
     remarks.push_back(concat("the Ignite field '", printable_line(name, 200),
-                             "' has no form as a feature in some rows: it is left out of them"));
+                             "' cannot become a feature in some rows: it is left out of those rows"));
   for (const auto& [name, seen] : seen_) {
     if (!seen.has_types) continue;
     remarks.push_back(concat("the Ignite field '", printable_line(name, 200),
@@ -52,7 +52,7 @@ std::vector<std::string> RowSchema::remarks() const {
   }
   if (is_cut_)
     remarks.push_back(concat("the rows have more than ", kIgniteFieldLimit,
-                             " different fields: the others are not features"));
+                             " different fields: the remaining fields are not features"));
   return remarks;
 }
 

@@ -23,11 +23,11 @@ constexpr std::size_t kEntryBytes = 64;
 constexpr std::size_t kTrailerBytes = 32;
 constexpr std::size_t kChecksumBytes = 4;
 constexpr std::size_t kPieceOfUpload = 1 << 20;
-// A description and a table beyond that are refused: 16 million sections are 128 TiB of rows.
+// The reader refuses a description and table beyond this limit: 16 million sections are 128 TiB of rows.
 constexpr std::uint64_t kTableLimitBytes = std::uint64_t{1} << 30;
 
-// A section ends at 8 MiB, and a row comes in a message of 512 MiB at most, whose tf.Example is five times as
-// large at most: a list of negative shorts. A larger room is none that was measured.
+// A section ends at 8 MiB. A row comes in a message of at most 512 MiB, and its tf.Example is at most five
+// times as large: a list of negative shorts. So no snapshot has measured a larger room.
 constexpr std::uint64_t kRoomLimitBytes = std::uint64_t{8} << 30;
 
 void append_entry(const SnapshotSection& section, Bytes& out) {
@@ -90,14 +90,14 @@ Result<Trailer> parse_trailer(BytesView bytes, std::uint64_t object_bytes) {
   if (bytes.size() < kTrailerBytes || std::memcmp(from + 24, kMagic.data(), kMagic.size()) != 0)
     return Error{Code::kDataLoss, "it is not a snapshot of a cache, or it is cut off"};
   if (const auto version = load_little_endian<std::uint32_t>(from + 20); version != kVersion)
-    return Error{Code::kUnimplemented, concat("it is of version ", version, "; this Headrace knows 1")};
+    return Error{Code::kUnimplemented, concat("it has version ", version, "; this Headrace reads version 1")};
   const Trailer trailer{.description_bytes = load_little_endian<std::uint64_t>(from),
                         .sections = load_little_endian<std::uint64_t>(from + 8),
                         .checksum = load_little_endian<std::uint32_t>(from + 16)};
   const bool is_small =
       trailer.description_bytes <= kTableLimitBytes && trailer.sections <= kTableLimitBytes / kEntryBytes;
   if (!is_small || trailer.table_bytes() > object_bytes - kMagic.size() - kTrailerBytes)
-    return Error{Code::kDataLoss, "its table is larger than it can be"};
+    return Error{Code::kDataLoss, "its table has an impossible size"};
   return trailer;
 }
 

@@ -59,7 +59,7 @@ class SnapshotScan {
     return {};
   }
 
-  // Makes the example of a row, and notes its features.
+  // Turns a row into an example, and records its features.
   Status measure(const Entry& row) {
     DecodeBudget budget;
     HEADRACE_TRY(const Value key, decode_object(row.key, *rows_.types, budget));
@@ -83,7 +83,7 @@ class SnapshotScan {
   const SnapshotScanOptions& options_;
   SnapshotWriter writer_;
   RowSchema schema_;
-  std::map<std::int32_t, GatheredRows> gathered_;  // of partitions that are being scanned
+  std::map<std::int32_t, GatheredRows> gathered_;  // the partitions that are being scanned
   std::uint64_t gathered_bytes_ = 0;
   Bytes example_;
 };

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::uint64_t kPictureBytes = 64 << 20;
 constexpr std::string_view kRowAdvice =
-    "; put the row again, or leave such rows out with on_corrupt=\"skip-record\"";
+    "; write the row again, or leave such rows out with on_corrupt=\"skip-record\"";
 
-// The key with the value behind it, as the page has them.
+// The key followed by the value, as they lie in the page.
 BytesView record_of(const Entry& entry) { return {entry.key.data(), entry.key.size() + entry.value.size()}; }
 
 }  // namespace
@@ -51,11 +51,12 @@ Result<std::optional<Batch>> StreamedRows::next(const std::stop_token& stop) {
   }
 }
 
-// Takes the rows of one batch; fewer at the end of the scan.
+// Takes the rows of one batch. At the end of the scan there may be fewer.
 Status StreamedRows::gather(const std::stop_token& stop) {
   if (pages_.size() > 1) pages_.erase(pages_.begin(), pages_.end() - 1);
   batch_.clear();
-  std::size_t bytes = 0, last_page_bytes = 0;  // that the batch needs: whole pages, and rows of the last
+  // The memory that the batch needs: whole pages, and its rows of the last page.
+  std::size_t bytes = 0, last_page_bytes = 0;
   while (batch_.size() < options_.batch_size) {
     if (pages_.empty() || next_in_page_ == pages_.back().rows.size()) {
       HEADRACE_TRY(std::optional<Page> page, scan_->next_page(stop));
@@ -63,7 +64,7 @@ Status StreamedRows::gather(const std::stop_token& stop) {
       if (last_page_bytes > 0) {
         bytes += pages_.back().response.body().size() - std::exchange(last_page_bytes, 0);
       } else if (!pages_.empty()) {
-        pages_.pop_back();  // the batch has no row of it
+        pages_.pop_back();  // the batch has no row of this page
       }
       pages_.push_back(*std::move(page));
       next_in_page_ = 0;
