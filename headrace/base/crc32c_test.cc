@@ -28,7 +28,7 @@ std::uint32_t bit_by_bit(BytesView data) {
   return ~crc;
 }
 
-// Those that this processor has.
+// The methods that this processor supports.
 std::vector<ExtendCrc32c> methods() {
   std::vector<ExtendCrc32c> out;
   for (const auto method : {Crc32cMethod::kTable, Crc32cMethod::kThreeStreams, Crc32cMethod::kFolding}) {

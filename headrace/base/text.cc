@@ -185,7 +185,7 @@ namespace {
 
 // Whether the character could control a terminal, or make it show another text: control characters (C0, C1,
 // DEL), line separators, and marks that change the direction of writing.
-bool steers_display(char32_t c) {
+bool affects_display(char32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f || c == 0x2028 ||
          c == 0x2029 || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
@@ -198,7 +198,7 @@ std::string printable(std::string_view text, std::string_view kept) {
     const std::string_view bytes = text.substr(0, character.length);
     if (!character.valid) {
       out += "\xef\xbf\xbd";
-    } else if (steers_display(character.code_point) && kept.find(bytes) == kept.npos) {
+    } else if (affects_display(character.code_point) && kept.find(bytes) == kept.npos) {
       out += ' ';
     } else {
       out += bytes;

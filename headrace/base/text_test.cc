@@ -23,7 +23,7 @@ TEST(Text, PrintableTextKeepsItsLinesAndCommandsNoTerminal) {
 }
 
 TEST(Text, PrintableTextHasNoMarksThatTurnOrBreakALine) {
-  // CSI as one character, a line separator, right-to-left override, isolate.
+  // CSI as one character, a line separator, a right-to-left override and an isolate.
   EXPECT_EQ(printable_text("a\xc2\x9b\x32J"), "a 2J");
   EXPECT_EQ(printable_text("a\xe2\x80\xa8\xe2\x80\xaegpj.exe\xe2\x81\xa6"), "a  gpj.exe ");
   EXPECT_EQ(printable_line("a\n\tb", 10), "a  b");

@@ -63,11 +63,11 @@ Status check_nesting(std::string_view text, std::string_view source_name) {
     if (c == '#') {
       at = std::min(text.find('\n', at), text.size()) - 1;
     } else if (c == '"' || c == '\'') {
-      const std::size_t behind = skip_text(text, at);
+      const std::size_t text_end = skip_text(text, at);
       line +=
           static_cast<std::uint64_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
-                                                text.begin() + static_cast<std::ptrdiff_t>(behind), '\n'));
-      at = behind - 1;
+                                                text.begin() + static_cast<std::ptrdiff_t>(text_end), '\n'));
+      at = text_end - 1;
     } else if (c == '\n') {
       ++line;
       if (open == 0) steps = 0;

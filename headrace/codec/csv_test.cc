@@ -161,7 +161,7 @@ std::string written(const std::vector<std::vector<std::string>>& table, std::mt1
   return text;
 }
 
-// Whatever is written, in whatever pieces it comes.
+// Whatever is written is read back, in pieces of any size.
 TEST(Csv, WhatWasWrittenIsRead) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {

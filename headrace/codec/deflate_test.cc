@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Text-like bytes: runs of a small alphabet, so that they shrink but not to nothing.
+// Text-like bytes: runs over a small alphabet, which compress well, but not to nothing.
 Bytes sample(std::size_t size, unsigned seed = 1) {
   std::mt19937 random(seed);
   Bytes out;
@@ -54,8 +54,8 @@ Bytes joined(std::initializer_list<Bytes> pieces) {
   return to_bytes(out);
 }
 
-// Everything that comes out when input arrives `input_step` bytes at a time, in outputs of `output_step`
-// bytes.
+// The whole output if the input arrives in pieces of `input_step` bytes and the output is taken in pieces of
+// `output_step` bytes.
 Result<Bytes> stream(BytesView compressed, Compression compression, std::size_t input_step,
                      std::size_t output_step, std::uint64_t limit_bytes = ~std::uint64_t{0}) {
   Inflater inflater(compression, limit_bytes);
@@ -181,7 +181,7 @@ TEST(Deflate, EveryTruncationAndFlippedByteIsNoticed) {
         << size;
     EXPECT_FALSE(stream(cut, Compression::kGzip, 100, 100)) << size;
   }
-  // The first ten bytes hold flags and a time; some bits further on choose between equal matches.
+  // The first ten bytes hold flags and a time. Some later bits choose between equal matches.
   int noticed = 0;
   for (std::size_t at = 10; at < file.size(); ++at) {
     Bytes wrong = file;
@@ -211,7 +211,7 @@ TEST(Deflate, WrappingsAreToldApart) {
   EXPECT_EQ(sniff_compression({}), Compression::kNone);
   EXPECT_EQ(sniff_compression(gzip(sample(100))), Compression::kGzip);
   EXPECT_EQ(sniff_compression(zlib_compress(sample(100))), Compression::kZlib);
-  // 0x0178 = 376 bytes as a length look like the two bytes of a zlib header, 0x…088b1f like gzip.
+  // As a length, 0x0178 = 376 bytes look like the two bytes of a zlib header, and 0x…088b1f like gzip.
   EXPECT_EQ(sniff_compression(plain_header(0x0178)), Compression::kNone);
   EXPECT_EQ(sniff_compression(plain_header(0x088b1f)), Compression::kNone);
   EXPECT_EQ(sniff_compression(BytesView(plain_header(0x0178)).first(11)), Compression::kZlib);

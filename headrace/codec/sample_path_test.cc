@@ -14,7 +14,7 @@ std::string split_text(std::string_view path) {
   return name ? concat(name->key, " | ", name->field) : "";
 }
 
-// Judged by webdataset 1.0.2: its base_plus_ext, skip_meta and meta_prefix.
+// The expected values come from webdataset 1.0.2: its base_plus_ext, skip_meta and meta_prefix.
 TEST(SplitSamplePath, KeyAndFieldAreAsInWebdataset) {
   EXPECT_EQ(split_text("0001.jpg"), "0001 | jpg");
   EXPECT_EQ(split_text("a/b/0001.left.PNG"), "a/b/0001 | left.PNG");

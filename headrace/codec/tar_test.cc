@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-// Describes each entry, and the error if there is one; continues behind damage.
+// Describes each entry, and the error if there is one. Continues after damage.
 std::vector<std::string> walk(BytesView tar, std::uint64_t offset_bytes = 0) {
   std::vector<std::string> seen;
   TarWalker walker(tar, offset_bytes);
@@ -133,7 +133,7 @@ TEST(TarWalker, ACutIsToldUnlessItIsBetweenEntries) {
   for (std::size_t size = 0; size <= 3072; ++size) {
     const BytesView part = BytesView(tar).first(size);
     const Lines seen = walk(part);
-    // Behind one byte of data, the rest of the block may be missing.
+    // After one byte of data, the rest of the block may be missing.
     const bool is_between = size == 0 || (size > 512 && size <= 1024) || (size > 2560 && size <= 3072);
     EXPECT_EQ(seen.empty() || !seen.back().starts_with("error: the tar is cut"), is_between) << size;
     EXPECT_FALSE(*TarWalker(part).ends_in_zeros()) << size;

@@ -18,7 +18,7 @@ Tensor cast_of(const std::vector<From>& values, DataType to) {
   return out ? *std::move(out) : Tensor();
 }
 
-// There and back again.
+// Casts there and back again.
 std::vector<float> as_floats(const std::vector<float>& values, DataType through) {
   const Tensor cast = cast_of(values, through);
   EXPECT_EQ(cast.type(), through);
@@ -59,7 +59,8 @@ TEST(CastTensor, RefusesFloatsAsIntegersAndTypesWithoutNumbers) {
 }
 
 TEST(CastTensor, RoundsToFloat16AsIeee754Says) {
-  // Nearest, ties to even; the largest; too large; subnormal numbers, of which the smallest is 2^-24.
+  // Rounding to nearest, ties to even; the largest number; a number that is too large; subnormal numbers,
+  // down to the smallest, 2^-24.
   EXPECT_THAT(as_floats({1.0F, 1.0F + 0x1p-11F, 1.0F + 0x3p-11F, -0.1F}, DataType::kFloat16),
               ElementsAre(1.0F, 1.0F, 1.0F + 0x1p-9F, -0.0999755859375F));
   EXPECT_THAT(as_floats({65504, 65519, 65520, -1e9F}, DataType::kFloat16),

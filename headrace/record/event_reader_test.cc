@@ -362,7 +362,7 @@ TEST(EventReader, AnErrorSaysWhatIsMalformed) {
   EXPECT_EQ(parse_histogram(as_bytes("\x09")).error().message, "malformed histogram");
   EXPECT_EQ(parse_image(as_bytes("\x08")).error().message, "malformed image");
   EXPECT_EQ(parse_audio(as_bytes("\x08")).error().message, "malformed audio clip");
-  // Two values, of which the second or what follows it is malformed.
+  // Two values. Either the second one or the bytes after it are malformed.
   for (const std::string_view summary : {"\x0a\3\x0a\1x\x0a\2\x4a\5", "\x0a\3\x0a\1x\x0a\4\x4a\2\x0a\5",
                                          "\x0a\3\x0a\1x\x0a\6\x4a\4\x0a\2\x0a\5", "\x0a\3\x0a\1x\x0a\5"}) {
     EventView event;
@@ -582,7 +582,7 @@ TEST(EventScalar, LengthsOfTwoBytesAreLeftToTheReadersOfMessages) {
     EXPECT_FALSE(parse_scalar_event(as_bytes(event(name)), scalar)) << name;
 }
 
-// Whatever byte is changed, what is read in one go is what the readers of messages read.
+// Whichever byte is changed, the fast parser reads the same as the readers of messages.
 TEST(EventScalar, AgreesWithTheReadersOfMessages) {
   using namespace std::string_view_literals;
   int read = 0;

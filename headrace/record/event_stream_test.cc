@@ -21,7 +21,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// All outcomes of a file that comes in pieces of that size, up to the last kWait or the first kBroken.
+// All outcomes of a file that comes in pieces of the given size, up to the last kWait or the first kBroken.
 std::vector<Outcome> outcomes(EventStream& stream, BytesView file, std::size_t piece) {
   std::vector<Outcome> out;
   StreamEvent event;

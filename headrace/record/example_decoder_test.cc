@@ -178,7 +178,7 @@ TEST(ExampleDecoder, ADefaultFillsWhatIsAbsentAndNothingElse) {
   ASSERT_TRUE(decoder.decode(record, batch.buffers, 2));
   EXPECT_THAT(batch.sentences, ElementsAre(0, 0, 0, 0, 0.5, 0.5, 0.5, 0.5, 1, 2, 3, 4));
   EXPECT_EQ(as_text(batch.texts[2]), "a review");
-  // A feature that is there with too few values is an error, not absent.
+  // A feature that is present with too few values is an error; it does not count as absent.
   FeatureMap empty = kFeatures;
   empty["label"] = std::vector<std::int64_t>{};
   EXPECT_THAT(decoder.decode(example(empty), batch.buffers, 0).error().message,

@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// As a FeatureMap, so that it can be compared.
+// A FeatureMap, which can be compared.
 FeatureMap to_map(const std::vector<Feature>& features) {
   FeatureMap out;
   for (const Feature& feature : features) {

@@ -90,13 +90,13 @@ Status append_ignite_example(const ignite::Value& key, const ignite::Value& valu
 Status append_formed_ignite_example(const ignite::Value& key, const ignite::Value& value, Bytes& out,
                                     IgniteFeatures& found) {
   const ignite::FieldPaths all({});
-  std::vector<std::string> formless;
-  IgniteFlattener flattener(all, &formless);
+  std::vector<std::string> unsupported;
+  IgniteFlattener flattener(all, &unsupported);
   HEADRACE_CHECK(flattener.add("key", key));
   HEADRACE_CHECK(flattener.add("val", value));
   ExampleBuilder builder;
   append_features(flattener.features(), builder, out);
-  found = {described(flattener.features()), std::move(formless)};
+  found = {described(flattener.features()), std::move(unsupported)};
   return {};
 }
 

@@ -50,7 +50,7 @@ struct IgniteFeature {
 /// All features of a row.
 struct IgniteFeatures {
   std::vector<IgniteFeature> features;
-  std::vector<std::string> formless;  // fields that have no form
+  std::vector<std::string> unsupported;  // fields that have no form
 };
 
 /// Appends the tf.Example (unframed) of all features of a row. Leaves out fields without a form, as if the

@@ -119,7 +119,7 @@ TEST(IgniteExample, LeavesOutWhatHasNoFormIfAskedAndSaysSo) {
   ASSERT_TRUE(append_formed_ignite_example(std::int32_t{1}, value, out, found));
   ASSERT_TRUE(append_ignite_example(std::int32_t{1}, value, {"key", "val.n"}, expected));
   EXPECT_EQ(out, expected);
-  EXPECT_EQ(found.formless, std::vector<std::string>{"val.tags"});
+  EXPECT_EQ(found.unsupported, std::vector<std::string>{"val.tags"});
   ASSERT_EQ(found.features.size(), 2U);
   EXPECT_EQ(found.features[1].name, "val.n");
   EXPECT_EQ(found.features[1].type, DataType::kInt64);

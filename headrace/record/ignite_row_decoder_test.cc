@@ -20,7 +20,7 @@ using ignite::make_object;
 using ignite::Value;
 using testing::HasSubstr;
 
-/// Where the rows of columns go, and how they look.
+/// Holds the buffers of the columns, and shows their rows as text.
 class Rows {
  public:
   Rows(const std::vector<Column>& columns, std::size_t rows) : columns_(columns), values_(columns.size()) {
@@ -84,7 +84,8 @@ Bytes record_of(const Bytes& key, const Bytes& value) {
   return out;
 }
 
-/// Columns for some features of a row, most of their type and length, and one that the row lacks.
+/// Columns for some features of a row. Most have the type and length of the feature, and one is missing in
+/// the row.
 std::vector<Column> some_columns(const IgniteFeatures& found, std::mt19937_64& random) {
   std::vector<Column> columns = {
       {.name = "val.missing", .type = DataType::kInt64, .length = 2, .required = random() % 20 == 0}};

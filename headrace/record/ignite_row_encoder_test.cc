@@ -38,7 +38,7 @@ std::string shown(const Feature& feature) {
   return text;
 }
 
-/// The features of an example that `columns` select, as text; or the error.
+/// The features of an example that `columns` select, as text, or the error.
 std::string shown(const Status& made, BytesView example, const Columns& columns) {
   if (!made) return made.error().message;
   const ignite::FieldPaths paths(columns);
@@ -49,7 +49,7 @@ std::string shown(const Status& made, BytesView example, const Columns& columns)
   return text;
 }
 
-/// As decode_object and append_formed_ignite_example make the row.
+/// The row as decode_object and append_formed_ignite_example make it.
 Status append_whole(BytesView key, BytesView value, const std::shared_ptr<BinaryTypes>& types,
                     IgniteFeatures& found, Bytes& out) {
   HEADRACE_TRY(const Value decoded_key, decode_object(key, *types));
@@ -57,7 +57,7 @@ Status append_whole(BytesView key, BytesView value, const std::shared_ptr<Binary
   return append_formed_ignite_example(decoded_key, decoded_value, out, found);
 }
 
-/// Rows of one cluster, both ways.
+/// Encodes the rows of one cluster in both ways.
 struct Ways {
   explicit Ways(Types known) : types(std::make_shared<BinaryTypes>(types_of(std::move(known)))) {}
 
@@ -76,12 +76,12 @@ struct Ways {
     EXPECT_EQ(shown(made_again, again, {}), text);
     return text;
   }
-  /// Names of the row's fields and of objects around them; some of each.
+  /// Some of the names of the row's fields and of the objects around them.
   Columns some_names(BytesView key, BytesView value, std::mt19937_64& random) const {
     Bytes example;
     IgniteFeatures found;
     if (!append_whole(key, value, types, found, example)) return {"val.first"};
-    Columns all = found.formless, some = {"val.missing"};
+    Columns all = found.unsupported, some = {"val.missing"};
     for (const IgniteFeature& feature : found.features) all.push_back(feature.name);
     for (std::string& name : all) {
       if (random() % 3 == 0) some.push_back(name);
@@ -108,7 +108,7 @@ Bytes wrapped(const Bytes& object) {
   return out;
 }
 
-/// An object of objects; some are referred to again.
+/// An object that holds objects; some of them are referred to again.
 Value random_object(RandomValues& values) {
   const Value a = values.make(), b = values.make();
   const Value object = *make_object("Top", {{"a", a}, {"b", b}, {"again", a}, {"c", values.make()}});
@@ -230,7 +230,7 @@ TEST(IgniteRowEncoder, GivesNoFeatureWhereAnObjectIsMissing) {
 }
 
 TEST(IgniteRowEncoder, CountsTheFieldsOfObjectsThatColumnsLeadInto) {
-  // The row, its key, the object in it, and 5 fields beside the filling.
+  // The row, its key, the object in it, and 5 more fields besides the filling.
   const ReviewRow full = review(kIgniteFieldLimit - 7), more = review(kIgniteFieldLimit - 6);
   EXPECT_EQ(selected(full, {"val.metadata.label"}), "val.metadata.label=3i ");
   EXPECT_THAT(selected(more, {"val.metadata.label"}), HasSubstr("more than 10000 fields"));

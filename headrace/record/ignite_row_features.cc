@@ -145,8 +145,8 @@ Status IgniteFlattener::add_fields(std::string_view name, const ignite::ComplexO
 }
 
 Status IgniteFlattener::refuse(std::string_view name, std::string why) {
-  if (formless_ == nullptr) return Error{Code::kInvalidArgument, std::move(why)};
-  formless_->emplace_back(name);
+  if (unsupported_ == nullptr) return Error{Code::kInvalidArgument, std::move(why)};
+  unsupported_->emplace_back(name);
   return {};
 }
 
@@ -154,7 +154,7 @@ IgniteRowReader::IgniteRowReader(std::vector<std::string> columns, std::shared_p
     : paths_(std::move(columns)), types_(std::move(types)) {}
 
 Status IgniteRowReader::read(BytesView key, BytesView value) {
-  formless_.clear();
+  unsupported_.clear();
   flattener_.clear();
   return select(key, value) ? flatten_selected() : flatten_whole(key, value);
 }

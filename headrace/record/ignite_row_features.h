@@ -38,10 +38,10 @@ struct IgniteRowFeature {
 /// Collects the features of one row; call `clear` before the next. Not thread-safe.
 class IgniteFlattener {
  public:
-  /// Borrows `paths` and `formless`. The names of fields without a form are appended to `formless`; if it is
-  /// null, such fields are errors.
-  explicit IgniteFlattener(const ignite::FieldPaths& paths, std::vector<std::string>* formless = nullptr)
-      : paths_(paths), formless_(formless) {}
+  /// Borrows `paths` and `unsupported`. Appends the names of fields without a form to `unsupported`. If that
+  /// is null, such fields are errors.
+  explicit IgniteFlattener(const ignite::FieldPaths& paths, std::vector<std::string>* unsupported = nullptr)
+      : paths_(paths), unsupported_(unsupported) {}
 
   /// Adds a simple value, or the fields of an object. The features view `name` and `value` until `clear`.
   /// \error kInvalidArgument  a field has no form, or there are more than kIgniteFieldLimit fields
@@ -57,7 +57,7 @@ class IgniteFlattener {
   Status refuse(std::string_view name, std::string why);
 
   const ignite::FieldPaths& paths_;
-  std::vector<std::string>* const formless_;
+  std::vector<std::string>* const unsupported_;
   std::deque<std::string> names_;
   std::vector<IgniteRowFeature> features_;
   std::size_t fields_ = 0;
@@ -92,8 +92,8 @@ class IgniteRowReader {
   ignite::FieldLevel* const key_ = selector_.level("key");
   ignite::FieldLevel* const value_ = selector_.level("val");
   ignite::SelectedFields selected_;
-  std::vector<std::string> formless_;
-  IgniteFlattener flattener_{paths_, &formless_};
+  std::vector<std::string> unsupported_;
+  IgniteFlattener flattener_{paths_, &unsupported_};
 };
 
 }  // namespace headrace

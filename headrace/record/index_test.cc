@@ -23,7 +23,7 @@ ShardIndex two_members() {
   return *std::move(builder).finish(84, 0xe3069283);
 }
 
-// With the checksum made right again.
+// The same bytes with a correct checksum.
 Bytes sealed(Bytes data) {
   data.resize(data.size() - 4);
   const std::uint32_t checksum = crc32c(data);
@@ -177,7 +177,7 @@ TEST(ShardIndex, LiesWithARightChecksumAreRefusedToo) {
   Bytes longer = data;
   longer.insert(longer.begin() + 46, std::byte{0});
   EXPECT_TRUE(refused(std::move(longer)));
-  // A negative size, and one that would wrap the sum.
+  // A negative size, and a size that would make the sum wrap around.
   for (const std::uint64_t step : {std::uint64_t{9}, ~std::uint64_t{0}, ~std::uint64_t{1}}) {
     Bytes wrong(data.begin(), data.begin() + 44);
     append_varint(wrong, 6);
@@ -187,7 +187,8 @@ TEST(ShardIndex, LiesWithARightChecksumAreRefusedToo) {
   }
 }
 
-// The index of a shard whose records have these framed sizes, and whose members these sizes of both kinds.
+// The index of a shard whose records have these framed sizes, and whose members have these compressed and
+// uncompressed sizes.
 ShardIndex index_of(ShardEncoding encoding, const std::vector<std::uint64_t>& records,
                     const std::vector<std::pair<std::uint64_t, std::uint64_t>>& members = {}) {
   ShardIndexBuilder builder(encoding);
@@ -228,12 +229,12 @@ TEST(ShardIndex, BlocksOfACompressedShardAreWholeMembers) {
   EXPECT_EQ(
       index_of(ShardEncoding::kGzip, {kHalf, kHalf - 1, 17}, {{1, kHalf}, {2, kHalf - 1}, {3, 17}}).blocks(),
       (Blocks{{3, 6, kBlockBytes + 16}}));
-  // A foreign file, whose second member begins within a record: the block goes on to the third.
+  // In this foreign file, the second member begins within a record, so the block extends to the third member.
   EXPECT_EQ(
       index_of(ShardEncoding::kGzip, {kBlockBytes + 100, 100, 100}, {{1, kBlockBytes}, {2, 200}, {4, 100}})
           .blocks(),
       (Blocks{{2, 3, kBlockBytes + 200}, {1, 4, 100}}));
-  // Members without records make up no block of their own.
+  // Members without records do not form a block of their own.
   EXPECT_EQ(index_of(ShardEncoding::kGzip, {}, {{20, 0}}).blocks(), Blocks());
 }
 

@@ -96,7 +96,7 @@ TEST(Manifest, BlocksThatCannotBeTheShardsAreRefused) {
   }
 }
 
-// The example as JSON text with one piece replaced, sealed again.
+// The example as JSON text with one piece replaced, and sealed again.
 std::string altered(std::string_view piece, std::string_view by) {
   std::string text = serialize_manifest(example());
   text = text.substr(0, text.rfind(",\"zz_crc32c\"")) + "}\n";
@@ -216,7 +216,7 @@ TEST(Manifest, EveryFlippedBitIsNoticed) {
       std::string damaged = text;
       damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
       const auto parsed = parse_manifest(as_bytes(damaged));
-      // White space outside of strings may change without a change of content.
+      // White space outside of strings may change without changing the content.
       if (parsed) {
         EXPECT_EQ(serialize_manifest(*parsed), text) << "bit " << bit << " of byte " << i;
       }

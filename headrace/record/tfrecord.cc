@@ -83,8 +83,8 @@ std::optional<std::size_t> find_next_record(BytesView stream, std::size_t damage
   const std::size_t last = stream.size() - kRecordHeaderBytes;  // the last offset at which a header fits
   if (header_at(damaged)) {
     const auto size = load_little_endian<std::uint64_t>(stream.data() + damaged);
-    const std::size_t behind = stream.size() - damaged;
-    if (behind >= kRecordFramingBytes && size <= behind - kRecordFramingBytes) {
+    const std::size_t rest_bytes = stream.size() - damaged;
+    if (rest_bytes >= kRecordFramingBytes && size <= rest_bytes - kRecordFramingBytes) {
       const std::size_t end = damaged + kRecordFramingBytes + size;
       if (end == stream.size() || (end <= last && header_at(end))) return end;
     }

@@ -41,7 +41,7 @@ std::vector<Bytes> scan(RecordScanner& scanner, ScanOutcome& last) {
   return out;
 }
 
-// A header whose checksum is right, whatever it announces.
+// A header with a correct checksum, whatever length it announces.
 Bytes header_for(std::uint64_t size) {
   Bytes out(kRecordHeaderBytes);
   store_little_endian(out.data(), size);
@@ -128,13 +128,13 @@ TEST(TfRecord, ALengthIsNotBelievedBeyondTheLimit) {
     stream.resize(100);
     BytesView record;
     EXPECT_EQ(RecordScanner(stream, 100).next(record), ScanOutcome::kTooLarge) << size;
-    // With no limit worth the name, the announced bytes are missing, or more than there can ever be.
+    // Practically without a limit, the announced bytes are missing, or more than there can ever be.
     const ScanOutcome unlimited = RecordScanner(stream, ~std::uint64_t{0}).next(record);
     EXPECT_EQ(unlimited, size >> 62 != 0 ? ScanOutcome::kTooLarge : ScanOutcome::kTruncated) << size;
   }
 }
 
-// Reads on after all damage; the offsets at which records were.
+// Continues after all damage. Returns the offsets at which records were found.
 std::set<std::size_t> offsets_of_sound_records(BytesView stream) {
   std::set<std::size_t> out;
   std::size_t start = 0;
@@ -197,8 +197,8 @@ TEST(TfRecord, AfterMissingBytesEveryRecordBehindThemIsFound) {
     const Framed framed = random_stream(random);
     const std::size_t begin = random() % framed.stream.size();
     const std::size_t end = std::min<std::size_t>(begin + 1 + random() % 200, framed.stream.size());
-    // Where as many bytes are missing as some records have, the cut record seems to end where a later one
-    // does.
+    // If the missing bytes are as many as some records have, the cut record seems to end where a later record
+    // ends.
     const auto cut = std::upper_bound(framed.offsets.begin(), framed.offsets.end(), begin);
     if (std::binary_search(cut, framed.offsets.end(), *cut + (end - begin))) continue;
     Bytes wrong = framed.stream;
@@ -209,7 +209,7 @@ TEST(TfRecord, AfterMissingBytesEveryRecordBehindThemIsFound) {
       if (framed.offsets[i + 1] <= begin) expected.insert(framed.offsets[i]);
       if (framed.offsets[i] >= end) expected.insert(framed.offsets[i] - (end - begin));
     }
-    // The two ends may join to a record: those without data are all the same.
+    // The two ends may join to form a record, because all records without data are equal.
     EXPECT_THAT(offsets_of_sound_records(wrong), testing::IsSupersetOf(expected)) << round;
   }
 }

@@ -47,7 +47,7 @@ TEST(BalancedOrder, GivesEachClassAndEachOfItsRecordsEquallyOften) {
     const auto [least, most] = std::ranges::minmax(each);
     EXPECT_LE(most - least, 1U) << value;
   }
-  // Each round has each class, so that small batches are balanced, too.
+  // Each round has every class, so small batches are balanced, too.
   for (std::size_t round = 0; round < 250; ++round) {
     std::set<std::int64_t> seen;
     for (std::size_t i = 4 * round; i < 4 * round + 4; ++i) seen.insert(classes[order[i]]);

@@ -43,7 +43,7 @@ Result<std::vector<Augmentation>> parse_augmentations(std::string_view option, s
     if (!found) {
       return Error{Code::kInvalidArgument,
                    concat(option, " ", text, ": \"", whole,
-                          "\" is none of flip, crop=HEIGHTxWIDTH, brightness=DELTA (0 to 1), "
+                          "\" is not one of flip, crop=HEIGHTxWIDTH, brightness=DELTA (0 to 1), "
                           "contrast=LOWER:UPPER (0 to 1000)")};
     }
     out.push_back(*found);

@@ -17,7 +17,7 @@ constexpr std::uint64_t kDraws = 1000;
 
 using Row = std::vector<float>;
 
-// Samples that are their numbers.
+// Each sample is its own number.
 std::vector<std::uint8_t> numbers(std::uint8_t count) {
   std::vector<std::uint8_t> row(count);
   for (std::uint8_t i = 0; i < count; ++i) row[i] = i;

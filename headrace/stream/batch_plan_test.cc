@@ -45,7 +45,7 @@ TEST(BatchPlan, RanksSplitABatchInOrder) {
   EXPECT_EQ(plan_of({{.record_count = 100}}, 8, false, {1, 3}).rows(1).front(), (SourcePosition{0, 0, 10}));
 }
 
-// Settled: docs/formats/order.md.
+// The expected values are part of the format: docs/formats/order.md.
 TEST(BatchPlan, RanksTakeWholeMicroShardsAsPublished) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> rows;
   for (const std::uint64_t micro_shards : {24, 12, 8, 4}) {
@@ -130,8 +130,8 @@ RandomCase random_case(std::mt19937_64& random) {
   return out;
 }
 
-// Whatever the world size: put together, the ranks' rows are the batch; of each source every position comes
-// once, in order; and begin_of and end_of enclose them.
+// At every world size, the ranks' rows together are the batch. Every position of each source comes once, in
+// order, and begin_of and end_of enclose the positions.
 TEST(BatchPlan, HoldsForTenThousandRandomCases) {
   std::mt19937_64 random(44);
   for (int round = 0; round < 10'000; ++round) {

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Row r of the first column holds r and −r, of the ragged ones r values, of the strings "r" or r letters.
+// Row r holds r and −r in the first column, r values in each ragged column, and the strings "r" or r letters.
 class BatchRows : public testing::Test {
  protected:
   static constexpr std::size_t kRows = 5;

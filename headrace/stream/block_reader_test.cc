@@ -19,7 +19,8 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kReadingBytes = 3'000;
 
-// Rows in memory, not yet tf.Examples: their numbers. A shard's place is the number of its first row.
+// Rows in memory. They are not tf.Examples yet, only their numbers. A shard's place is the number of its
+// first row.
 struct Table {
   std::set<std::uint64_t> gone{};  // rows that were deleted since the dataset was opened
   std::uint64_t too_many = 0;      // records that a reader gives beyond those of its block
@@ -76,7 +77,7 @@ class TableRows final : public ShardKind {
   const Table table_;
 };
 
-// Shards of so many rows, in blocks of ten: as LoaderTest::publish makes plain ones.
+// Makes shards with these numbers of rows, in blocks of ten, as LoaderTest::publish makes plain ones.
 DatasetContents contents_of(const std::vector<std::uint64_t>& shard_rows, Table table = {}) {
   DatasetContents contents{.url = "table://rows", .digest = "d"};
   const auto kind = std::make_shared<const TableRows>(std::move(table));

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 
 using Shards = std::vector<ShardThousandths>;
 
-// `unknown`: numbers of records in shards without thousandths, which come first.
+// `unknown`: the numbers of records in the shards without thousandths, which come first.
 DataOrder order_of(const Shards& shards, const std::vector<std::uint64_t>& unknown = {},
                    int version = kOrderVersion) {
   std::vector<OrderedShard> of;
@@ -23,7 +23,7 @@ DataOrder order_of(const Shards& shards, const std::vector<std::uint64_t>& unkno
   return {of, version};
 }
 
-// Settled: docs/formats/order.md. A change here breaks every stored state.
+// The expected values are part of the format: docs/formats/order.md. A change here breaks every stored state.
 TEST(DataOrder, IsAsPublished) {
   const Shards two = {{0, {1, 2, 0, 3}}, {1, {2, 2}}};
   std::vector<std::vector<std::uint64_t>> cuts;
@@ -68,7 +68,7 @@ TEST(DataOrder, VisitsTheRecordsInTheOrderInWhichRangesCount) {
   }
 }
 
-// Shards of one plan: they have consecutive parts of the thousandths.
+// The shards of one plan, which have consecutive parts of the thousandths.
 Shards random_plan(std::mt19937_64& random) {
   Shards shards;
   const std::uint64_t most = 1 + random() % 500;

@@ -316,13 +316,13 @@ Result<ShardIndex> Dataset::shard_index(std::uint32_t number, const CallOptions&
       index || (index.error().code != Code::kNotFound && index.error().code != Code::kDataLoss &&
                 index.error().code != Code::kResourceExhausted);
   if (is_of_use) return index;
-  auto anew = index_published_shard(shard.location, shard.part, call);
-  if (anew) {
+  auto remade = index_published_shard(shard.location, shard.part, call);
+  if (remade) {
     remark = concat(index.error().message, "; the index was rebuilt from the shard");
-    return anew;
+    return remade;
   }
   return Error{Code::kDataLoss, concat(index.error().message, ", and it cannot be rebuilt: ",
-                                       anew.error().message, "; restore it, or prepare the dataset again")};
+                                       remade.error().message, "; restore it, or prepare the dataset again")};
 }
 
 DataOrder Dataset::order(int version) const {

@@ -63,7 +63,7 @@ TEST_F(ForeignShardTest, APublishedDataSetAmongOthersIsRefused) {
 }
 
 TEST_F(ForeignShardTest, TheMembersOfAFileAreFound) {
-  // 600 records: members of some 6 kB of content.
+  // 600 records: members with about 6 kB of content each.
   const WrittenShard shard = make_shard(0, 600, 40);
   ASSERT_TRUE(store->write("data/a", shard.data, {}));
   const ShardIndex index = index_of("data/a");
@@ -154,7 +154,7 @@ TEST_F(ForeignShardTest, AnIndexTooLargeToBeReadIsNotKept) {
   EXPECT_EQ(list_all(*store, "cache/")->size(), 0U);
 }
 
-// A manifest that contradicts the index leads nowhere outside of the block.
+// A manifest that contradicts the index must not make the reader leave the block.
 TEST_F(ForeignShardTest, BlocksThatDoNotFitTheIndexAreLost) {
   publish({20}, 10, true);
   auto shard = read_object(*store, "data/train-00000", 1 << 20);
@@ -164,7 +164,7 @@ TEST_F(ForeignShardTest, BlocksThatDoNotFitTheIndexAreLost) {
   auto text = read_object(*store, "data/_headrace/manifest-00000001", 1 << 20);
   auto manifest = parse_manifest(text->data);
   ASSERT_TRUE(manifest) << manifest.error().message;
-  // All stored bytes but one are the first block's, its content is that of the first member.
+  // The first block has all stored bytes but one, and the content of the first member.
   std::vector<ShardBlock>& blocks = manifest->parts[0].blocks;
   ASSERT_EQ(blocks.size(), 2U);
   blocks[0].stored_bytes = shard->data.size() - 1;

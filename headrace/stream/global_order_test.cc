@@ -14,7 +14,7 @@
 namespace headrace::global_order_test {
 namespace {
 
-// A record by its source, that source's epoch, and its number in the dataset.
+// A record, identified by its source, the epoch of that source, and its number in the dataset.
 struct Row {
   std::size_t source = 0;
   std::uint64_t epoch = 0;
@@ -39,7 +39,7 @@ std::uint64_t count_of(const std::vector<OrderBlock>& blocks) {
   return count;
 }
 
-// Few shards or many, of one block, as small ones are, or of several.
+// Few or many shards, with a single block (as small shards have) or with several.
 std::vector<OrderBlock> random_blocks(std::mt19937_64& random) {
   std::vector<OrderBlock> blocks;
   const std::uint64_t most_blocks = 1 + random() % 3, most_records = 1 + random() % 20;
@@ -103,8 +103,7 @@ class Orders {
   std::map<std::pair<std::size_t, std::uint64_t>, EpochOrder> orders_;
 };
 
-// The first batches of all ranks, each put together from its parts. Checks that all ranks agree where they
-// must.
+// The first batches of all ranks, each assembled from its parts. Checks that all ranks agree where they must.
 std::vector<Rows> batches_of(const Case& with, std::uint64_t world_size, std::uint64_t batches) {
   Orders orders(with);
   std::vector<Rows> joined(batches);
@@ -128,7 +127,7 @@ std::vector<Rows> batches_of(const Case& with, std::uint64_t world_size, std::ui
   return joined;
 }
 
-// How often each record of a source comes in one of its epochs.
+// How often each record of a source occurs in one of its epochs.
 using Counts = std::vector<int>;
 
 void expect_every_record_once(const Case& with, const std::vector<Rows>& batches) {
@@ -145,7 +144,7 @@ void expect_every_record_once(const Case& with, const std::vector<Rows>& batches
   for (const auto& [of, of_epoch] : counts) {
     const auto [source, epoch] = of;
     ASSERT_LE(std::ranges::max(of_epoch), 1) << "source " << source << ", epoch " << epoch;
-    // The last epoch of a source in a mixture need not have come to its end.
+    // In a mixture, the last epoch of a source may be unfinished.
     const bool has_next = counts.contains({source, epoch + 1});
     if (is_mixture && !has_next) continue;
     const std::uint64_t all = of_epoch.size();

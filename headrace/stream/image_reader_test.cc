@@ -27,7 +27,7 @@ Result<std::vector<std::uint8_t>> read(ImageReader& reader, BytesView encoded, c
 TEST(ImageReader, GivesDecodedAndResizedPixels) {
   PictureMemory memory(0);
   ImageReader reader(44, {}, memory);
-  // The second is large: it takes shared memory, and is decoded although there is none.
+  // The second image is large. It needs shared memory, but is decoded although there is none.
   for (const ImageSize size : {ImageSize{40, 30}, ImageSize{1100, 1000}, ImageSize{30, 40}}) {
     const Bytes png = png_of(striped_picture(size, 3, 1));
     EXPECT_EQ(*read(reader, png, kColumn, kColumn.size), resized_picture(png, kColumn));

@@ -31,7 +31,7 @@ Allowed allowed_for(const ModelBinding& binding, const ModelTarget& target) {
   return {};
 }
 
-std::string mend_for(const ModelTarget& target, const Allowed& allowed) {
+std::string label_advice(const ModelTarget& target, const Allowed& allowed) {
   if (target.kind == TargetKind::kClasses) {
     return concat("the output ", target.output, " has ", allowed.most + 1, " scores, so classes are 0 to ",
                   allowed.most,
@@ -60,7 +60,7 @@ Status check_labels(const ModelBinding& binding, std::span<const TensorView> col
       if (is_allowed || batch.weights()[k / width] == 0) continue;
       return Error{Code::kInvalidArgument,
                    concat("the label ", target.label.name, " of ", describe_record(loader, batch, k / width),
-                          " is ", values[k], "; ", mend_for(target, allowed))};
+                          " is ", values[k], "; ", label_advice(target, allowed))};
     }
   }
   return {};

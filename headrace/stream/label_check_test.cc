@@ -13,8 +13,8 @@ using testing::HasSubstr;
 
 class LabelCheck : public LoaderTest {
  protected:
-  // The error about a batch of four rows, of which the last is not a record, with these labels of an output
-  // of three scores.
+  // The error about a batch with these labels, for an output of three scores. The last of its four rows is
+  // not a record.
   std::string check(const std::vector<std::int64_t>& values) {
     publish({7}, 0);
     LoaderOptions options{.columns = {{.name = "x", .length = kWidth}}};

@@ -1,4 +1,4 @@
-// Balanced and bucketed orders, as a loader has them. arrangement_test.cc tests the arrangements.
+// Tests of balanced and bucketed orders in a loader. arrangement_test.cc tests the arrangements alone.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ std::int64_t length_of(std::int64_t id) { return id * id % 97; }
 
 constexpr std::uint64_t kOddRecord = 45;
 
-// As `example`, with a rare `class`, a one-hot `kind` and `steps` of any length. kOddRecord has `classes`
-// classes, and lacks both features if that is 0.
+// Like `example`, but with a rare `class`, a one-hot `kind`, and `steps` of any length. kOddRecord has
+// `classes` classes; if that is 0, it lacks both features.
 Bytes skewed(std::uint64_t i, std::size_t classes) {
   const auto id = static_cast<std::int64_t>(i);
   std::vector<float> x(kWidth), kind(3);
@@ -76,7 +76,7 @@ std::int64_t spread_of(const Batches& batches) {
   return spread;
 }
 
-// kRecords records in files without a manifest, each one block.
+// kRecords records in files without a manifest; each file is one block.
 class LoaderArrangementTest : public LoaderTest {
  protected:
   void write(std::size_t odd_classes = 1) {
@@ -133,7 +133,7 @@ TEST_F(LoaderArrangementTest, BalanceGivesEachClassEquallyOftenAndAllRareRecords
     for (std::int64_t id = 3; id < static_cast<std::int64_t>(kRecords); id += 20)
       EXPECT_TRUE(times.contains(id));
   }
-  // In one window, each batch has each class equally often.
+  // Within a window, each batch has each class equally often.
   for (const auto& batch : batches_of(open(), with(kByKind, ShuffleMode::kWindow, 1 << 20))) {
     std::map<std::int64_t, std::uint64_t> kinds;
     for (const std::int64_t id : batch) ++kinds[kind_of(id)];
@@ -192,7 +192,7 @@ TEST_F(LoaderArrangementTest, ThreadsRanksAndResumingChangeNothing) {
   }
 }
 
-// The blocks of the first epoch are used again.
+// The second epoch uses the blocks of the first one again.
 TEST_F(LoaderArrangementTest, AnEpochThatFitsAWindowIsArrangedAgainWithoutReadingAgain) {
   write();
   LoaderOptions options = with(kBySteps, ShuffleMode::kWindow, 1 << 20);

@@ -66,7 +66,7 @@ TEST_F(LoaderColumnsTest, OfAnyLengthComeAsOffsetsAndValues) {
     ASSERT_TRUE(batch) << batch.error().message;
     if (!*batch) break;
     const auto* y = reinterpret_cast<const std::int64_t*>((*batch)->column(0));
-    // Places of weight 0 repeat a record, in every column.
+    // Rows of weight 0 repeat a record, in every column.
     for (std::size_t row = 0; row < (*batch)->rows; ++row) expect_row(**batch, row, y[2 * row]);
     EXPECT_EQ((*batch)->data(2).row_offsets.size(), (*batch)->rows + 1);
     EXPECT_EQ((*batch)->data(4).byte_offsets.back(),

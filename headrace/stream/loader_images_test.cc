@@ -23,12 +23,12 @@ Bytes encoded_image(std::uint64_t number) {
   return number % 2 == 0 ? png_of(picture) : jpeg_of(picture);
 }
 
-// The rows of a batch, one after another: what they weigh and the bytes of all columns.
+// The rows of a batch, one after another: their weights and the bytes of all columns.
 using Rows = std::vector<std::string>;
 
 class LoaderImagesTest : public LoaderTest {
  protected:
-  // Records of an image, the same once more, their number, and so many tags as that modulo 3.
+  // Records with an image, a second copy of it, the number of the record, and (number modulo 3) tags.
   void write(const std::map<std::uint64_t, Bytes>& others = {}, std::uint64_t count = kRecords) {
     Bytes data;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -76,7 +76,7 @@ class LoaderImagesTest : public LoaderTest {
     return rows;
   }
 
-  // All batches, of all ranks.
+  // All batches of all ranks.
   std::vector<Rows> read(LoaderOptions with, std::uint64_t world_size = 1) {
     std::vector<Rows> batches;
     with.world_size = world_size;
@@ -206,7 +206,7 @@ TEST_F(LoaderImagesTest, BadImagesAreHolesWhereRecordsAreSkipped) {
   write({{0, {}}, {1, to_bytes("text")}, {5, Bytes(jpeg.begin(), jpeg.end() - 20)}, {20, {}}});
   std::vector<Rows> expected = good;
   const auto hole_of = [](std::string row) { return row.replace(row.find(" weight 1"), 9, " weight 0"); };
-  // Each hole is the first good record of its batch, tags included.
+  // Each hole repeats the first good record of its batch, tags included.
   for (const std::size_t row : {0, 1, 5}) expected[0][row] = hole_of(good[0][2]);
   expected[2][4] = hole_of(good[2][0]);
   EXPECT_EQ(read(with), expected);

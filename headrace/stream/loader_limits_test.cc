@@ -74,7 +74,8 @@ class CountingStore final : public ForwardingStore {
   std::atomic<int> reads = 0;  // of shards
 };
 
-// Whether a window wants most of what lies around its records or little of it, and whatever is compressed.
+// Tests windows that want most of what lies around their records, and windows that want little of it, with
+// and without compression.
 TEST_F(LoaderTest, WhatExactOrderHasReadOnceIsInTheCache) {
   for (const std::uint64_t member_records : {0, 7}) {
     for (const std::uint64_t window_bytes : {300, 200'000}) {
@@ -212,7 +213,8 @@ TEST_F(LoaderTest, TracesWhatItsThreadsDo) {
             batches * options().batch_size * (kWidth * sizeof(float) + 2 * sizeof(std::int64_t)));
 }
 
-// A store whose reads wait until they are let go or stopped, or so many wait at once.
+// A store whose reads wait until they are released or stopped, or until a given number of reads wait at the
+// same time.
 class StuckStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
@@ -346,7 +348,7 @@ TEST_F(LoaderStallTest, AStoreThatIsSlowFromTheStartGetsMoreThreads) {
   EXPECT_GE(loader->stats().threads, available_cores() + 2);
 }
 
-// A billion records: what opening takes is the manifest, and a block's worth of memory for each 8 MiB.
+// Opening a billion records takes only the manifest, and the memory of one DatasetBlock for each 8 MiB.
 TEST_F(LoaderTest, ABillionRecordsAreOpenedByTheirManifest) {
   constexpr std::uint64_t kShards = 200, kBlocks = 64, kBlockRecords = 80'000;
   Manifest manifest{.kind = "dataset", .created_by = "run", .plan = "p"};

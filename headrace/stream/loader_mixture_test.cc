@@ -47,7 +47,7 @@ TEST_F(LoaderMixtureTest, GivesEachSourceItsShareAndGoesThroughItInEpochs) {
   EXPECT_NEAR(static_cast<double>(ids[0].size()), 24 * 16 * 0.5, 2);
   EXPECT_NEAR(static_cast<double>(ids[1].size()), 24 * 16 * 0.3, 2);
   EXPECT_NEAR(static_cast<double>(ids[2].size()), 24 * 16 * 0.2, 2);
-  // Every record of a source comes once before any comes again.
+  // Every record of a source occurs once before any record occurs again.
   for (const auto& [source, count] : std::map<std::int64_t, std::size_t>{{0, 100}, {1, 40}, {2, 3}}) {
     for (std::size_t begin = 0; begin + count <= ids[source].size(); begin += count) {
       const auto first = ids[source].begin() + static_cast<std::ptrdiff_t>(begin);

@@ -1,4 +1,4 @@
-// Versions of the order, ranges of appended datasets, and micro-shards, as a loader has them.
+// Tests of versions of the order, of ranges of appended datasets, and of micro-shards, in a loader.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 class LoaderVersionTest : public LoaderTest {
  protected:
-  // Three shards of 40 records; if `appended`, the third one lies before the second in dataset order.
+  // Three shards of 40 records. If `appended`, the third shard comes before the second in dataset order.
   std::shared_ptr<const Dataset> three_shards(bool appended) {
     std::vector<ShardThousandths> thousandths;
     if (appended) thousandths = {{0, {10, 30}}, {500, {40}}, {0, {20, 20}}};
@@ -40,7 +40,7 @@ class LoaderVersionTest : public LoaderTest {
   }
 };
 
-// States and batches of version 1, recorded before there was a version 2.
+// States and batches of version 1, which were recorded before version 2 existed.
 struct Recorded {
   ShuffleMode mode;
   std::vector<std::int64_t> batch;           // number 3 of the whole

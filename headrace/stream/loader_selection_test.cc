@@ -1,4 +1,4 @@
-// Selections: loaders of some of the records of a range.
+// Tests of selections: loaders that read only some records of a range.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using Ids = std::vector<std::int64_t>;
 
 class LoaderSelectionTest : public LoaderTest {
  protected:
-  // Records 20 … 99 of two shards of 60, by numbers from 20 on.
+  // Records 20 to 99 of two shards of 60 records, by their numbers counted from record 20.
   LoaderSource source(std::vector<std::uint64_t> numbers, const std::string& name = "some") {
     if (!dataset) {
       publish({60, 60}, 0, true);
@@ -37,7 +37,7 @@ class LoaderSelectionTest : public LoaderTest {
     return out;
   }
 
-  // The records of each epoch, in their order.
+  // The records of each epoch, in the order in which they are read.
   std::vector<Ids> epochs_of(const LoaderSource& from, const LoaderOptions& with) {
     auto loader = BatchLoader::create({from}, with);
     EXPECT_TRUE(loader) << loader.error().message;
@@ -153,7 +153,7 @@ TEST_F(LoaderSelectionTest, OfFewRecordsInManyBlocksNeedsMemoryForNoMoreThanThes
   LoaderOptions with = options();
   with.batch_size = 64;
   with.threads = 1;
-  // A record of the last blocks stands for 2 kB, but there are ten of them: not a batch.
+  // A record of the last blocks accounts for 2 kB, but there are only ten of them: less than a batch.
   with.memory_budget_bytes = 80'000;
   const auto loader = BatchLoader::create({from}, with);
   ASSERT_TRUE(loader) << loader.error().message;
@@ -219,7 +219,7 @@ TEST_F(LoaderSelectionTest, OfStrataOfAnAppendedDatasetIsWhatRangesCount) {
   EXPECT_THAT(times, testing::ElementsAre(testing::Pair(0, 4), testing::Pair(2, 3)));
 }
 
-// Mixtures go from the end of an epoch to the next one within a batch.
+// In a mixture, a batch may contain the end of one epoch and the beginning of the next.
 TEST_F(LoaderSelectionTest, MemoryOfABatchOverTwoEpochsCountsTheScarcestBlocksOfBoth) {
   publish({1000}, 0, true, "long");
   std::vector<std::uint64_t> numbers;

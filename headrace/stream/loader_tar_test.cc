@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using Rows = std::vector<std::string>;
 
-// Sample i, as a row shows it.
+// Sample i in the form in which a row shows it.
 std::string key_of(std::uint64_t i) { return concat("some/", zero_padded(i, 6)); }
 std::string text_of(std::uint64_t i) { return concat("text ", i, std::string(i % 7 * 300, '.')); }
 std::string row_of(std::uint64_t i) { return concat(key_of(i), ' ', i % 10, ' ', text_of(i)); }
@@ -38,7 +38,7 @@ Bytes make_tar(std::uint64_t first, std::uint64_t count, TarFormat format = TarF
   return tar.finish();
 }
 
-// Where sample i of such a tar begins.
+// The offset at which sample i of such a tar begins.
 std::uint64_t offset_of(std::uint64_t i) {
   TarBuilder tar;
   for (std::uint64_t before = 0; before < i; ++before) add_sample(tar, before);
@@ -64,7 +64,7 @@ class LoaderTarTest : public LoaderTest {
     write(key, object->data);
   }
 
-  // One string a row; "-" for a hole.
+  // One string per row; "-" for a hole.
   Rows read(const std::vector<LoaderSource>& sources) {
     auto loader = BatchLoader::create(sources, with);
     EXPECT_TRUE(loader) << loader.error().message;
@@ -88,7 +88,7 @@ class LoaderTarTest : public LoaderTest {
   }
   Rows read(std::shared_ptr<const Dataset> dataset) { return read({{.dataset = std::move(dataset)}}); }
 
-  // In dataset order, without what fills the last batch.
+  // In dataset order, without the rows that fill up the last batch.
   Rows read_in_order(CorruptionPolicy policy = CorruptionPolicy::kFail) {
     with.shuffle = ShuffleMode::kNone;
     with.on_corrupt = policy;
@@ -286,7 +286,7 @@ TEST_F(LoaderTarTest, ADamagedHeaderIsAnErrorOrAHoleForWhatItMayConcern) {
               HasSubstr(concat("memory://test/data/a.tar: a damaged tar header at byte ", offset_of(7))));
   EXPECT_THAT(open_error().message, HasSubstr("skip-record"));
   Rows expected = rows_of(0, 20);
-  // Before, sample 6 may lack files; 7 lacks one; 8 stands behind.
+  // Sample 6, before the damage, may lack files. Sample 7 lacks one. Sample 8 comes after the damage.
   expected.erase(expected.begin() + 7, expected.begin() + 9);
   expected[6] = "-";
   EXPECT_EQ(read_in_order(CorruptionPolicy::kSkipRecord), expected);
@@ -331,7 +331,7 @@ TEST_F(LoaderTarTest, DamageThatComesLaterIsAHoleThatShiftsNothing) {
   const Location cache{store, "cache", Url{"memory", "test", "cache"}};
   write("data/a.tar", make_tar(0, 20));
   const Bytes index = open()->shards()[0].index;
-  // As if the medium had lost it: what is known of the object stays.
+  // The same as if the medium had lost the data: the metadata of the object stay.
   damage("data/a.tar", offset_of(7) + 1);
   damage("data/a.tar", offset_of(12) + 1);
   const auto object = store->stat("data/a.tar", {});

@@ -176,7 +176,8 @@ TEST_F(LoaderTest, AFailureComesAfterTheSameBatchesEveryTime) {
   EXPECT_GT(ends.begin()->first, 0U);
 }
 
-// The blocks of a dataset that one window holds are used again in the next epoch, damaged or not.
+// If one window holds all blocks of a dataset, the next epoch uses them again, whether they are damaged or
+// not.
 TEST_F(LoaderTest, AFailureStaysOneWhenBlocksAreUsedAgain) {
   publish({20, 20}, 0);
   auto object = read_object(*store, "data/train-00001", 1 << 20);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kBlockBytes = 8e6;
 
-// A caller that waits for `seconds` in slices, for a store that gives `rate(limit)` blocks a second.
+// A caller that waits for `seconds` in slices. The store delivers `rate(limit)` blocks per second.
 void wait(LoadsAtOnce& loads, double seconds, const std::function<double(int)>& rate) {
   double owed = 0;
   for (double now = 0; now < seconds; now += 0.02) {

@@ -24,7 +24,7 @@ TEST(Mixture, OfOneSourceIsThatSource) {
   EXPECT_EQ(mixture.count_before(0, 12), 12U);
 }
 
-// Pinned: docs/formats/order.md.
+// The expected values are part of the format: docs/formats/order.md.
 TEST(Mixture, SpreadsSourcesEvenly) {
   EXPECT_THAT(first_sources(Mixture(mixture_weights(std::vector{0.7, 0.3})), 10),
               ElementsAre(0, 1, 0, 0, 1, 0, 0, 0, 1, 0));

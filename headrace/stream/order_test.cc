@@ -127,7 +127,7 @@ TEST(Order, EpochsAndSeedsDiffer) {
   EXPECT_NE(first_records(1, 0), first_records(2, 0));
 }
 
-// Settled: docs/formats/order.md. A change here breaks every stored state.
+// The expected values are part of the format: docs/formats/order.md. A change here breaks every stored state.
 TEST(Order, IsAsPublished) {
   const HashKey key = derive_order_key(44, "block", 7, 0);
   EXPECT_EQ(key.low, 14501533419883614185U);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kPipelineRemarks = 100;
 // A wait is cut into slices of this length. After each slice, the waiting caller checks for stops and
 // deadlines.
-constexpr std::chrono::milliseconds kLookAround{100};
+constexpr std::chrono::milliseconds kWaitSlice{100};
 constexpr const char* kOpening = "opening a window";
 constexpr const char* kLoading = "loading";
 constexpr const char* kArranging = "arranging a window";
@@ -448,7 +448,7 @@ void Pipeline::work(std::size_t number) {
 }
 
 // Call this when there may be something new to claim. If the mutex is not held, a thread that is about to
-// wait may miss the call until the caller looks around.
+// wait may miss the call until the waiting caller wakes up.
 void Pipeline::changed() {
   ++changes_;
   may_work_.notify_one();
@@ -491,7 +491,7 @@ Status Pipeline::await(std::unique_lock<std::mutex>& lock) {
     before = stats_;
   };
   while (!is_ready() && !options_.stop.stop_requested()) {
-    may_take_.wait_for(lock, options_.stop, kLookAround, [this] { return is_ready(); });
+    may_take_.wait_for(lock, options_.stop, kWaitSlice, [this] { return is_ready(); });
     const Clock::time_point now = Clock::now();
     if (is_ready() || options_.stop.stop_requested()) break;
     if (!caller_holds_all()) free_since = now;

@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-bool has_tars_alone(const Dataset& dataset) {
+bool has_only_tars(const Dataset& dataset) {
   return std::ranges::all_of(dataset.shards(),
                              [](const DatasetShard& shard) { return shard.encoding == ShardEncoding::kTar; });
 }
@@ -22,7 +22,7 @@ Column text_column(std::string name) {
 }  // namespace
 
 std::optional<Column> id_column(const Dataset& dataset) {
-  if (!dataset.attributes() && has_tars_alone(dataset)) return text_column(std::string(kSampleKeyFeature));
+  if (!dataset.attributes() && has_only_tars(dataset)) return text_column(std::string(kSampleKeyFeature));
   if (!dataset.attributes()) return std::nullopt;
   const std::string* const name = id_feature(*dataset.attributes());
   if (name == nullptr) return std::nullopt;

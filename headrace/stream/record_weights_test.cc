@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class RecordWeights : public LoaderTest {
  protected:
-  // The error about a batch of four rows, of which the last is not a record, with these weights.
+  // The error about a batch with these weights. The last of its four rows is not a record.
   template <typename T>
   std::string check(const std::vector<T>& values) {
     publish({7}, 0);

@@ -26,12 +26,12 @@ TEST(Strata, TakesARangeOfEachClass) {
 TEST(Strata, CountAsRangesOfAnAppendedDatasetDo) {
   const ShardThousandths first{0, {2, 2}}, appended{0, {1, 1}};
   const std::vector<OrderedShard> shards = {{4, &first}, {2, &appended}};
-  // In dataset order 0 … 3 are of the first shard; ranges count 0, 1, 4, 2, 3, 5.
+  // In dataset order, records 0 to 3 are in the first shard. Ranges count 0, 1, 4, 2, 3, 5.
   const Strata strata({shards, kOrderVersion}, {0, 1, 0, 0, 0, 1});
   const auto select = [&](std::vector<RecordRange> ranges) { return strata.select(ranges); };
   EXPECT_THAT(select({{0, 2}, {0, 0}}), ElementsAre(0, 4));
   EXPECT_THAT(select({{2, 2}, {1, 1}}), ElementsAre(2, 3, 5));
-  // The first four as ranges count them: three of the first shard, and one of the other.
+  // The first four records in the order of ranges: three of the first shard, and one of the other.
   const Strata front({shards, kOrderVersion}, {0, 1, 0, 0});
   EXPECT_THAT(front.counts(), ElementsAre(3, 1));
   EXPECT_THAT(front.select(std::vector<RecordRange>{{0, 3}, {0, 0}}), ElementsAre(0, 2, 3));

@@ -28,7 +28,7 @@ std::string features_text(BytesView record) {
   return text;
 }
 
-// Each sample as its features; or the error.
+// The features of each sample, or the error.
 std::vector<std::string> convert(const Bytes& tar, std::vector<Column> wanted = {}, bool is_end = true) {
   TarSampleConverter converter(std::move(wanted));
   Bytes part = tar;
@@ -144,7 +144,7 @@ TEST(TarSampleConverter, APartMayEndAnywhereBehindItsLastFile) {
 }
 
 TEST(TarSampleConverter, HeadersHaveRoomForWhatIsWrittenOverThem) {
-  // The least of room: no data, and names as long as a header holds, or longer.
+  // The case with the least room: no data, and names that just fill a header, or are longer.
   for (const std::size_t length : {4U, 100U, 256U, 300U, 5000U}) {
     for (const TarFormat format : {TarFormat::kUstar, TarFormat::kGnu, TarFormat::kPax}) {
       if (format == TarFormat::kUstar && length > 256) continue;

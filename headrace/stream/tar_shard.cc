@@ -37,7 +37,7 @@ class SampleFinder {
       }
       if (entry.error().code != Code::kDataLoss) return entry.error();
       HEADRACE_CHECK(damage(entry.error().message));
-      is_behind_damage_ = true;
+      is_after_damage_ = true;
       doubtful_ = kDoubtfulSamples;
       HEADRACE_TRY(goes_on, walker_.pass_over_damage());
     }
@@ -72,7 +72,7 @@ class SampleFinder {
     const bool is_file = entry.kind == TarEntryKind::kFile || entry.kind == TarEntryKind::kSparseFile;
     const auto name = split_sample_path(entry.path);
     if (!is_file || !name) return {};
-    if (std::exchange(is_behind_damage_, false) && !begins_.empty() && name->key == key_) doubtful_ = 0;
+    if (std::exchange(is_after_damage_, false) && !begins_.empty() && name->key == key_) doubtful_ = 0;
     if (begins_.empty() || name->key != key_) {
       if (begins_.empty()) {
         begins_.push_back(0);
@@ -101,7 +101,7 @@ class SampleFinder {
   std::vector<std::uint64_t> begins_;
   std::string key_;                 // the key of the last sample
   std::uint64_t sample_bytes_ = 0;  // the size of its files so far
-  bool is_behind_damage_ = false;   // true until the next file after the damage
+  bool is_after_damage_ = false;    // true until the next file after the damage
   int doubtful_ = 0;                // how many more samples are left out
   std::uint64_t ignored_ = 0;
   std::string first_ignored_;

@@ -34,7 +34,7 @@ class RecordCutter {
   Status cut(std::size_t added) {
     held_ += added;
     summary_.uncompressed_bytes += added;
-    std::size_t begin = 0;  // of the rest, which is not cut yet
+    std::size_t begin = 0;  // where the part begins that is not cut yet
     while (!stopped_) {
       if (damage_ && !pass_over(begin)) break;
       RecordScanner scanner(BytesView(pending_).first(held_).subspan(begin), limit_bytes_);

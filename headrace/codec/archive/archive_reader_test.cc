@@ -25,7 +25,7 @@ struct Item {
   std::string link_to = "";
 };
 
-// POSIX.1-1988 (ustar), written here so that the test does not lean on the library it judges.
+// Writes POSIX.1-1988 (ustar) by itself, so that the test does not depend on the library that it tests.
 Bytes make_tar(const std::vector<Item>& items) {
   std::string out;
   for (const Item& item : items) {
@@ -188,7 +188,7 @@ TEST(ArchiveReader, AnAlteredByteNeverPassesForContent) {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += std::to_string(i * i % 977);
   const Bytes tar = make_tar({{"a/text", text}, {"a/end", "."}});
-  // A plain tar has no checksum of contents: there it is the store's that tells.
+  // A plain tar has no checksums of contents, so only the store's checksum reveals the damage.
   for (const Bytes& archive : {gzip(tar), bzip2(tar), xz(tar), tar}) {
     const auto checksum = archive == tar ? std::optional(crc32c(tar)) : std::nullopt;
     EXPECT_EQ(read_all(archive, nullptr, checksum).size(), 2U);

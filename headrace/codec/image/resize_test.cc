@@ -25,7 +25,7 @@ std::vector<float> resize(const PixelsView& from, ResizeMethod method, ImageSize
   return samples;
 }
 
-// Calls for many pairs of sizes, small and large, and all numbers of channels.
+// Calls the function for many pairs of sizes, small and large, and for all numbers of channels.
 template <typename Check>
 void for_each_case(const Check& check) {
   for (const std::uint32_t width : kSides) {
@@ -40,7 +40,7 @@ void for_each_case(const Check& check) {
   }
 }
 
-// The formulas of docs/images.md, in double, a sample at a time.
+// The formulas of docs/images.md in double, one sample at a time.
 double expected_bilinear(const PixelsView& from, ImageSize to, std::size_t x, std::size_t y, std::size_t i) {
   const auto place = [](std::size_t at, std::uint32_t from_side, std::uint32_t to_side) {
     const double middle = (static_cast<double>(at) + 0.5) * from_side / to_side - 0.5;
@@ -92,7 +92,7 @@ void expect_near(ResizeMethod method, const Expected& expected) {
 TEST(Resize, BilinearIsItsFormula) { expect_near(ResizeMethod::kBilinear, expected_bilinear); }
 TEST(Resize, AreaIsItsFormula) { expect_near(ResizeMethod::kArea, expected_area); }
 
-// Black and white samples: between them, what is computed in fewer bits errs most.
+// Black and white samples: between them, arithmetic with fewer bits has its largest errors.
 Image harsh_image(ImageSize size, std::uint32_t channels) {
   Image image;
   EXPECT_TRUE(image.reshape(size, channels));
@@ -127,7 +127,7 @@ TEST(Resize, EightBitsAreTheFloatsRounded) {
 }
 
 TEST(Resize, WhereAPixelLiesInARowDoesNotChangeIt) {
-  // The last samples of a row, and its last pixels, are computed one by one, the others many at a time.
+  // The last samples of a row and its last pixels are computed one by one, the others many at a time.
   const Image image = smooth_image({64, 9}, 3);
   Resizer resizer;
   for (const ResizeMethod method : {ResizeMethod::kBilinear, ResizeMethod::kArea}) {

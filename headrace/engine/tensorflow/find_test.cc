@@ -110,7 +110,7 @@ TEST_F(FindTensorFlow, AFileThatIsNoLibraryIsRefused) {
   EXPECT_THAT(engine.error().message, testing::HasSubstr("loading TensorFlow: " + root_));
 }
 
-// Runs trace_model with an interpreter that gives a fixed answer.
+// Runs trace_model with an interpreter that always gives the same answer.
 class TraceModel : public FindTensorFlow {
  protected:
   Error error_of(const std::string& answer) {

@@ -1,4 +1,4 @@
-// Needs TensorFlow: ctest passes HEADRACE_PYTHON, an interpreter that has it.
+// Needs TensorFlow. ctest passes HEADRACE_PYTHON, an interpreter that has it.
 #include "headrace/engine/tensorflow/tensorflow.h"
 #include "headrace/base/json.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// TensorFlow, a traced dense_classifier and the toy models: made once for all tests.
+// TensorFlow, a traced dense_classifier and the toy models. They are made once for all tests.
 class Shared final : public testing::Environment {
  public:
   void SetUp() override {
@@ -80,7 +80,7 @@ struct FreeDeleter {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// Rows of random features whose mean tells their class.
+// Rows of random features whose mean indicates their class.
 struct Batch {
   explicit Batch(std::int64_t row_count, unsigned seed)
       : rows(row_count),
@@ -402,7 +402,7 @@ TEST_F(OddSignatures, AnInputThatIsHandedBackIsCopied) {
   EXPECT_EQ(result_.values<float>()[1], 2.5F);
 }
 
-// It also shows that inputs are read in place: a copy would be TensorFlow's to keep.
+// This test also shows that inputs are read in place: TensorFlow could keep a copy.
 TEST_F(OddSignatures, AnInputThatIsKeptIsAnError) {
   const Status kept = run("keep", "values", "first", TensorView::of(values_.data(), {1024}));
   ASSERT_FALSE(kept);
@@ -427,7 +427,7 @@ TEST_F(OddSignatures, AResultOfStringsIsAnInputWhereverItIsMovedTo) {
   EXPECT_EQ(result_.strings()[1], moved.strings()[1]);
 }
 
-// Small values of every type; 3 are copied, 100 are read in place.
+// Small values of every type. 3 values are copied, and 100 are read in place.
 TEST_F(OddSignatures, ValuesOfEveryTypeGoInAndComeOut) {
   alignas(kTensorAlignment) std::array<std::byte, 1600> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte{i % 2 == 0};

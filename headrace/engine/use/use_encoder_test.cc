@@ -26,7 +26,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// HEADRACE_USE_WEIGHTS, else where `./dev` puts the files. The tests fail if they are not there.
+// HEADRACE_USE_WEIGHTS, or else the folder in which `./dev` puts the files. Without the files, the tests
+// fail.
 std::filesystem::path weights_folder() {
   if (const char* folder = std::getenv("HEADRACE_USE_WEIGHTS")) return folder;
   const char* cache = std::getenv("XDG_CACHE_HOME");
@@ -128,7 +129,7 @@ TEST(UseEncoder, GivesTheSameBitsOnEveryMachineAndWithEveryInstructionSet) {
 
 TEST(UseEncoder, GivesATextTheSameBitsWhateverElseIsInTheCall) {
   std::vector<std::string> texts = golden_texts();
-  // Longer than a batch, and of lengths that end at many places of the next.
+  // Texts longer than a batch, whose lengths make them end at many places of the next batch.
   for (int i = 0; i < 16; ++i) {
     std::string& text = texts.emplace_back();
     for (int word = 0; word < i * i * 8; ++word) text += word % 7 == i % 7 ? "movie " : "was ";

@@ -1,5 +1,5 @@
-// Rows that are gone or have changed when a loader reads them: a scripted node makes them. Real nodes:
-// tests/python/test_ignite_loader.py.
+// Tests of rows that were removed or have changed when a loader reads them, with a scripted node.
+// tests/python/test_ignite_loader.py has real nodes.
 
 #include "headrace/stream/ignite/cache_dataset.h"
 
@@ -21,7 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A node of a cluster of one, with a cache that is not partitioned; it answers several requests with one row
+// The only node of a cluster, with a cache that is not partitioned. It answers several requests with one row
 // each. Keys and values are numbers and texts.
 class CacheOfTexts {
  public:
@@ -64,7 +64,7 @@ class CacheOfTexts {
   ScriptedNode node_;
 };
 
-// "KEY=TEXT" of each record, or why it is a hole.
+// "KEY=TEXT" of each record, or the reason why it is a hole.
 std::vector<std::string> read_all(const Dataset& dataset) {
   std::vector<std::string> shown;
   BlockLoader loader(dataset, CorruptionPolicy::kSkipRecord, BufferPool::create());

@@ -20,10 +20,10 @@ void RowSchema::add(const IgniteFeatures& row) {
     seen.has_types |= seen.type != feature.type;
     seen.has_lengths |= seen.value_count != feature.value_count;
   }
-  for (const std::string& name : row.formless) {
-    if (formless_.contains(name)) continue;
+  for (const std::string& name : row.unsupported) {
+    if (unsupported_.contains(name)) continue;
     is_cut_ |= !has_room();
-    if (has_room()) formless_.insert(name);
+    if (has_room()) unsupported_.insert(name);
   }
 }
 
@@ -42,7 +42,7 @@ std::map<std::string, FeatureSchema> RowSchema::features() const {
 
 std::vector<std::string> RowSchema::remarks() const {
   std::vector<std::string> remarks;
-  for (const std::string& name : formless_)
+  for (const std::string& name : unsupported_)
     remarks.push_back(concat("the Ignite field '", printable_line(name, 200),
                              "' cannot become a feature in some rows: it is left out of those rows"));
   for (const auto& [name, seen] : seen_) {

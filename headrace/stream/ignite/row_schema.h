@@ -33,10 +33,10 @@ class RowSchema {
     bool has_lengths = false;  // true if numbers of values differ
     bool has_types = false;    // true if types differ
   };
-  bool has_room() const { return seen_.size() + formless_.size() < kIgniteFieldLimit; }
+  bool has_room() const { return seen_.size() + unsupported_.size() < kIgniteFieldLimit; }
 
   std::map<std::string, Seen> seen_{};
-  std::set<std::string> formless_{};
+  std::set<std::string> unsupported_{};
   std::uint64_t rows_ = 0;
   bool is_cut_ = false;
 };

@@ -15,7 +15,7 @@ TEST(RowSchema, KnowsLengthsTypesAndGapsOfAllRows) {
                            {"val.pixels", DataType::kFloat32, 4},
                            {"val.words", DataType::kBytes, 2},
                            {"val.n", DataType::kInt64, 1}},
-              .formless = {"val.map"}});
+              .unsupported = {"val.map"}});
   schema.add({.features = {{"key", DataType::kInt64, 1},
                            {"val.pixels", DataType::kFloat32, 4},
                            {"val.words", DataType::kBytes, 3},
