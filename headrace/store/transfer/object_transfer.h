@@ -58,8 +58,8 @@ Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& o
 Result<bool> have_same_content(const Location& a, const ObjectInfo& of_a, const Location& b,
                                const ObjectInfo& of_b, const ObjectTransferOptions& options);
 
-/// Whether both lie in the same store, judged by the scheme and authority of their URLs. Queries are options of
-/// the connection: with different ones it is the same store.
+/// Whether both lie in the same store, judged by the scheme and authority of their URLs. The queries of the
+/// URLs are options of the connection and do not count.
 bool is_same_store(const Location& a, const Location& b);
 
 /// Whether the store copies the object itself, so that its bytes do not pass through this process. It must be

@@ -50,20 +50,20 @@ class CheckedLoader:
             return
         if target.kind == "classes":
             least, most = -math.inf, target.classes - 1
-            mend = (
+            advice = (
                 f"the output {target.output} has {target.classes} scores, so classes are 0 to {most}. Give "
-                'its layer more units, or number the classes from 0: type = "label" in the schema does'
+                'its layer more units, or number the classes from 0 with type = "label" in the schema'
             )
         else:
             least, most = -1 if target.scores == "margin" else 0, 1
-            mend = (
-                f"the loss of the output {target.output} takes {least} to {most}. Take a loss for several "
-                "classes, or for numbers, or prepare the label as 0 and 1"
+            advice = (
+                f"the loss of the output {target.output} takes {least} to {most}. Use a loss for several "
+                "classes or for numbers, or prepare the label as 0 and 1"
             )
         wrong = (values < least) | (values > most)
         if target.ignored_class is not None:
             wrong &= values != target.ignored_class
-        self._refuse(f"the label {target.label.name}", values, wrong, mend, batch)
+        self._refuse(f"the label {target.label.name}", values, wrong, advice, batch)
 
     def _check_weights(self, name: str, batch: dict[str, Any]) -> None:
         weights = np.asarray(batch[name])
@@ -71,7 +71,7 @@ class CheckedLoader:
         self._refuse(f"the weight {name}", weights, wrong, "weights are finite and not below 0", batch)
 
     def _refuse(
-        self, what: str, values: np.ndarray, wrong: np.ndarray, mend: str, batch: dict[str, Any]
+        self, what: str, values: np.ndarray, wrong: np.ndarray, advice: str, batch: dict[str, Any]
     ) -> None:
         """Raises if there is a wrong value in a row that is a record."""
         rows = wrong.reshape(len(wrong), -1)
@@ -83,5 +83,5 @@ class CheckedLoader:
         places = self._loader.where(self._loader.step - 1)
         where = f"record {places[row].record} of {places[row].url}" if row < len(places) else "a record"
         value = values.reshape(len(values), -1)[row, column]
-        self._failure = InvalidArgumentError(f"{what} of {where} is {value}; {mend}")
+        self._failure = InvalidArgumentError(f"{what} of {where} is {value}; {advice}")
         raise self._failure
