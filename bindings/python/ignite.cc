@@ -125,9 +125,9 @@ void check_columns(const std::vector<std::string>& columns) {
   for (const std::string& name : columns) {
     const std::string shown = printable_line(name, 80);
     if (!is_valid_utf8(name))
-      raise({Code::kInvalidArgument, concat("the column '", shown, "' is not named in UTF-8; use AS")});
+      raise({Code::kInvalidArgument, concat("the name of the column '", shown, "' is not UTF-8; rename it with AS")});
     if (!names.insert(name).second)
-      raise({Code::kInvalidArgument, concat("two columns are named ", shown, "; use AS")});
+      raise({Code::kInvalidArgument, concat("two columns are named ", shown, "; rename one with AS")});
   }
 }
 
@@ -320,7 +320,7 @@ class IgniteCluster {
     std::uint64_t count = 0;
     for (const nb::handle pair : entries) {
       const nb::tuple entry(pair);
-      if (entry.size() != 2) raise({Code::kInvalidArgument, "an entry is a pair of key and value"});
+      if (entry.size() != 2) raise({Code::kInvalidArgument, "an entry must be a pair of a key and a value"});
       Bytes key = values.encoded(entry[0], "");
       Bytes value = values.encoded(entry[1], value_type);
       batch.add(std::move(key), std::move(value), values.take_types());

@@ -28,13 +28,12 @@ namespace nb = nanobind;
 namespace {
 
 using RangeTuple = std::tuple<std::uint64_t, std::uint64_t>;  // begin, end
-/// "balance" or "bucket", and the feature that it goes by: name, element type, number of values (none:
-/// ragged).
+/// "balance" or "bucket", and the feature that it uses: name, element type, number of values (none: ragged).
 using ArrangementTuple = std::tuple<std::string, std::string, std::string, std::optional<std::uint32_t>>;
 /// Dataset, weight in the mixture, which of its records (none: all).
 using SourceTuple = std::tuple<const OpenedDataset*, double, std::optional<RangeTuple>>;
 using Position = std::tuple<std::uint64_t, std::uint64_t>;  // epoch, batch within it
-/// Object, record within it; then, if looked up: offset, "id".
+/// Object, record within it; then, if the record was looked up: offset, "id".
 using PlaceTuple = std::tuple<std::string, std::uint64_t>;
 using FoundTuple = std::tuple<std::string, std::uint64_t, std::uint64_t, std::optional<nb::bytes>>;
 
@@ -109,7 +108,7 @@ class OneCaller {
   explicit OneCaller(std::atomic<bool>& busy) : busy_(busy) {
     if (busy_.exchange(true)) {
       raise({Code::kFailedPrecondition,
-             "another thread is taking a batch of this loader; make a loader for each, or take turns"});
+             "another thread is taking a batch of this loader; make a loader for each thread, or let them take turns"});
     }
   }
   ~OneCaller() { busy_ = false; }
@@ -126,7 +125,8 @@ struct FoundRecord {
   std::optional<std::string> id{};
 };
 
-// A loader's native part. Made with the loader, and never replaced: any thread may use it at any time.
+// The native part of a loader. It is made with the loader and never replaced, so any thread may use it at any
+// time.
 struct Engine {
   const std::vector<LoaderSource> sources;
   LoaderOptions options;
@@ -138,13 +138,13 @@ struct Engine {
     FoundRecord found{.place = place};
     HEADRACE_TRY(found.offset_bytes, finder.offset(dataset, place.shard, place.record, call));
     const auto record = finder.read(dataset, place.shard, place.record, call);
-    // A damaged one is found, but has no id.
+    // A damaged record is found, but has no id.
     if (!record && record.error().code == Code::kDataLoss) return found;
     HEADRACE_CHECK(record);
     HEADRACE_TRY(const std::vector<Feature> features, parse_example(*record));
     for (const Feature& feature : features) {
       const auto* strings = std::get_if<std::vector<BytesView>>(&feature.values);
-      // Ascending by name: a sample's key comes first, and is replaced by an "id".
+      // Features come in ascending order of names: a sample's key comes first, and an "id" replaces it.
       const bool is_id = feature.name == "id" || feature.name == kSampleKeyFeature;
       if (is_id && strings != nullptr && strings->size() == 1) found.id.emplace(as_text(strings->front()));
     }
@@ -278,7 +278,7 @@ class Loader {
 
   std::vector<std::string> remarks() const { return engine_.here().batches->remarks(); }
 
-  // Those that this has not given before. Cheap unless a batch had rows without a record.
+  // Returns the remarks that it has not returned before. Cheap unless a batch had rows without a record.
   std::vector<std::string> new_remarks() {
     if (!may_have_remarks_) return {};
     std::vector<std::string> remarks = this->remarks();
@@ -300,7 +300,7 @@ class Loader {
     return batches.next();
   }
 
-  // The engine calls this in the thread that is in `take`, again and again while it waits. An exception
+  // The engine calls this in the thread that is in `take`, repeatedly while that thread waits. An exception
   // passes through the engine, which it does not harm, to the caller of `take`.
   void look_around(const std::string& waits) {
     const WhileInterpreterLives lives;
@@ -313,7 +313,7 @@ class Loader {
   static constexpr std::uint64_t kQualitySamples = 10'000;
   static constexpr int kIntervalsToReport = std::chrono::seconds(30) / kSignalInterval;
 
-  // The GIL guards what follows, but for what is constant.
+  // The GIL guards the following members, except the constant ones.
   const OfProcess<Engine> engine_;
   const BatchConverter converter_;
   Position position_;  // of the next batch

@@ -41,7 +41,7 @@ void download(const std::string& url, const std::string& kind, std::uint64_t num
   check(run_interruptibly([&](const std::stop_token& stop) -> Status {
     const Location folder = make_stoppable(location, stop);
     HEADRACE_TRY(const auto published, read_published(folder, kind, {.number = number}));
-    if (!published) return Error{Code::kNotFound, folder.describe() + " is not published any more"};
+    if (!published) return Error{Code::kNotFound, folder.describe() + " is no longer published"};
     return download_published(*published, {}, target);
   }));
 }

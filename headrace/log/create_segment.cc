@@ -9,7 +9,8 @@ namespace headrace {
 namespace {
 
 constexpr int kNameDigits = 6;
-// Writers that find their number taken this often in a row do not share a log, something is wrong.
+// If a writer finds its number taken this often in a row, the cause is an error and not other writers of the
+// log.
 constexpr int kMostTaken = 1'000;
 
 Result<bool> not_same_if_gone(const Error& error) {
@@ -17,7 +18,7 @@ Result<bool> not_same_if_gone(const Error& error) {
   return error;
 }
 
-// Whether the object is the segment. One that was removed since is not.
+// Returns whether the object is the segment. False if it was removed meanwhile.
 Result<bool> is_same_segment(const Location& object, BytesView segment, SameSegment same,
                              const CallOptions& call) {
   const auto there = object.store->stat(object.key, call);

@@ -37,7 +37,7 @@ Status check_owner_is_there(const std::string& owner, const OpenUrl& open, const
   if (is_there) return {};
   return Error{
       Code::kFailedPrecondition,
-      concat(folder.describe(), " was removed; remove the journal, too, if nobody wants its records")};
+      concat(folder.describe(), " was removed; if its records are not needed, remove the journal, too")};
 }
 
 /// One journal on its way into the store.
@@ -67,7 +67,7 @@ class Recovery {
   }
 
  private:
-  // Its segment has the file's number or a later one, so the search for it begins there.
+  // The segment has the file's number or a later one, so the search for it begins there.
   Status write(const SegmentJournalFile& file, std::uint64_t number) {
     const SegmentJournalHead& head = file.head;
     result_.url = head.url;
@@ -106,7 +106,7 @@ Result<SegmentJournalFile> parse_segment_journal(BytesView file, const std::stri
   HEADRACE_TRY(const JournalPayloads payloads, journal_payloads(file, path));
   SegmentJournalFile parsed;
   if (!parse_head(payloads.head, parsed.head))
-    return Error{Code::kDataLoss, concat(path, " is no journal of a segment log")};
+    return Error{Code::kDataLoss, concat(path, " is not a journal of a segment log")};
   parsed.size_bytes = payloads.size_bytes;
   for (const BytesView records : payloads.others) append(parsed.records, records);
   return parsed;

@@ -29,7 +29,7 @@ Result<Bytes> Spool::read(const File& file) const {
 }
 
 void Spool::remove(const File& file) {
-  static_cast<void>(remove_object(*files_, concat(file.number)));  // the folder goes with the spool anyhow
+  static_cast<void>(remove_object(*files_, concat(file.number)));  // the folder is removed with the spool in any case
   held_bytes_ -= file.size_bytes;
 }
 

@@ -37,7 +37,7 @@ class Child {
     HEADRACE_TRY(StreamEnds output, open_pipe());
     HEADRACE_TRY(StreamEnds errors, open_pipe());
     std::optional<StreamEnds> input;
-    // A socket, since a write to one can be told not to raise SIGPIPE, nor to wait.
+    // A socket, since a write to a socket can be made without SIGPIPE and without blocking.
     if (has_input) {
       HEADRACE_TRY(input, open_socket());
     }
@@ -89,7 +89,7 @@ class Child {
   Status answer(std::string_view text) {
     const ssize_t sent = send(input_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == static_cast<ssize_t>(text.size())) return {};
-    // One that has ended says so by its status.
+    // A program that has ended is reported by its exit status.
     if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) return {};
     return Error{Code::kInternal, concat("a program does not read its input: ",
                                          sent < 0 ? std::strerror(errno) : "there is no room for more")};
@@ -127,7 +127,7 @@ class Child {
 
   bool has_ended() const { return is_to_be_reaped(id_); }
 
-  pid_t id_;  // 0 after `wait` and `end`
+  pid_t id_;  // 0 after `wait` or `end`
   FileDescriptor input_;
   FileDescriptor output_;
   FileDescriptor errors_;
@@ -180,7 +180,7 @@ class Conversation {
     if (limits_.stop.stop_requested()) return stopped(program_);
     if (Clock::now() - heard_ < with_.silence_max) return {};
     return Error{Code::kDeadlineExceeded,
-                 concat(program_, " said nothing for ", with_.silence_max.count(), " ms and was ended")};
+                 concat(program_, " wrote nothing for ", with_.silence_max.count(), " ms and was stopped")};
   }
 
   Status take_output(std::string_view text) {
@@ -191,7 +191,7 @@ class Conversation {
     }));
     if (output_lines_.begun().size() <= with_.line_bytes_max) return {};
     return Error{Code::kResourceExhausted, concat(program_, " wrote a line of more than ",
-                                                  with_.line_bytes_max, " bytes and was ended")};
+                                                  with_.line_bytes_max, " bytes and was stopped")};
   }
 
   Status take_errors(std::string_view text) {

@@ -170,7 +170,7 @@ def test_says_what_is_wrong(address, kittens):
 
 
 def test_refuses_columns_of_the_same_name(address):
-    with pytest.raises(hr.errors.InvalidArgumentError, match="two columns are named A; use AS"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="two columns are named A; rename one with AS"):
         run("SELECT 1 AS A, 2 AS A", address)
 
 
