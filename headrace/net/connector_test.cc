@@ -122,7 +122,7 @@ TEST(Connector, BothSidesOfTlsShowCertificates) {
   Connector unknown({.ca_file = authorities.path()});
   const auto refused = unknown.connect(target);
   ASSERT_TRUE(refused) << "with TLS 1.3 the client's side of the handshake ends first";
-  EXPECT_THAT(ping(**refused), HasSubstr("the server wants a client's certificate"));
+  EXPECT_THAT(ping(**refused), HasSubstr("the server requires a client certificate"));
 }
 
 TEST(Connector, AWrongCertificateIsFinal) {
@@ -465,7 +465,7 @@ TEST(ConnectAttempt, AResolverIsAskedEveryMillisecondUntilTheTimeHasPassed) {
   ASSERT_TRUE(attempt.is_over());
   EXPECT_EQ(attempt.take_stream().error().message,
             "cannot resolve \"a.example\": the resolver has not answered in 7 ms; is the name server in "
-            "/etc/resolv.conf there?");
+            "/etc/resolv.conf be reached?");
   end.set_value();
 }
 

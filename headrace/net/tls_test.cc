@@ -158,7 +158,7 @@ TEST(Tls, ShowsItsCertificateToAServerThatWantsOne) {
   const auto nobody = ask(server, base);
   ASSERT_FALSE(nobody);
   EXPECT_EQ(nobody.error().code, Code::kUnavailable);
-  EXPECT_THAT(nobody.error().message, HasSubstr("the server wants a client's certificate"));
+  EXPECT_THAT(nobody.error().message, HasSubstr("the server requires a client certificate"));
   EXPECT_FALSE(ask(server, encrypted)) << "a certificate that the server does not trust";
 }
 

@@ -25,8 +25,8 @@ struct ObjectLayout {
   std::uint16_t flags = 0;
   std::int32_t schema_id = 0;
   std::size_t data = 0;        // after header and class name
-  std::size_t data_end = 0;    // of fields and raw data: where the footer begins
-  std::size_t raw = 0;         // where raw data begins; data_end if none
+  std::size_t data_end = 0;    // end of fields and raw data: the footer begins here
+  std::size_t raw = 0;         // where raw data begins; data_end if there is none
   std::size_t footer_end = 0;  // without the raw offset
   std::size_t end = 0;
 
@@ -127,8 +127,8 @@ class ScopeDecoder {
   Status claim(std::size_t bytes, std::size_t at) {
     if (budget_.bytes < bytes) {
       return Error{Code::kResourceExhausted,
-                   concat("the Ignite object at byte ", at, " takes more memory than is left for its page; ",
-                          "read fewer rows a page, or store arrays of numbers")};
+                   concat("the Ignite object at byte ", at, " needs more memory than is left for its page; ",
+                          "read fewer rows per page, or store arrays of numbers")};
     }
     budget_.bytes -= bytes;
     return {};
@@ -312,14 +312,14 @@ class ScopeDecoder {
     if (!cursor.read(back)) return ended(start);
     const std::int64_t target = static_cast<std::int64_t>(start) - back;
     if (target < 0 || target >= static_cast<std::int64_t>(scope_.size())) {
-      return damaged(start, "it refers to an object outside");
+      return damaged(start, "it refers to a place outside of the decoded bytes");
     }
     const auto at = static_cast<std::size_t>(target);
     if (const auto found = known_.find(at); found != known_.end()) {
       HEADRACE_CHECK(reach(depth + found->second.height - 1, start));
       return found->second.value;
     }
-    // Objects that were rebuilt without their fields may refer to what is not decoded otherwise.
+    // Objects that were rebuilt without their fields may refer to objects that are not decoded otherwise.
     const auto code = static_cast<TypeCode>(scope_[at]);
     if (!can_be_referred_to(code)) {
       return damaged(start, concat("it refers to byte ", at, ", where no object lies"));
@@ -472,7 +472,7 @@ Status ScopeDecoder::decode_fields(const ObjectLayout& parts, ComplexObject& obj
   return {};
 }
 
-// Schemas are known for compact footers only; other objects are decoded as a whole.
+// A schema is known only for an object with a compact footer; other objects are decoded as a whole.
 bool ScopeDecoder::select_fields(ObjectCursor& cursor, int depth, FieldSelector& selector, FieldLevel& level,
                                  SelectedFields& out) {
   TypeReference type;
