@@ -125,7 +125,8 @@ void check_columns(const std::vector<std::string>& columns) {
   for (const std::string& name : columns) {
     const std::string shown = printable_line(name, 80);
     if (!is_valid_utf8(name))
-      raise({Code::kInvalidArgument, concat("the name of the column '", shown, "' is not UTF-8; rename it with AS")});
+      raise({Code::kInvalidArgument,
+             concat("the name of the column '", shown, "' is not UTF-8; rename it with AS")});
     if (!names.insert(name).second)
       raise({Code::kInvalidArgument, concat("two columns are named ", shown, "; rename one with AS")});
   }

@@ -94,7 +94,8 @@ class PythonMaker {
     return nb::bytes(opaque.bytes.data(), opaque.bytes.size());
   }
   static nb::object object_of(ignite::Cycle) {
-    raise({Code::kInvalidArgument, "an Ignite object contains itself; only trees can be converted to Python"});
+    raise(
+        {Code::kInvalidArgument, "an Ignite object contains itself; only trees can be converted to Python"});
   }
   nb::object object_of(const std::shared_ptr<const ignite::Group>& group) {
     if (group->code == TypeCode::kMap) return map_of(*group);
@@ -179,14 +180,16 @@ Value ValueMaker::make_array(nb::handle array) {
     const nb::bytes bytes = nb::cast<nb::bytes>(array.attr("tobytes")());
     return ignite::PrimitiveArray{code, as_bytes(texts_.emplace_back(bytes.c_str(), bytes.size()))};
   }
-  raise({Code::kInvalidArgument, concat("an array of dtype ", type,
-                                        " cannot be written to Ignite; pass a one-dimensional array of bool, int8, "
-                                        "uint8, int16, int32, int64, float32 or float64")});
+  raise({Code::kInvalidArgument,
+         concat("an array of dtype ", type,
+                " cannot be written to Ignite; pass a one-dimensional array of bool, int8, "
+                "uint8, int16, int32, int64, float32 or float64")});
 }
 
 Value ValueMaker::make_object(nb::handle fields, const std::string& type_name) {
   if (type_name.empty())
-    raise({Code::kInvalidArgument, "a dict is written as an Ignite object; name the object's type with value_type"});
+    raise({Code::kInvalidArgument,
+           "a dict is written as an Ignite object; name the object's type with value_type"});
   std::vector<std::pair<std::string_view, Value>> made;
   for (const auto& [name, field] : nb::cast<nb::dict>(fields)) {
     if (!nb::isinstance<nb::str>(name))
@@ -215,10 +218,9 @@ Value ValueMaker::make(nb::handle object, const std::string& type_name) {
     value = make_array(object);
   } else {
     raise({Code::kInvalidArgument,
-           concat(
-               "a value for Ignite has the type ", nb::repr(nb::handle(object.type())).c_str(),
-               "; pass None, bool, int of 64 bits, float, str, bytes, uuid.UUID, a numpy array, a list "
-               "or a dict")});
+           concat("a value for Ignite has the type ", nb::repr(nb::handle(object.type())).c_str(),
+                  "; pass None, bool, int of 64 bits, float, str, bytes, uuid.UUID, a numpy array, a list "
+                  "or a dict")});
   }
   --depth_;
   return value;

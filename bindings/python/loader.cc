@@ -108,7 +108,8 @@ class OneCaller {
   explicit OneCaller(std::atomic<bool>& busy) : busy_(busy) {
     if (busy_.exchange(true)) {
       raise({Code::kFailedPrecondition,
-             "another thread is taking a batch of this loader; make a loader for each thread, or let them take turns"});
+             "another thread is taking a batch of this loader; make a loader for each thread, or let them "
+             "take turns"});
     }
   }
   ~OneCaller() { busy_ = false; }

@@ -97,8 +97,9 @@ class TemporaryFile final : public WritableFile {
   Status write_through() {
     const Bytes* const content = writer_->content();
     if (content == nullptr) {
-      return refused(Code::kResourceExhausted, location_,
-                     "too many unfinished checkpoint files are open; write fewer checkpoints at the same time");
+      return refused(
+          Code::kResourceExhausted, location_,
+          "too many unfinished checkpoint files are open; write fewer checkpoints at the same time");
     }
     const auto written = location_.store->write(location_.key, *content, {});
     return written ? Status{} : Status(written.error());
@@ -229,7 +230,8 @@ Result<std::vector<std::string>> FileSystem::children(std::string_view folder) {
   HEADRACE_CHECK(at.store->list(prefix, {.collapse_folders = true}, [&](const ObjectInfo& entry) {
     std::string name = entry.key.substr(prefix.size());
     if (entry.is_folder()) name.pop_back();
-    if (!name.empty()) names.insert(std::move(name));  // empty for "a//b", which other programs may have written
+    // The name is empty for "a//b", which other programs may have written.
+    if (!name.empty()) names.insert(std::move(name));
     return true;
   }));
   const std::string path = text_below(at.url);

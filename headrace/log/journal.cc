@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kFrameHeadBytes = 8;
 constexpr int kNumberDigits = 6;
 constexpr std::string_view kLockName = "lock";
-constexpr std::string_view kRemoved = ".removed-";  // the prefix of the name of a folder that is being removed
+constexpr std::string_view kRemoved = ".removed-";  // begins the name of a folder that is being removed
 constexpr int kMostBegun = 10;
 
 Error cannot(std::string_view doing, const std::string& path, int reason) {
@@ -128,8 +128,8 @@ Status Journal::write_frame(BytesView payload) {
   append_little_endian(head, crc32c(payload));
   if (!write_all(file_, head) || !write_all(file_, payload)) {
     Error failure = cannot("writing", path(number_), errno);
-    static_cast<void>(
-        ftruncate(file_.get(), static_cast<off_t>(file_bytes_)));  // else readers stop before the frames that follow
+    // Otherwise readers would stop before the frames that follow.
+    static_cast<void>(ftruncate(file_.get(), static_cast<off_t>(file_bytes_)));
     return failure;
   }
   file_bytes_ += head.size() + payload.size();

@@ -153,8 +153,9 @@ Status SegmentLog::with_earlier_loss(Status written) {
 Status SegmentLog::refuse() const {
   return Error{
       Code::kResourceExhausted,
-      concat(location_.describe(), ": ", format_size(held_bytes()),
-             " of records wait because the store does not accept writes; check the store with headrace doctor")};
+      concat(
+          location_.describe(), ": ", format_size(held_bytes()),
+          " of records wait because the store does not accept writes; check the store with headrace doctor")};
 }
 
 // A part of a record would make everything after it unreadable, and a caller that appends a part may continue
@@ -286,7 +287,8 @@ Status SegmentLog::close(std::chrono::milliseconds within) {
   if (!journal_) return closed;
   is_left_in_journal_ = !closed;
   if (!closed) {
-    return std::move(closed).error().in(concat("records that the store lacks are in ", options_.journal.folder,
+    return std::move(closed).error().in(concat("records that the store lacks are in ",
+                                               options_.journal.folder,
                                                ", and headrace runs recover writes them later"));
   }
   if (!buffer_.empty() || !waiting_.empty()) return {};  // appended meanwhile

@@ -464,7 +464,7 @@ TEST(ConnectAttempt, AResolverIsAskedEveryMillisecondUntilTheTimeHasPassed) {
   attempt.advance(false, until);
   ASSERT_TRUE(attempt.is_over());
   EXPECT_EQ(attempt.take_stream().error().message,
-            "cannot resolve \"a.example\": the resolver has not answered in 7 ms; is the name server in "
+            "cannot resolve \"a.example\": the resolver has not answered in 7 ms; can the name server in "
             "/etc/resolv.conf be reached?");
   end.set_value();
 }

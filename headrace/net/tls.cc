@@ -161,10 +161,10 @@ Status take_client_certificate(SSL_CTX* context, const TlsOptions& options) {
   SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
   OPENSSL_cleanse(password.data(), password.size());
   if (taken) return {};
-  return Error{
-      Code::kFailedPrecondition,
-      concat("cannot read the key (PEM) of the client certificate ", options.certificate_file, " from ",
-             key_file, ": ", tls_message(), "; does the key belong to the certificate, and is its password right?")};
+  return Error{Code::kFailedPrecondition,
+               concat("cannot read the key (PEM) of the client certificate ", options.certificate_file,
+                      " from ", key_file, ": ", tls_message(),
+                      "; does the key belong to the certificate, and is its password right?")};
 }
 
 Status take_authorities(SSL_CTX* context, const std::string& ca_file) {

@@ -48,8 +48,8 @@ Result<SharedMemory> SharedMemory::map(FileDescriptor descriptor, std::uint64_t 
   const bool is_safe = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(descriptor.get(), &about) == 0 &&
                        static_cast<std::uint64_t>(about.st_size) >= size_bytes;
   if (!is_safe) {
-    return Error{Code::kInvalidArgument,
-                 concat("the memory is not of ", size_bytes, " bytes, or not sealed against shrinking")};
+    return Error{Code::kInvalidArgument, concat("the memory has less than ", size_bytes,
+                                                " bytes, or is not sealed against shrinking")};
   }
   if (size_bytes == 0) return SharedMemory();
   std::byte* const memory = mapped(descriptor, size_bytes, is_writable);

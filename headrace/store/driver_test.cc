@@ -86,7 +86,7 @@ TEST(Drivers, AreDescribedInLinesOfTheirOptionsAndVariables) {
             "  First.\n"
             "  Second.\n"
             "\n"
-            "  Options (Python, storage_options), and the variable of each:\n"
+            "  Options (storage_options in Python), and the environment variable of each:\n"
             "    most_parts  X_PARTS\n"
             "      How many. Default: 4. Range: from 1 to 9.\n"
             "    token  X_TOKEN\n"

@@ -242,7 +242,7 @@ TEST(Examine, AnObjectThatCannotBeRemovedIsNamed) {
   EXPECT_EQ(finding.text, "no removal");
   EXPECT_THAT(finding.advice, testing::MatchesRegex(
                                   "remove memory://examined/folder/headrace-doctor-[0-9a-f]+ by hand, if it "
-                                  "is there"));
+                                  "exists"));
 }
 
 TEST(Examine, RemovesItsObjectAfterAStop) {

@@ -159,7 +159,7 @@ Result<StagedFolder> StagedFolder::create(const std::string& root) {
     const std::string path = (fs::path(root) / concat(kFolderPrefix, hex64(random_name_bits()))).string();
     const std::string lock_path = path + std::string(kLockSuffix);
     FileDescriptor lock = open_locked(lock_path, O_RDWR | O_CREAT | O_EXCL);
-    // Another process may have taken the lock file for an abandoned one before it was locked.
+    // Another process may have taken the lock file for an abandoned one before this process locked it.
     if (!lock.is_open() && (errno == EEXIST || errno == EWOULDBLOCK)) continue;
     if (!lock.is_open()) return file_error("creating", lock_path, errno);
     if (mkdir(path.c_str(), 0700) != 0) return file_error("making the folder", path, errno);

@@ -18,8 +18,9 @@ constexpr std::uint32_t kAnswersToRemember = 1'000;
 constexpr std::size_t kWindowAnswers = 32;
 constexpr milliseconds kWindowTime{50};
 constexpr std::uint64_t kBytesPerAnswer = 16 << 10;  // an answer counts as this many bytes besides its own
-constexpr double kWorthIt = 1.0 / 3;  // share of the gain that a step would bring if throughput grew with the limit
-constexpr int kLongestHold = 64;      // windows
+// The least share of the gain that a step would bring if throughput grew with the limit.
+constexpr double kWorthIt = 1.0 / 3;
+constexpr int kLongestHold = 64;  // windows
 constexpr double kHedgeTokensPerRequest = 0.05;
 constexpr double kMostHedgeTokens = 8;
 constexpr milliseconds kCalmAfterOverload{1'000};

@@ -85,7 +85,7 @@ TEST(HttpEndpoint, SaysWhyItIsNone) {
   EXPECT_THAT(message("http://a;b"), HasSubstr("the host contains characters other than letters"));
   for (const char* wrong : {"http://h:0", "http://h:", "http://[::1]80", "http://[::1]x"})
     EXPECT_THAT(message(wrong), HasSubstr("the host is not followed by a port from 1 to 65535")) << wrong;
-  EXPECT_THAT(message("http://u@h"), HasSubstr("an endpoint holds a user or password"));
+  EXPECT_THAT(message("http://u@h"), HasSubstr("an endpoint contains a user or password"));
 }
 
 TEST(HttpDate, HoldsTheLimitsOfItsNumbers) {

@@ -48,7 +48,8 @@ Result<std::optional<HttpProxy>> proxy_from(const Environment& environment, std:
   const bool has_port = address.find(':', address.rfind(']') == address.npos ? 0 : address.rfind(']')) !=
                         std::string_view::npos;
   const Result<HttpEndpoint> endpoint = parse_http_endpoint(address, false);
-  if (!endpoint || !endpoint->base_path.empty()) return refuse(*variable, "it has no host, or no port number");
+  if (!endpoint || !endpoint->base_path.empty())
+    return refuse(*variable, "it has no host, or no port number");
   proxy.endpoint = *endpoint;
   if (!has_port) proxy.endpoint.port = kDefaultPort;
   return std::optional(proxy);

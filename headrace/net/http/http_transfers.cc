@@ -255,7 +255,8 @@ class HttpTransfers::Loop {
   void advance_late(Position running, Time now) {
     for (std::size_t i = 0; i < running->attempts.size(); ++i) {
       if (now < running->attempts[i].transfer->wake_at()) continue;
-      return advance(running, i, false);  // the request may be gone; others that are late have their turn next time
+      // The request may be gone afterwards. Others that are late have their turn next time.
+      return advance(running, i, false);
     }
     if (const auto at = hedge_at(*running); at && now >= *at) hedge(running, now);
   }

@@ -367,7 +367,7 @@ Status Connection::dispatch(PooledBuffer message) {
   const std::scoped_lock lock(mutex_);
   topology_ = std::max(topology_, changed);
   const auto slot = slots_.find(request);
-  if (slot == slots_.end() || slot->second.outcome) return malformed("a response that belongs to no request");
+  if (slot == slots_.end() || slot->second.outcome) return malformed("a response that answers no request");
   if (slot->second.is_abandoned) {
     --abandoned_;
     slots_.erase(slot);

@@ -117,8 +117,8 @@ Result<Address> parse_address(std::string_view text) {
 }
 
 Error malformed(std::string_view what) {
-  return {Code::kDataLoss, concat("Ignite sent a message that cannot be read: ", what,
-                                  "; a proxy may have damaged it")};
+  return {Code::kDataLoss,
+          concat("Ignite sent a message that cannot be read: ", what, "; a proxy may have damaged it")};
 }
 
 }  // namespace headrace::ignite

@@ -428,7 +428,8 @@ TEST(IgniteScan, APartitionThatNobodyOwnsIsAnError) {
   const Result<int> rows = scan_while_the_other_node_leaves({.before = {{kScannedNode, 2}}, .first = 1});
   ASSERT_FALSE(rows) << *rows;
   EXPECT_EQ(rows.error().code, Code::kUnavailable);
-  EXPECT_THAT(rows.error().message, testing::HasSubstr("partition 0: no node could continue: no node owns it"));
+  EXPECT_THAT(rows.error().message,
+              testing::HasSubstr("partition 0: no node could continue: no node owns it"));
 }
 
 }  // namespace

@@ -94,7 +94,8 @@ bool SqlPage::next(std::vector<BytesView>& row) {
   ++taken_;
   row.clear();
   ObjectCursor cursor(response_.body(), position_);
-  for (std::size_t i = 0; i < columns_; ++i) row.push_back(*take_object(cursor));  // `read` has checked the objects
+  // `read` has checked the objects.
+  for (std::size_t i = 0; i < columns_; ++i) row.push_back(*take_object(cursor));
   position_ = cursor.position();
   return true;
 }

@@ -304,7 +304,7 @@ TEST_F(FolderTransferTest, APartOfWhatIsPublishedIsCreatedOrStays) {
   const auto differs = transfer({.jobs = 1, .publications = &parts});
   ASSERT_FALSE(differs);
   EXPECT_EQ(differs.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(differs.error().message, HasSubstr("memory://b/copy/part-1 is part of what is published"));
+  EXPECT_THAT(differs.error().message, HasSubstr("memory://b/copy/part-1 is part of published data"));
   EXPECT_THAT(differs.error().message, HasSubstr("memory://a/data/part-1 has other bytes"));
   EXPECT_EQ(transfer({.only_if_absent = true, .jobs = 1, .publications = &parts}).error().code,
             Code::kAlreadyExists);

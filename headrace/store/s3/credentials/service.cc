@@ -16,8 +16,8 @@ constexpr int kMaxAttempts = 3;
 constexpr std::size_t kMaxTokenBytes = 64 << 10;
 
 // https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html
-constexpr std::array<std::string_view, 4> kComeAgain = {"Throttling", "ThrottlingException",
-                                                        "RequestLimitExceeded", "IDPCommunicationError"};
+constexpr std::array<std::string_view, 4> kRetryCodes = {"Throttling", "ThrottlingException",
+                                                         "RequestLimitExceeded", "IDPCommunicationError"};
 
 bool may_pass(const Result<HttpResponse>& answer) {
   if (answer) return asks_to_come_again(*answer);
@@ -42,7 +42,7 @@ bool asks_to_come_again(const HttpResponse& answer) {
   if (answer.status == 429 || answer.status >= 500) return true;
   const std::string reason = parse_sts_error(as_text(answer.body));
   return answer.status == 400 &&
-         std::ranges::find(kComeAgain, reason.substr(0, reason.find(':'))) != kComeAgain.end();
+         std::ranges::find(kRetryCodes, reason.substr(0, reason.find(':'))) != kRetryCodes.end();
 }
 
 Result<HttpResponse> ask_service(HttpRequest request, const std::string& ca_file, const HttpProxies& proxies,

@@ -24,7 +24,7 @@ Result<S3Credentials> ask_sts(const StsService& sts, const Role& role, std::stri
                               const FetchLimits& limits) {
   const std::string doing = concat("assuming the role ", role.arn, " at ", sts.endpoint.text());
   if (!is_confidential(sts.endpoint)) {
-    return Error{Code::kInvalidArgument, concat(doing, ": keys would travel in the clear; ",
+    return Error{Code::kInvalidArgument, concat(doing, ": keys would be sent unencrypted; ",
                                                 sts.endpoint_source, " must begin with https://")};
   }
   HttpRequest request{.endpoint = sts.endpoint,
