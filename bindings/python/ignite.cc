@@ -57,7 +57,8 @@ class Rows {
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
 
-  /// None after the last page. A stop request ends each wait, also for the types of objects.
+  /// Returns the next page; none after the last one. A stop request ends each wait, even a wait for the types
+  /// of objects.
   Result<std::optional<DecodedPage>> next(const std::stop_token& stop) {
     stop_ = stop;
     budget_ = {};
@@ -119,7 +120,7 @@ class QueriedRows : public Rows {
   std::unique_ptr<ignite::SqlResult> result_;
 };
 
-/// Names that a dict can tell apart. \error kInvalidArgument  raised
+/// Checks that the names are different and can be keys of a dict. \error kInvalidArgument  raised
 void check_columns(const std::vector<std::string>& columns) {
   std::set<std::string_view> names;
   for (const std::string& name : columns) {
@@ -132,7 +133,7 @@ void check_columns(const std::vector<std::string>& columns) {
   }
 }
 
-/// Something that is asked again and again, and the thread on which that is done.
+/// An object that is asked repeatedly, and the thread on which the calls run.
 template <typename T>
 struct OnThread {
   std::unique_ptr<T> value;
@@ -214,7 +215,7 @@ class EntryBatch {
  public:
   explicit EntryBatch(ignite::Cache& cache) : cache_(cache) {}
 
-  /// Registers the types that were not registered before; puts a batch that is full.
+  /// Registers the types that are not yet registered. If a batch is full, puts it.
   void add(Bytes key, Bytes value, const std::vector<std::shared_ptr<const ignite::BinaryType>>& types) {
     for (const std::shared_ptr<const ignite::BinaryType>& type : types) {
       const std::int32_t schema = type->schemas.empty() ? 0 : type->schemas.front().id;
@@ -310,7 +311,7 @@ class IgniteCluster {
                                         std::move(columns));
   }
 
-  /// Puts pairs of key and value, so many at once as make about 1 MiB; returns how many.
+  /// Puts pairs of key and value in requests of about 1 MiB each; returns how many pairs it put.
   std::uint64_t put_all(const std::string& cache_name, const nb::iterable& entries,
                         const std::string& value_type, bool create) {
     ignite::Cache cache(held_.here(), cache_name);

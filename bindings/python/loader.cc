@@ -30,7 +30,7 @@ namespace {
 using RangeTuple = std::tuple<std::uint64_t, std::uint64_t>;  // begin, end
 /// "balance" or "bucket", and the feature that it uses: name, element type, number of values (none: ragged).
 using ArrangementTuple = std::tuple<std::string, std::string, std::string, std::optional<std::uint32_t>>;
-/// Dataset, weight in the mixture, which of its records (none: all).
+/// Dataset, weight in the mixture, range of its records (none: all).
 using SourceTuple = std::tuple<const OpenedDataset*, double, std::optional<RangeTuple>>;
 using Position = std::tuple<std::uint64_t, std::uint64_t>;  // epoch, batch within it
 /// Object, record within it; then, if the record was looked up: offset, "id".
@@ -102,7 +102,8 @@ LoaderOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-/// One thread at a time in `next`: a second one is told so, instead of spoiling the first one's batch.
+/// Lets one thread at a time call `next`. A second thread gets an error, so that it does not spoil the first
+/// one's batch.
 class OneCaller {
  public:
   explicit OneCaller(std::atomic<bool>& busy) : busy_(busy) {

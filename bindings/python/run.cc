@@ -203,7 +203,7 @@ class PythonRun {
     remember_last();
   }
 
-  /// One point with a time of the caller's.
+  /// Logs one point with the time that the caller gives.
   void log_at(const nb::str& name, double value, std::int64_t step, std::int64_t time_us) {
     MetricWriter& writer = *open_.here()->writer;
     row_.assign(1, {metric_of(writer, name.ptr()), value});
@@ -211,7 +211,7 @@ class PythonRun {
     remember_last();
   }
 
-  /// All points so far are in the store.
+  /// After this, all points logged so far are in the store.
   void publish(double within_s) {
     OpenRun& open = *open_.here();
     const auto within = milliseconds_of(within_s);
@@ -310,7 +310,7 @@ class PythonRun {
     }));
   }
 
-  /// From now on, `print` is kept.
+  /// From now on, the output of `print` is kept.
   void keep_console() {
     OpenRun& open = *open_.here();
     check(run_interruptibly([&](const std::stop_token&) -> Status {
@@ -331,9 +331,10 @@ class PythonRun {
     open_.here()->console->add(is_error_stream ? ConsoleStream::kError : ConsoleStream::kOutput, text);
   }
 
-  /// Writes the rest of the metrics, and the end of the record. `error`: why it failed or was stopped; empty:
-  /// it has finished. If metrics are left in the journal, the record's end is written nonetheless, and their
-  /// error is raised. `parameters`: those that are new, or have changed.
+  /// Writes the rest of the metrics, and the end of the record. `error`: why the run failed or was stopped;
+  /// empty if it has finished. If metrics are left in the journal, the end of the record is written
+  /// nonetheless, and the error of the metrics is raised. `parameters`: only those that are new or have
+  /// changed.
   void finish(const std::string& error, bool is_stopped, std::map<std::string, double> metrics,
               std::map<std::string, std::string> parameters, double within_s) {
     OpenRun& open = *open_.here();

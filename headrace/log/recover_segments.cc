@@ -40,14 +40,15 @@ Status check_owner_is_there(const std::string& owner, const OpenUrl& open, const
       concat(folder.describe(), " was removed; if its records are not needed, remove the journal, too")};
 }
 
-/// One journal on its way into the store.
+/// The recovery of one journal: writes its records to the store.
 class Recovery {
  public:
   Recovery(const LeftJournal& journal, const OpenUrl& open, const CallOptions& call,
            RecoveredSegments& result)
       : journal_(journal), open_(open), call_(call), result_(result) {}
 
-  /// All files in the order of their numbers. A damaged file stays, and the others go on.
+  /// Recovers all files in the order of their numbers. A damaged file stays, and the recovery continues with
+  /// the others.
   Status run() {
     Status whole;
     for (const std::uint64_t number : journal_.numbers) {

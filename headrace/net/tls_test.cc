@@ -89,7 +89,7 @@ TEST(Tls, RefusesVersionsBefore12) {
 }
 
 TEST(Tls, AServerWithoutTlsIsTold) {
-  // It answers to what it cannot read, as servers do.
+  // As servers do, it answers bytes that it cannot read.
   const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address{
       .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};

@@ -27,8 +27,8 @@ constexpr std::chrono::milliseconds kEndCheckInterval{5};
 
 using Sink = std::function<Status(std::string_view)>;
 
-/// A running program and its streams. None of its group is left running once this is gone, unless the program
-/// ended by itself.
+/// A running program and its streams. When this is destroyed, no process of its group is left running, unless
+/// the program ended by itself.
 class Child {
  public:
   static Result<Child> start(const std::vector<std::string>& arguments,
@@ -58,8 +58,9 @@ class Child {
 
   ~Child() { end({}); }
 
-  /// Gives the sinks what comes, until both streams or the program have ended: then all that it wrote, but
-  /// nothing that another process, which holds the streams, writes later. `check` is asked again and again.
+  /// Gives the sinks the output until both streams or the program have ended. The sinks then have everything
+  /// that the program wrote, but nothing that another process, which holds the streams, writes later. `check`
+  /// is called repeatedly.
   Status collect(const Sink& output, const Sink& errors, const std::function<Status()>& check) {
     while (output_.is_open() || errors_.is_open()) {
       HEADRACE_CHECK(check());
@@ -76,7 +77,7 @@ class Child {
     return {};
   }
 
-  /// Its status, as ChildResult has it, once it has ended.
+  /// Waits for the program's end, and returns its status as in ChildResult.
   Result<int> wait(const std::function<Status()>& check) {
     while (!has_ended()) {
       HEADRACE_CHECK(check());
@@ -95,7 +96,7 @@ class Child {
                                          sent < 0 ? std::strerror(errno) : "there is no room for more")};
   }
 
-  /// Asks it to end, and after `grace` makes it.
+  /// Asks the program to end, and kills it after `grace`.
   void end(std::chrono::milliseconds grace) {
     if (id_ == 0) return;
     const Clock::time_point patience_ends = Clock::now() + grace;
@@ -116,7 +117,7 @@ class Child {
     return {};
   }
 
-  /// Reads the bytes that are in the stream now: at most as many as a pipe holds.
+  /// Reads the bytes that are now in the stream: at most as many as a pipe holds.
   static Status read_rest(const FileDescriptor& from, const Sink& sink) {
     int rest = 0;
     if (!from.is_open() || ioctl(from.get(), FIONREAD, &rest) != 0) return {};
@@ -145,7 +146,7 @@ class Lines {
     begun_.append(text);
     return {};
   }
-  /// The beginning of a line whose end has not come.
+  /// The beginning of a line whose end has not yet arrived.
   std::string& begun() { return begun_; }
 
  private:
@@ -159,7 +160,7 @@ void append_tail(std::string& tail, std::string_view text, std::size_t bytes_max
 
 Error stopped(const std::string& program) { return {Code::kCancelled, concat("waiting for ", program)}; }
 
-/// One conversation.
+/// One conversation with a program.
 class Conversation {
  public:
   Conversation(Child& child, const std::string& program, const ChildLimits& limits,

@@ -176,7 +176,7 @@ TEST(Drivers, KeysOfAnotherPlaceAreHiddenFromWhoIsAnonymous) {
   EXPECT_EQ(own->get("AWS_ACCESS_KEY_ID"), "c");
 }
 
-// Counts what it is told to.
+// A store with the counters that the test gives.
 class CounterStore final : public ForwardingStore {
  public:
   CounterStore(std::vector<StoreCounter> counters)

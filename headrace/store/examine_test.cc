@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::Not;
 using Outcome = Finding::Outcome;
 
-// A store that is good but for one thing.
+// A store that is correct except in one respect.
 class Flawed : public ForwardingStore {
  public:
   enum class Flaw { kNone, kIgnoresAbsent, kIgnoresVersion, kRefusesWrites, kListsLate, kChangesBytes };

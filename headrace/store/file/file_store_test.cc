@@ -50,7 +50,7 @@ bool is_struck(const char* path) {
 
 }  // namespace
 
-// In place of the C library's, for all of this program.
+// These replace the C library's functions in the whole program.
 extern "C" int open(const char* path, int flags, ...) {
   const bool is_unnamed = (flags & O_TMPFILE) == O_TMPFILE;
   if (is_struck(path)) {

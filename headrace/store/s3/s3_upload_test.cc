@@ -369,8 +369,8 @@ TEST(S3CopyInParts, APartWithoutETagIsAnError) {
   EXPECT_THAT(error.message, StartsWith("s3://bucket/to: "));
 }
 
-// Every request is sent with how long the caller waits: at an answer that asks for a longer pause, the
-// call ends, whichever of its requests was answered so.
+// Every request is sent with the caller's deadline. If an answer asks for a longer pause, the call ends,
+// whichever of its requests got that answer.
 void expect_to_keep_the_deadline(const std::vector<TestHttpReply>& replies, const S3Options& options,
                                  Initiative initiative,
                                  const std::function<bool(Script&, const CallOptions&)>& call) {

@@ -393,7 +393,7 @@ TEST_F(FolderTransferTest, WhatIsPublishedIsRemovedBeforeItsPartsOrStaysWhole) {
   EXPECT_EQ(objects_below(to_), (std::map<std::string, std::string>{{"a", "1"}}));
 }
 
-// Does something else before it says that an object is a part; notes what it was asked and told.
+// Runs an action before it says that an object is a part; notes the questions and reports that it gets.
 class MeddlingParts final : public Publications {
  public:
   bool take(ObjectPair&) override { return false; }
