@@ -165,7 +165,7 @@ class Loader {
     Engine& engine = engine_.here();
     std::tie(engine.options.first_epoch, engine.options.first_batch) = position_;
     engine.options.report_after = kSignalInterval;
-    engine.options.report = [this](const std::string& waits) { look_around(waits); };
+    engine.options.report = [this](const std::string& waits) { check_and_report(waits); };
     engine.batches = value_of(run_interruptibly([&](const std::stop_token& stop) {
       engine.options.stop = stop;
       return BatchLoader::create(engine.sources, engine.options);
@@ -304,7 +304,7 @@ class Loader {
 
   // The engine calls this in the thread that is in `take`, repeatedly while that thread waits. An exception
   // passes through the engine, which it does not harm, to the caller of `take`.
-  void look_around(const std::string& waits) {
+  void check_and_report(const std::string& waits) {
     const WhileInterpreterLives lives;
     const nb::gil_scoped_acquire acquired;
     check_signals();

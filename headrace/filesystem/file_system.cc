@@ -92,8 +92,7 @@ class TemporaryFile final : public WritableFile {
   std::uint64_t size_bytes() const override { return writer_ ? writer_->size_bytes() : size_bytes_; }
 
  private:
-  // The most memory for held files is in use: this file becomes an object under its own name, and its rename
-  // a copy.
+  // Too many files are held: this file becomes an object under its own name, and its rename a copy.
   Status write_through() {
     const Bytes* const content = writer_->content();
     if (content == nullptr) {

@@ -13,7 +13,7 @@ constexpr int kNameDigits = 6;
 // log.
 constexpr int kMostTaken = 1'000;
 
-Result<bool> not_same_if_gone(const Error& error) {
+Result<bool> false_if_missing(const Error& error) {
   if (error.code == Code::kNotFound) return false;
   return error;
 }
@@ -22,12 +22,12 @@ Result<bool> not_same_if_gone(const Error& error) {
 Result<bool> is_same_segment(const Location& object, BytesView segment, SameSegment same,
                              const CallOptions& call) {
   const auto there = object.store->stat(object.key, call);
-  if (!there) return not_same_if_gone(there.error());
+  if (!there) return false_if_missing(there.error());
   const std::uint64_t size = there->size_bytes;
   if (same == SameSegment::kEqual ? size != segment.size() : size < segment.size()) return false;
   Bytes beginning(segment.size());
   const auto read = object.store->read_into(object.key, beginning, {.call = call});
-  if (!read) return not_same_if_gone(read.error());
+  if (!read) return false_if_missing(read.error());
   return read->bytes_read == segment.size() && std::ranges::equal(beginning, segment);
 }
 

@@ -10,7 +10,7 @@ namespace headrace {
 namespace {
 
 // Sizes are rounded up to a sixteenth, so that buffers of nearly the same size can replace each other. A kept
-// buffer is also used for sizes that are smaller by up to kReuseShare.
+// buffer is also used for a size that it exceeds by at most 1 / kReuseShare of that size.
 constexpr std::size_t kRoundShare = 16;
 constexpr std::size_t kReuseShare = 4;
 // Sums of sizes up to this one do not overflow.

@@ -114,7 +114,8 @@ class HttpTransfers::Loop {
     done(std::move(response));
   }
 
-  // Returns until when the first request waits. The time starts anew whenever a place is given back.
+  // Returns the time at which the first request stops waiting. The wait starts anew whenever a place is given
+  // back.
   Time waiting_until() {
     const std::uint64_t given_back = connections_.places_given_back();
     if (!is_queued_ || std::exchange(seen_given_back_, given_back) != given_back)

@@ -42,7 +42,7 @@ Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string
     if (last_part > 0) request.query.emplace_back("part-number-marker", concat(last_part));
     HEADRACE_TRY(const S3Answer answer, client.perform(request));
     if (is_gone(answer)) return SentParts{};
-    if (!answer.ok() && cannot_list_parts(answer)) return SentParts{.is_told = false};
+    if (!answer.ok() && cannot_list_parts(answer)) return SentParts{.are_listed = false};
     if (!answer.ok()) return client.explain(request, answer).in("listing the parts of an unfinished upload");
     Result<S3PartsPage> page = parse_parts_page(answer.http.body);
     if (!page) return std::move(page).error().in(client.describe(key));
@@ -96,7 +96,7 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
       if (!upload.key.starts_with(prefix) || seen.contains(hash)) return true;
       if (!asked.empty()) seen.insert(hash);
       HEADRACE_TRY(const SentParts sent, sent_parts(client, upload.key, upload.id, call));
-      if (!sent.parts && sent.is_told) return true;  // ended meanwhile
+      if (!sent.parts && sent.are_listed) return true;  // ended meanwhile
       UnfinishedWrite write{.key = upload.key, .id = upload.id};
       if (sent.parts) {
         write.size_bytes = sent.parts->size_bytes();

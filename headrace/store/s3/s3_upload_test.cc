@@ -558,7 +558,7 @@ TEST(S3UnfinishedWrites, APageOfPartsThatRepeatsItselfIsTheLast) {
   ASSERT_TRUE(sent) << sent.error().message;
   EXPECT_EQ(script.requests().size(), 2U);
   ASSERT_TRUE(sent->parts);
-  EXPECT_TRUE(sent->is_told);
+  EXPECT_TRUE(sent->are_listed);
 }
 
 TEST(S3UnfinishedWrites, AreAbortedOnceWhereNothingIsLeft) {

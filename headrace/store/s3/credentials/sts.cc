@@ -36,7 +36,7 @@ Result<S3Credentials> ask_sts(const StsService& sts, const Role& role, std::stri
   if (!answer) return std::move(answer).error().in(doing);
   const std::string_view text = as_text(answer->body);
   if (!answer->is_success())
-    return Error{asks_to_come_again(*answer) ? Code::kUnavailable : Code::kUnauthenticated,
+    return Error{asks_for_retry(*answer) ? Code::kUnavailable : Code::kUnauthenticated,
                  concat(doing, ": [", answer->status, ' ', parse_sts_error(text), "]")};
   Result<S3Credentials> credentials = parse_sts_credentials(text, action);
   if (!credentials) return std::move(credentials).error().in(doing);
