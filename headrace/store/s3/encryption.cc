@@ -15,7 +15,7 @@ constexpr std::size_t kCustomerKeyBytes = 32;
 
 Error refuse(std::string_view why) { return {Code::kInvalidArgument, concat("s3: ", why)}; }
 
-// Returns the file's bytes, decoded if they are base64. A key is much shorter than the limit of the read.
+// Returns the file's bytes, decoded if they are base64. The buffer is far larger than a key in base64.
 Result<Bytes> read_key_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::array<char, 256> text{};

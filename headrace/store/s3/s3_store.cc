@@ -20,7 +20,7 @@ constexpr std::size_t kKeysPerDelete = 1'000;
 constexpr std::size_t kMaxSinglePutBytes = 64 << 20;
 
 constexpr int kMostRestarts = 3;
-constexpr int kMostPagesWithoutNews = 1'000;  // a server may scan long between two objects, with a limit
+constexpr int kMostPagesWithoutNews = 1'000;  // limit for a server that scans far between objects
 
 class S3Store final : public Store {
  public:
@@ -73,8 +73,8 @@ Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Versi
   const std::size_t needed_headers = request.headers.size();
   if (client_.options().send_checksums) request.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
   HEADRACE_TRY(S3Answer answer, client_.perform(request));
-  // To read the checksum of an object encrypted by KMS, the caller needs the right to decrypt it; for the
-  // other facts he does not.
+  // To read the checksum of an object encrypted by KMS, the caller needs the right to decrypt it. The other
+  // facts need no such right.
   if (answer.http.status == 403 && request.headers.size() > needed_headers) {
     request.headers.resize(needed_headers);
     HEADRACE_TRY(answer, client_.perform(request));

@@ -24,8 +24,8 @@ namespace headrace {
 Status list_pending_uploads(S3Client& client, std::string_view prefix, const CallOptions& call,
                             const std::function<bool(const UnfinishedWrite&)>& visit);
 
-/// The parts of an upload. If `parts` is none, the server does not know the upload or, if `are_listed` is false,
-/// does not list its parts.
+/// The parts of an upload. If `parts` is none, the server does not know the upload or, if `are_listed` is
+/// false, does not list its parts.
 struct SentParts {
   std::optional<S3PartsPage> parts{};
   bool are_listed = true;

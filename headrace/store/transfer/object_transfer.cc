@@ -23,7 +23,7 @@ Result<ObjectInfo> with_checksum(const Location& from, const ObjectInfo& object,
   return now.version == object.version ? std::move(now) : object;
 }
 
-// Returns the pieces of one version of an object in order. The next piece is read while the caller uses the
+// Reads the pieces of one version of an object in order. The next piece is read while the caller uses the
 // last one.
 class ReadAhead {
  public:
