@@ -19,7 +19,7 @@ struct HeldBatch {
   ProcessMark process;
 };
 
-// In a fork's child the pool belongs to threads that are not there: the memory is left alone.
+// In a fork's child the pool belongs to threads that do not exist there, so the memory is not freed.
 void release(void* held) noexcept {
   auto* batch = static_cast<HeldBatch*>(held);
   if (batch->process.is_here()) delete batch;

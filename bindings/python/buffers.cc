@@ -14,7 +14,8 @@ Result<MutableBytesView> NewBytes::resize(std::uint64_t size_bytes) {
   if (bytes_ == nullptr) {
     bytes_ = PyBytes_FromStringAndSize(nullptr, size);
   } else if (size < PyBytes_Size(bytes_) / 2) {
-    // Shrunk in place, they would keep a memory mapping of their own, of which a process may have 65,530.
+    // Shrunk in place, the bytes would keep a memory mapping of their own, and a process may have only
+    // 65,530.
     PyObject* larger = std::exchange(bytes_, PyBytes_FromStringAndSize(PyBytes_AsString(bytes_), size));
     Py_DECREF(larger);
   } else {

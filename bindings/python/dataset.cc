@@ -26,7 +26,7 @@ using FeatureTuple = std::tuple<std::string, std::string, std::optional<Shape>, 
 /// URL, records.
 using ShardTuple = std::tuple<std::string, std::uint64_t>;
 
-// Where the indexes of files without a manifest are kept; none where there is no home for them.
+// Returns where the indexes of files without a manifest are kept; none if there is no home folder for them.
 std::optional<Location> index_cache() {
   const Environment environment = Environment::capture();
   const auto home = environment.get("HOME");
@@ -74,7 +74,7 @@ FeatureTuple feature_tuple(const Feature& feature) {
   return tuple(DataType::kBytes, bytes != nullptr ? bytes->size() : 1);
 }
 
-// A dataset without a manifest says nothing of its features: those of its first record are shown.
+// A dataset without a manifest does not describe its features, so those of its first record are shown.
 Result<std::vector<FeatureTuple>> first_record_features(const Dataset& dataset, const std::stop_token& stop) {
   std::vector<FeatureTuple> features;
   if (dataset.record_count() == 0) return features;
@@ -98,7 +98,7 @@ std::vector<FeatureTuple> features_of(const OpenedDataset& opened) {
   return features;
 }
 
-// The dataset as it was found on opening.
+// Returns the dataset as it was when it was opened.
 const Dataset& description_of(const OpenedDataset& opened) { return *opened.dataset.anywhere(); }
 
 std::vector<ShardTuple> shards_of(const OpenedDataset& opened) {

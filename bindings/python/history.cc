@@ -59,7 +59,7 @@ nb::dict record_to_python(const RunRecord& run) {
   return out;
 }
 
-// Records of these runs, and why others could not be read.
+// Returns the records of these runs, and why others could not be read.
 nb::tuple run_records(const std::string& url, const std::vector<std::string>& ids) {
   const Location root = open_location(url);
   const RunList list = value_of(
@@ -69,7 +69,7 @@ nb::tuple run_records(const std::string& url, const std::vector<std::string>& id
   return nb::make_tuple(runs, list.damaged);
 }
 
-// A record names places without the query of the root's URL, which is the driver's.
+// A record names places without the query of the root's URL, which holds options of the store driver.
 Result<Location> open_recorded(StoreRegistry& stores, const Location& root, const std::string& url) {
   const std::string below = concat(recorded_url(root), "/");
   if (url.starts_with(below)) return root.at(std::string_view(url).substr(below.size()));
@@ -90,7 +90,7 @@ class PythonHistory {
  public:
   PythonHistory(const std::string& url, std::string run) : metrics_(recorded_metrics(url, run)) {}
 
-  // Name, rank, number of points, step and value of the point that was logged last.
+  // For each metric: name, rank, number of points, step and value of the last point logged.
   std::vector<Summary> summaries() const {
     std::vector<Summary> out;
     const auto found =
@@ -120,7 +120,7 @@ RunMetrics recorded_metrics(const std::string& url, std::string& run) {
     const CallOptions call{.stop = stop};
     HEADRACE_TRY(const RunRecord record, run.empty() ? newest_run(root, call) : read_run(root, run, call));
     run = record.id;
-    // The metrics keep the call, and read later.
+    // The metrics keep the function, and call it later.
     return metrics_of(record,
                       {.open = [&](const std::string& text) { return open_recorded(*stores, root, text); }});
   }));

@@ -57,7 +57,8 @@ class Rows {
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
 
-  /// None after the last page. A stop request ends each wait, also for the types of objects.
+  /// Returns the next page; none after the last one. A stop request ends each wait, even a wait for the types
+  /// of objects.
   Result<std::optional<DecodedPage>> next(const std::stop_token& stop) {
     stop_ = stop;
     budget_ = {};
@@ -119,19 +120,20 @@ class QueriedRows : public Rows {
   std::unique_ptr<ignite::SqlResult> result_;
 };
 
-/// Names that a dict can tell apart. \error kInvalidArgument  raised
+/// Checks that the names are different and can be keys of a dict. \error kInvalidArgument  raised
 void check_columns(const std::vector<std::string>& columns) {
   std::set<std::string_view> names;
   for (const std::string& name : columns) {
     const std::string shown = printable_line(name, 80);
     if (!is_valid_utf8(name))
-      raise({Code::kInvalidArgument, concat("the column '", shown, "' is not named in UTF-8; use AS")});
+      raise({Code::kInvalidArgument,
+             concat("the name of the column '", shown, "' is not UTF-8; rename it with AS")});
     if (!names.insert(name).second)
-      raise({Code::kInvalidArgument, concat("two columns are named ", shown, "; use AS")});
+      raise({Code::kInvalidArgument, concat("two columns are named ", shown, "; rename one with AS")});
   }
 }
 
-/// Something that is asked again and again, and the thread on which that is done.
+/// An object that is asked repeatedly, and the thread on which the calls run.
 template <typename T>
 struct OnThread {
   std::unique_ptr<T> value;
@@ -213,7 +215,7 @@ class EntryBatch {
  public:
   explicit EntryBatch(ignite::Cache& cache) : cache_(cache) {}
 
-  /// Registers the types that were not registered before; puts a batch that is full.
+  /// Registers the types that are not yet registered. If a batch is full, puts it.
   void add(Bytes key, Bytes value, const std::vector<std::shared_ptr<const ignite::BinaryType>>& types) {
     for (const std::shared_ptr<const ignite::BinaryType>& type : types) {
       const std::int32_t schema = type->schemas.empty() ? 0 : type->schemas.front().id;
@@ -309,7 +311,7 @@ class IgniteCluster {
                                         std::move(columns));
   }
 
-  /// Puts pairs of key and value, so many at once as make about 1 MiB; returns how many.
+  /// Puts pairs of key and value in requests of about 1 MiB each; returns how many pairs it put.
   std::uint64_t put_all(const std::string& cache_name, const nb::iterable& entries,
                         const std::string& value_type, bool create) {
     ignite::Cache cache(held_.here(), cache_name);
@@ -320,7 +322,7 @@ class IgniteCluster {
     std::uint64_t count = 0;
     for (const nb::handle pair : entries) {
       const nb::tuple entry(pair);
-      if (entry.size() != 2) raise({Code::kInvalidArgument, "an entry is a pair of key and value"});
+      if (entry.size() != 2) raise({Code::kInvalidArgument, "an entry must be a pair of a key and a value"});
       Bytes key = values.encoded(entry[0], "");
       Bytes value = values.encoded(entry[1], value_type);
       batch.add(std::move(key), std::move(value), values.take_types());

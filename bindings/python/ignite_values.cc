@@ -94,7 +94,8 @@ class PythonMaker {
     return nb::bytes(opaque.bytes.data(), opaque.bytes.size());
   }
   static nb::object object_of(ignite::Cycle) {
-    raise({Code::kInvalidArgument, "an Ignite object contains itself; Python gets trees only"});
+    raise(
+        {Code::kInvalidArgument, "an Ignite object contains itself; only trees can be converted to Python"});
   }
   nb::object object_of(const std::shared_ptr<const ignite::Group>& group) {
     if (group->code == TypeCode::kMap) return map_of(*group);
@@ -109,11 +110,11 @@ class PythonMaker {
       if (nb::isinstance<nb::dict>(key) || nb::isinstance<nb::list>(key) || !nb::hasattr(key, "__hash__") ||
           key.attr("__hash__").is_none()) {
         raise({Code::kInvalidArgument,
-               "an Ignite map has keys that are objects or lists; Python's dict does not"});
+               "an Ignite map has keys that are objects or lists, which a Python dict cannot have"});
       }
       if (out.contains(key)) {
         raise({Code::kInvalidArgument,
-               "an Ignite map has two keys that are one in Python, as 1 of an int and of a long, or true"});
+               "an Ignite map has two keys that are equal in Python, such as an int 1, a long 1 and true"});
       }
       out[key] = make(group.values[i + 1]);
     }
@@ -179,18 +180,20 @@ Value ValueMaker::make_array(nb::handle array) {
     const nb::bytes bytes = nb::cast<nb::bytes>(array.attr("tobytes")());
     return ignite::PrimitiveArray{code, as_bytes(texts_.emplace_back(bytes.c_str(), bytes.size()))};
   }
-  raise({Code::kInvalidArgument, concat("an array of ", type,
-                                        " has no form in Ignite; give one of one dimension of bool, int8, "
-                                        "uint8, int16, int32, int64, float32 or float64")});
+  raise({Code::kInvalidArgument,
+         concat("an array of dtype ", type,
+                " cannot be written to Ignite; pass a one-dimensional array of bool, int8, "
+                "uint8, int16, int32, int64, float32 or float64")});
 }
 
 Value ValueMaker::make_object(nb::handle fields, const std::string& type_name) {
   if (type_name.empty())
-    raise({Code::kInvalidArgument, "a dict becomes an object of Ignite, whose type value_type names"});
+    raise({Code::kInvalidArgument,
+           "a dict is written as an Ignite object; name the object's type with value_type"});
   std::vector<std::pair<std::string_view, Value>> made;
   for (const auto& [name, field] : nb::cast<nb::dict>(fields)) {
     if (!nb::isinstance<nb::str>(name))
-      raise({Code::kInvalidArgument, "a field of an object is named by a str"});
+      raise({Code::kInvalidArgument, "the name of an object's field must be a str"});
     const std::string& text = texts_.emplace_back(nb::cast<std::string>(name));
     made.emplace_back(text, make(field, concat(type_name, ".", text)));
   }
@@ -215,10 +218,9 @@ Value ValueMaker::make(nb::handle object, const std::string& type_name) {
     value = make_array(object);
   } else {
     raise({Code::kInvalidArgument,
-           concat(
-               "a value for Ignite is ", nb::repr(nb::handle(object.type())).c_str(),
-               "; give None, bool, int of 64 bits, float, str, bytes, uuid.UUID, an array of numpy's, a list "
-               "or a dict")});
+           concat("a value for Ignite has the type ", nb::repr(nb::handle(object.type())).c_str(),
+                  "; pass None, bool, int of 64 bits, float, str, bytes, uuid.UUID, a numpy array, a list "
+                  "or a dict")});
   }
   --depth_;
   return value;

@@ -18,7 +18,7 @@ Augmentation augmentation_of(const AugmentationTuple& tuple) {
   if (kind == "contrast" && numbers.size() == 2)
     return Contrast{static_cast<float>(numbers[0]), static_cast<float>(numbers[1])};
   raise({Code::kInvalidArgument,
-         concat("there is no augmentation '", kind, "' of ", numbers.size(), " numbers")});
+         concat("there is no augmentation '", kind, "' with ", numbers.size(), " numbers")});
 }
 
 }  // namespace

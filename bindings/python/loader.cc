@@ -28,13 +28,12 @@ namespace nb = nanobind;
 namespace {
 
 using RangeTuple = std::tuple<std::uint64_t, std::uint64_t>;  // begin, end
-/// "balance" or "bucket", and the feature that it goes by: name, element type, number of values (none:
-/// ragged).
+/// "balance" or "bucket", and the feature that it uses: name, element type, number of values (none: ragged).
 using ArrangementTuple = std::tuple<std::string, std::string, std::string, std::optional<std::uint32_t>>;
-/// Dataset, weight in the mixture, which of its records (none: all).
+/// Dataset, weight in the mixture, range of its records (none: all).
 using SourceTuple = std::tuple<const OpenedDataset*, double, std::optional<RangeTuple>>;
 using Position = std::tuple<std::uint64_t, std::uint64_t>;  // epoch, batch within it
-/// Object, record within it; then, if looked up: offset, "id".
+/// Object, record within it; then, if the record was looked up: offset, "id".
 using PlaceTuple = std::tuple<std::string, std::uint64_t>;
 using FoundTuple = std::tuple<std::string, std::uint64_t, std::uint64_t, std::optional<nb::bytes>>;
 
@@ -103,13 +102,15 @@ LoaderOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-/// One thread at a time in `next`: a second one is told so, instead of spoiling the first one's batch.
+/// Lets one thread at a time call `next`. A second thread gets an error, so that it does not spoil the first
+/// one's batch.
 class OneCaller {
  public:
   explicit OneCaller(std::atomic<bool>& busy) : busy_(busy) {
     if (busy_.exchange(true)) {
       raise({Code::kFailedPrecondition,
-             "another thread is taking a batch of this loader; make a loader for each, or take turns"});
+             "another thread is taking a batch of this loader; make a loader for each thread, or let them "
+             "take turns"});
     }
   }
   ~OneCaller() { busy_ = false; }
@@ -126,7 +127,8 @@ struct FoundRecord {
   std::optional<std::string> id{};
 };
 
-// A loader's native part. Made with the loader, and never replaced: any thread may use it at any time.
+// The native part of a loader. It is made with the loader and never replaced, so any thread may use it at any
+// time.
 struct Engine {
   const std::vector<LoaderSource> sources;
   LoaderOptions options;
@@ -138,13 +140,13 @@ struct Engine {
     FoundRecord found{.place = place};
     HEADRACE_TRY(found.offset_bytes, finder.offset(dataset, place.shard, place.record, call));
     const auto record = finder.read(dataset, place.shard, place.record, call);
-    // A damaged one is found, but has no id.
+    // A damaged record is found, but has no id.
     if (!record && record.error().code == Code::kDataLoss) return found;
     HEADRACE_CHECK(record);
     HEADRACE_TRY(const std::vector<Feature> features, parse_example(*record));
     for (const Feature& feature : features) {
       const auto* strings = std::get_if<std::vector<BytesView>>(&feature.values);
-      // Ascending by name: a sample's key comes first, and is replaced by an "id".
+      // Features come in ascending order of names: a sample's key comes first, and an "id" replaces it.
       const bool is_id = feature.name == "id" || feature.name == kSampleKeyFeature;
       if (is_id && strings != nullptr && strings->size() == 1) found.id.emplace(as_text(strings->front()));
     }
@@ -163,7 +165,7 @@ class Loader {
     Engine& engine = engine_.here();
     std::tie(engine.options.first_epoch, engine.options.first_batch) = position_;
     engine.options.report_after = kSignalInterval;
-    engine.options.report = [this](const std::string& waits) { look_around(waits); };
+    engine.options.report = [this](const std::string& waits) { check_and_report(waits); };
     engine.batches = value_of(run_interruptibly([&](const std::stop_token& stop) {
       engine.options.stop = stop;
       return BatchLoader::create(engine.sources, engine.options);
@@ -278,7 +280,7 @@ class Loader {
 
   std::vector<std::string> remarks() const { return engine_.here().batches->remarks(); }
 
-  // Those that this has not given before. Cheap unless a batch had rows without a record.
+  // Returns the remarks that it has not returned before. Cheap unless a batch had rows without a record.
   std::vector<std::string> new_remarks() {
     if (!may_have_remarks_) return {};
     std::vector<std::string> remarks = this->remarks();
@@ -300,9 +302,9 @@ class Loader {
     return batches.next();
   }
 
-  // The engine calls this in the thread that is in `take`, again and again while it waits. An exception
+  // The engine calls this in the thread that is in `take`, repeatedly while that thread waits. An exception
   // passes through the engine, which it does not harm, to the caller of `take`.
-  void look_around(const std::string& waits) {
+  void check_and_report(const std::string& waits) {
     const WhileInterpreterLives lives;
     const nb::gil_scoped_acquire acquired;
     check_signals();
@@ -313,7 +315,7 @@ class Loader {
   static constexpr std::uint64_t kQualitySamples = 10'000;
   static constexpr int kIntervalsToReport = std::chrono::seconds(30) / kSignalInterval;
 
-  // The GIL guards what follows, but for what is constant.
+  // The GIL guards the following members, except the constant ones.
   const OfProcess<Engine> engine_;
   const BatchConverter converter_;
   Position position_;  // of the next batch

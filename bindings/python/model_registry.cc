@@ -34,7 +34,7 @@ class OpenRegistry {
   OpenRegistry(const OpenRegistry&) = delete;
   OpenRegistry& operator=(const OpenRegistry&) = delete;
 
-  // The JSON of an answer.
+  // Returns the answer as JSON.
   Result<std::string> answer(const std::string& route, const std::string& body, const CallOptions& options) {
     const auto found = mlflow::RegisteredModels::calls().find(route);
     if (found == mlflow::RegisteredModels::calls().end())
@@ -70,7 +70,7 @@ class PythonModelRegistry {
   PythonModelRegistry(std::string url, std::string artifacts)
       : url_(std::move(url)), artifacts_(std::move(artifacts)), open_(opened()) {}
 
-  // The answer's JSON, and remarks for people.
+  // Returns the answer as JSON, and remarks for people.
   std::pair<std::string, std::vector<std::string>> answer(const std::string& method, const std::string& route,
                                                           const std::string& body) {
     const std::shared_ptr<OpenRegistry> registry = here();
@@ -88,7 +88,8 @@ class PythonModelRegistry {
                                   std::make_shared<OpenRegistry>(open_location(url_), artifacts_));
   }
 
-  // A fork's child opens its own. Opening may run Python code, in which another call may open it, too.
+  // Returns this process's registry: a fork's child opens its own. Opening may run Python code, and another
+  // call in it may open the registry, too.
   std::shared_ptr<OpenRegistry> here() {
     if (!open_->is_here()) {
       std::unique_ptr<Open> own = opened();

@@ -36,7 +36,7 @@ std::uint64_t size_bytes_of(const std::string& text) {
 }  // namespace
 
 NB_MODULE(_headrace, module) {
-  nb::set_leak_warnings(false);  // iterators of frameworks may outlive the interpreter's end
+  nb::set_leak_warnings(false);  // iterators of frameworks may outlive the interpreter
   module.doc() = "The native part of headrace. Private: use the package.";
   module.def("parse_size_bytes", &size_bytes_of, nb::arg("text"));
   prepare_interpreters_end();

@@ -10,7 +10,7 @@ namespace nb = nanobind;
 
 namespace {
 
-// A name that is not UTF-8, which a file may have, is shown as Python shows such names.
+// A file may have a name that is not UTF-8. It is shown as Python shows such names.
 nb::object text_of(std::string_view text) {
   return nb::steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kKeptEnvironments = 8;
 
-// Set where a thread must not take the GIL: docs/tensorflow-file-systems.md, "Environment".
+// Set while a thread must not take the GIL: docs/tensorflow-file-systems.md, "Environment".
 thread_local bool is_without_gil = false;
 
 void warn(const std::string& text) {
@@ -42,19 +42,19 @@ struct OpenStores {
   StoreRegistry registry;
 };
 
-// The stores of one process: those of the last few environments, the last used first. A warning may run any
-// code, so whoever opens something holds the stores, and not the mutex.
+// The stores of one process: those of the last few environments, most recently used first. A warning may run
+// any code, so a caller that opens a store holds the stores, but not the mutex.
 struct ProcessStores {
   const ProcessMark process;
   std::mutex mutex;
   std::vector<std::shared_ptr<OpenStores>> kept;
-  Environment last;  // that was captured
-  // In memory they are the process's, whatever its environment is, and stay for as long as it lives.
+  Environment last;  // the environment captured last
+  // Stores in memory belong to the process, whatever its environment is, and stay as long as it lives.
   OpenStores in_memory{Environment{}};
 };
 
 // Never destroyed: a fork's child must not touch its parent's connections, or a mutex that another thread
-// held, and at the interpreter's end nothing is left to be done.
+// held. When the interpreter ends, nothing is left to be done.
 ProcessStores& process_stores() {
   static std::atomic<ProcessStores*> current = nullptr;
   ProcessStores* stores = current;
@@ -130,7 +130,8 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
 void remember_environment() { remember(Environment::capture()); }
 
 Result<Location> open_from_any_thread(std::string_view url) {
-  // A thread that Python knows may wait for the GIL; one of TensorFlow's may be waited for by who holds it.
+  // A thread that Python knows may wait for the GIL. A thread of TensorFlow's may not: the thread that holds
+  // the GIL may be waiting for it.
   if (PyGILState_GetThisThreadState() != nullptr) {
     const WhileInterpreterLives lives;
     const PyGILState_STATE state = PyGILState_Ensure();
@@ -206,7 +207,7 @@ std::thread::id ending_thread;  // set before has_ended
 void end_interpreter() {
   ending_thread = std::this_thread::get_id();
   has_ended = true;
-  // A fork's child has its parent's count, but not the threads that would lower it.
+  // A fork's child has a copy of the count, but not the threads that would lower it, so the wait is bounded.
   const auto deadline = std::chrono::steady_clock::now() + kMostWait;
   while (returning_threads > 0 && std::chrono::steady_clock::now() < deadline) {
     const WithoutGil released;
@@ -221,7 +222,7 @@ void prepare_interpreters_end() {
 }
 
 WhileInterpreterLives::WhileInterpreterLives() {
-  ++returning_threads;  // before the look, so that whoever ends the interpreter after it waits
+  ++returning_threads;  // before the check, so that a later end of the interpreter waits
   if (!has_ended || ending_thread == std::this_thread::get_id()) return;
   --returning_threads;
   while (true) pause();

@@ -41,7 +41,7 @@ void download(const std::string& url, const std::string& kind, std::uint64_t num
   check(run_interruptibly([&](const std::stop_token& stop) -> Status {
     const Location folder = make_stoppable(location, stop);
     HEADRACE_TRY(const auto published, read_published(folder, kind, {.number = number}));
-    if (!published) return Error{Code::kNotFound, folder.describe() + " is not published any more"};
+    if (!published) return Error{Code::kNotFound, folder.describe() + " is no longer published"};
     return download_published(*published, {}, target);
   }));
 }
@@ -52,7 +52,7 @@ std::vector<std::uint64_t> numbers_of(const std::string& url) {
       [&](const std::stop_token& stop) { return published_numbers(folder, {.stop = stop}); }));
 }
 
-/// FolderOwner, whose calls Ctrl-C ends.
+/// A FolderOwner whose calls Ctrl-C can end.
 class Owner {
  public:
   explicit Owner(FolderOwner owner) : owner_(std::move(owner)) {}
@@ -71,7 +71,7 @@ class Owner {
 
   const std::string& suffix() const { return owner_.suffix(); }
 
-  /// None if there is nothing that this training continues.
+  /// Returns none if there is nothing that this training can continue.
   std::optional<PublishedTuple> published(const std::string& kind) const {
     return tuple_of(value_of(
         run_interruptibly([&](const std::stop_token& stop) { return owner_.published(kind, stop); })));
@@ -85,7 +85,7 @@ class Owner {
     }));
   }
 
-  /// Those of manifests of the present generation, ascending.
+  /// Returns the numbers of the manifests of the present generation, ascending.
   std::vector<std::uint64_t> numbers() const {
     return value_of(run_interruptibly([&](const std::stop_token& stop) { return owner_.numbers(stop); }));
   }

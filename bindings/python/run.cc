@@ -54,7 +54,7 @@ Status add_once(Artifact artifact, std::set<std::string>& recorded, const Add& a
   return {};
 }
 
-// A run of a program of the user's, with its metrics.
+// A run of a user's program, with its metrics.
 struct OpenRun {
   explicit OpenRun(RunRecorder started) : recorder(std::move(started)) {}
   ~OpenRun() { ends.request_stop(); }
@@ -74,7 +74,7 @@ struct OpenRun {
     return add_once(std::move(output), published,
                     [&](Artifact artifact) { return recorder.add_output(std::move(artifact)); });
   }
-  // Where an artifact's references lie: an input, unless the run made that itself.
+  // Records the place that an artifact's references point to: it is an input, unless the run made it itself.
   Status add_source(Artifact source) {
     {
       const std::scoped_lock lock(recording);
@@ -83,25 +83,26 @@ struct OpenRun {
     return add_input(std::move(source));
   }
 
-  // A reader of a finished run takes what its end names, and nothing that comes later.
+  // A reader of a finished run reads only what the record of its end names, so nothing may be added later.
   // REQUIRES: recording is held
   Status require_unfinished() const {
     if (!is_finished) return {};
     return Error{Code::kFailedPrecondition,
-                 concat("the run ", recorder.run_id(), " was finished meanwhile, so this is not recorded")};
+                 concat("the run ", recorder.run_id(), " has already finished, so this is not recorded")};
   }
 
   std::stop_source ends;
-  std::mutex recording;  // guards the record, and what is in it
+  std::mutex recording;  // guards the recorder, the three sets and is_finished
   RunRecorder recorder;
   std::set<std::string> made;  // URLs
   std::set<std::string> used;  // URL, version and digest
   std::set<std::string> published;
   bool is_finished = false;
-  // For the journal, and for what waits for the store: metrics, the console, and what earlier runs have left.
+  // Runs the journal's work and everything that waits for the store: metrics, the console, and journals of
+  // earlier runs.
   Background background{4};
-  std::shared_ptr<ConsoleLog> console;   // none: what the program prints is not kept
-  std::shared_ptr<MetricWriter> writer;  // first to go
+  std::shared_ptr<ConsoleLog> console;   // none if the program's output is not kept
+  std::shared_ptr<MetricWriter> writer;  // destroyed first
 };
 
 Result<RunRecorder> start_record(StoreRegistry& stores, const Started& started, const CallOptions& call) {
@@ -131,10 +132,10 @@ Result<std::unique_ptr<OpenRun>> open_run(const std::shared_ptr<StoreRegistry>& 
                                           const std::stop_token& stop) {
   HEADRACE_TRY(RunRecorder recorder, start_record(*stores, started, {.stop = stop}));
   auto run = std::make_unique<OpenRun>(std::move(recorder));
-  // The record says why it did not run.
+  // The record says why the run failed to start.
   if (const Status opened = open_writer(*run, started, state); !opened)
     return run->recorder.finish(opened, {}).error();
-  // Meanwhile, what earlier processes of this machine have left goes to its place.
+  // Meanwhile, journals that earlier processes of this machine have left are recovered.
   run->background.add([stores, state, ends = run->ends.get_token()] {
     const auto open = [&](const std::string& url) { return stores->open(url); };
     recover_metrics(concat(state, kMetricJournals), open, {.stop = ends});
@@ -143,7 +144,7 @@ Result<std::unique_ptr<OpenRun>> open_run(const std::shared_ptr<StoreRegistry>& 
   return run;
 }
 
-// REQUIRES: the GIL, which is given back while the store is asked
+// REQUIRES: the GIL, which is released while the store is asked
 std::unique_ptr<OpenRun> opened_run(const Started& started) {
   const std::string state = state_of_user();
   const std::shared_ptr<StoreRegistry> stores = stores_of(started.root);
@@ -151,7 +152,7 @@ std::unique_ptr<OpenRun> opened_run(const Started& started) {
       run_interruptibly([&](const std::stop_token& stop) { return open_run(stores, started, state, stop); }));
 }
 
-// The sources are recorded before the version is there, the version after it.
+// The sources are recorded before the version exists, the version after it.
 Result<ArtifactVersion> logged(OpenRun& run, const ArtifactDraft& draft,
                                const std::vector<std::string>& aliases,
                                std::chrono::system_clock::time_point now, const CallOptions& call) {
@@ -186,7 +187,7 @@ class PythonRun {
   std::string root() const { return recorded_url(open_.anywhere()->recorder.root()); }
   std::vector<std::string> remarks() const { return open_.anywhere()->recorder.remarks(); }
 
-  // The one that programs call most: it keeps the GIL. `numbers`: names → floats, ints or bools.
+  // Programs call this function most, so it keeps the GIL. `numbers`: names → floats, ints or bools.
   void log(const nb::dict& numbers, std::int64_t step) {
     MetricWriter& writer = *open_.here()->writer;
     row_.clear();
@@ -202,7 +203,7 @@ class PythonRun {
     remember_last();
   }
 
-  /// One point with a time of the caller's.
+  /// Logs one point with the time that the caller gives.
   void log_at(const nb::str& name, double value, std::int64_t step, std::int64_t time_us) {
     MetricWriter& writer = *open_.here()->writer;
     row_.assign(1, {metric_of(writer, name.ptr()), value});
@@ -210,7 +211,7 @@ class PythonRun {
     remember_last();
   }
 
-  /// All points so far are in the store.
+  /// After this, all points logged so far are in the store.
   void publish(double within_s) {
     OpenRun& open = *open_.here();
     const auto within = milliseconds_of(within_s);
@@ -309,7 +310,7 @@ class PythonRun {
     }));
   }
 
-  /// From now on, `print` is kept.
+  /// From now on, the output of `print` is kept.
   void keep_console() {
     OpenRun& open = *open_.here();
     check(run_interruptibly([&](const std::stop_token&) -> Status {
@@ -330,9 +331,10 @@ class PythonRun {
     open_.here()->console->add(is_error_stream ? ConsoleStream::kError : ConsoleStream::kOutput, text);
   }
 
-  /// Writes the rest of the metrics, and the end of the record. `error`: why it failed or was stopped; empty:
-  /// it has finished. If metrics are left in the journal, the record's end is written nonetheless, and their
-  /// error is raised. `parameters`: those that are new, or have changed.
+  /// Writes the rest of the metrics, and the end of the record. `error`: why the run failed or was stopped;
+  /// empty if it has finished. If metrics are left in the journal, the end of the record is written
+  /// nonetheless, and the error of the metrics is raised. `parameters`: only those that are new or have
+  /// changed.
   void finish(const std::string& error, bool is_stopped, std::map<std::string, double> metrics,
               std::map<std::string, std::string> parameters, double within_s) {
     OpenRun& open = *open_.here();
@@ -355,7 +357,7 @@ class PythonRun {
   }
 
  private:
-  // With its query, which is the driver's.
+  // The URL of the root with its query, which the store driver needs.
   std::string place() const { return open_.anywhere()->recorder.root().url.text(); }
 
   void remember_last() {
@@ -383,7 +385,7 @@ class PythonRun {
   };
 
   const OfProcess<std::unique_ptr<OpenRun>> open_;
-  // The GIL guards them.
+  // The GIL guards the following members.
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> numbers_;
   std::vector<MetricWriter::Value> row_;
   std::vector<double> last_;

@@ -54,14 +54,15 @@ class PythonRunCharts {
     }));
   }
 
-  // The first place of each column.
+  // Returns the first place of each column.
   nb::object x() const {
     const ChartedSeries& any = charts_.series.front();
     const ChartColumns places = any.places();
     return array_of<std::int64_t>(any.columns.size(), [&](std::size_t i) { return places.begin(i); });
   }
 
-  // Run, metric, rank; extremes and last values; how many are finite, and how many not.
+  // For each series: run, metric, rank; extremes and last values; how many values are finite, and how many
+  // are not.
   nb::list series() const {
     nb::list all;
     for (const ChartedSeries& each : charts_.series) {

@@ -28,7 +28,7 @@ namespace {
 // Name, kind, values; offsets, validity, lists or None: see _headrace.pyi.
 using GivenColumn = std::tuple<std::string, std::string, nb::object, nb::object, nb::object, nb::object>;
 
-// A buffer of Python as numbers; none if it is None. REQUIRES: the GIL, to make and to drop it
+// A Python buffer as numbers; no numbers if the object is None. REQUIRES: the GIL, to make and to destroy it
 template <typename Number>
 class LentNumbers {
  public:
@@ -64,29 +64,29 @@ class StagedColumn {
 
   const std::string& name() const { return name_; }
 
-  // Whether all that `add` will read of so many rows is there.
+  // Checks that everything is present that `add` reads for `rows` rows.
   Status check(std::size_t rows) const {
     const std::size_t size = type_ == DataType::kFloat32 ? sizeof(float)
                              : type_ == DataType::kInt64 ? sizeof(std::int64_t)
                                                          : 1;
     const BytesView bytes = values_.view();
     if (bytes.size() % size != 0 || reinterpret_cast<std::uintptr_t>(bytes.data()) % size != 0)
-      return wrong("values that are cut or not aligned");
+      return wrong("values that are cut off or not aligned");
     if (validity_.is_given() && validity_.view().size() != rows)
-      return wrong("another count of flags than rows");
+      return wrong("a number of flags that differs from the number of rows");
     if (!offsets_.is_given()) {
       const bool has_one_each = !lists_.is_given() && type_ != DataType::kBytes;
       return has_one_each && bytes.size() / size == rows ? Status{} : wrong("no offsets");
     }
     if (!lists_.is_given()) return check_offsets(offsets_, rows, bytes.size() / size);
     if (type_ != DataType::kBytes) return wrong("lists of lists");
-    if (!offsets_.is_whole() || offsets_.view().empty()) return wrong("another count of offsets");
+    if (!offsets_.is_whole() || offsets_.view().empty()) return wrong("a wrong number of offsets");
     const std::size_t byte_strings = offsets_.view().size() - 1;
     HEADRACE_CHECK(check_offsets(offsets_, byte_strings, bytes.size()));
     return check_offsets(lists_, rows, byte_strings);
   }
 
-  // REQUIRES: `check` had nothing against it; `builder` is written before the next call
+  // REQUIRES: `check` returned no error; `builder` is written before the next call
   void add(std::size_t row, ExampleBuilder& builder) {
     if (validity_.is_given() && validity_.view()[row] == std::byte{0}) return;
     if (lists_.is_given()) return add_list(row, builder);
@@ -106,9 +106,9 @@ class StagedColumn {
   }
 
  private:
-  // One more than what has them, and leading to no more than `values`.
+  // Checks that there is one offset more than `count`, and that none is larger than `values`.
   Status check_offsets(const LentNumbers<std::int64_t>& given, std::size_t count, std::size_t values) const {
-    if (!given.is_whole() || given.view().size() != count + 1) return wrong("another count of offsets");
+    if (!given.is_whole() || given.view().size() != count + 1) return wrong("a wrong number of offsets");
     const std::span<const std::int64_t> offsets = given.view();
     const bool ascends = std::is_sorted(offsets.begin(), offsets.end()) && offsets.front() >= 0;
     if (!ascends || static_cast<std::uint64_t>(offsets.back()) > values)
@@ -141,7 +141,7 @@ class StagedColumn {
   const LentNumbers<std::int64_t> offsets_;
   const LentNumbers<std::byte> validity_;
   const LentNumbers<std::int64_t> lists_;
-  std::vector<BytesView> byte_strings_;  // of the row at hand
+  std::vector<BytesView> byte_strings_;  // of the current row
 };
 
 Status encode(std::size_t rows, const std::vector<std::unique_ptr<StagedColumn>>& columns, Bytes& out) {
@@ -159,7 +159,7 @@ Status encode(std::size_t rows, const std::vector<std::unique_ptr<StagedColumn>>
 nb::bytes encode_examples(std::size_t rows, const std::vector<GivenColumn>& given) {
   std::vector<std::unique_ptr<StagedColumn>> columns;
   for (const GivenColumn& column : given) columns.push_back(std::make_unique<StagedColumn>(column));
-  // The builder is fastest where names come in its order.
+  // The builder is fastest if names come in its order.
   std::sort(columns.begin(), columns.end(),
             [](const auto& a, const auto& b) { return a->name() < b->name(); });
   Bytes out;

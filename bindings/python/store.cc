@@ -175,15 +175,16 @@ class PythonStore {
     std::shared_ptr<StoreMetrics> metrics;
   };
 
-  // The metrics are new, too: a thread that a fork left behind may have held the lock of the parent's.
+  // The metrics are new, too: a thread that does not exist after a fork may have held the lock of the
+  // parent's metrics.
   static std::unique_ptr<OfProcess<Open>> opened(const Location& location) {
     auto metrics = std::make_shared<StoreMetrics>();
     return std::make_unique<OfProcess<Open>>("this store", make_metered(location, metrics), metrics);
   }
 
-  // For the caller to own: `open_` may be replaced while it waits. A fork's child opens its own, and leaves
-  // the parent's alone. Opening may warn, which runs Python code; if another call opened meanwhile, that one
-  // stays.
+  // Returns a copy that the caller owns, since `open_` may be replaced while the caller waits. A fork's child
+  // opens its own store, and leaves the parent's alone. Opening may warn, which runs Python code; if another
+  // call opened the store meanwhile, that store is kept.
   Open here() {
     if (!open_->is_here()) {
       std::unique_ptr<OfProcess<Open>> own = opened(open_location(url_, environment_));

@@ -8,9 +8,9 @@ namespace headrace::python {
 
 namespace {
 
-// Memory for a read of unknown size. It is reserved, but touched only as far as there is content.
+// Memory for a read of unknown size. It is reserved, but only the part that receives content is touched.
 constexpr std::uint64_t kFirstBytes = 4 << 20;
-constexpr std::uint64_t kMostUnseenBytes = 64 << 20;  // taken before it is known that there are so many
+constexpr std::uint64_t kMostUnseenBytes = 64 << 20;  // taken before it is known that there are so many bytes
 constexpr int kMostRestarts = 3;
 constexpr int kParallelReads = 32;  // of objects whose size is unknown
 
@@ -50,7 +50,7 @@ Status read_range(Store& store, const Range& range, const CallOptions& call, New
   }
 }
 
-// Where the size is known, the store keeps many requests in flight itself.
+// If the sizes are known, the store itself keeps many requests in flight.
 Status read_ranges(Store& store, const std::vector<Range>& ranges, const CallOptions& call,
                    std::vector<NewBytes>& bytes) {
   std::vector<ReadRequest> requests;

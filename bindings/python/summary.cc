@@ -24,7 +24,7 @@ namespace {
 
 using GivenValue = std::variant<bool, double, std::string>;
 
-// As the encoder has them; bool comes first, for Python's is a number, too.
+// Converts a value for the encoder. bool comes first, because Python's bool is an int, too.
 HyperparameterValue view_of(const GivenValue& value) {
   return std::visit([](const auto& held) { return HyperparameterValue(held); }, value);
 }
@@ -36,7 +36,7 @@ class PythonEventWriter {
       : PythonEventWriter(open_location(url), {.writer = writer, .flush_seconds = flush_seconds}, has_journal,
                           owner) {}
 
-  // The one that programs call most: it keeps the GIL.
+  // Programs call this function most, so it keeps the GIL.
   void scalar(std::string_view tag, double value, std::int64_t step, std::optional<double> wall_time_s) {
     const double time_s = wall_time_s.value_or(now_s());
     add([&](EventEncoder& encoder, Bytes& out) {
@@ -133,14 +133,14 @@ class PythonEventWriter {
   struct Open {
     Open(Location location, EventWriterOptions options)
         : writer(value_of(EventWriter::open(std::move(location), now_s(), std::move(options), background))) {}
-    Background background{3};             // threads are started when they are needed
-    std::shared_ptr<EventWriter> writer;  // first to go
+    Background background{3};             // starts threads when they are needed
+    std::shared_ptr<EventWriter> writer;  // destroyed first
   };
 
   PythonEventWriter(Location location, EventWriterOptions options, bool has_journal, const std::string& owner)
       : open_("this writer", location, kept_on_disk(location, std::move(options), has_journal, owner)) {}
 
-  // The file's name has random bits, so the journal's folder is not there yet.
+  // The file's name has random bits, so the journal's folder does not exist yet.
   static EventWriterOptions kept_on_disk(const Location& location, EventWriterOptions options,
                                          bool has_journal, const std::string& owner) {
     options.spool.root = temporary_folder(Environment::capture());

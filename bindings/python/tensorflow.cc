@@ -13,7 +13,7 @@ namespace nb = nanobind;
 namespace headrace::python {
 namespace {
 
-// The files of one process. Never destroyed: TensorFlow's threads may use it until the process ends, and a
+// The files of one process. Never destroyed: TensorFlow's threads may use them until the process ends, and a
 // fork's child has none of its parent's threads.
 struct ProcessFiles {
   const ProcessMark process;

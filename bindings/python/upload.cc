@@ -59,7 +59,7 @@ void PythonUpload::discard() {
 
 Error PythonUpload::is_over() const {
   return {Code::kFailedPrecondition,
-          concat("writing ", open_.anywhere().object.describe(), ": it was committed or discarded already")};
+          concat("writing ", open_.anywhere().object.describe(), ": it was already committed or discarded")};
 }
 
 void bind_upload(nb::module_& module) {

@@ -11,7 +11,7 @@ double seconds_of(std::chrono::system_clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-// Never destroyed: TensorFlow's threads may use it until the process ends.
+// Never destroyed: TensorFlow's threads may use the file system until the process ends.
 FileSystem& file_system() {
   static const auto* environment = new Environment(Environment::capture());
   static auto* stores = new StoreRegistry(*environment);

@@ -27,7 +27,7 @@ FileSystem& (*process_file_system)() = nullptr;
 constexpr std::string_view kTaken[] = {"file", "gs", "ram"};
 constexpr std::string_view kOwn = "hr";
 
-// A message of the store with its URLs as TensorFlow's paths: "hrfile:///data" for "file:///data".
+// Returns a message of the store with its URLs as TensorFlow's paths: "hrfile:///data" for "file:///data".
 std::string with_own_schemes(std::string message) {
   for (const std::string_view scheme : kTaken) {
     const std::string store_url = concat(scheme, "://");
@@ -43,7 +43,8 @@ std::string with_own_schemes(std::string message) {
 
 void* allocate(std::size_t bytes) { return std::calloc(1, bytes); }
 
-// Calls what gives a Status or a Result, tells TensorFlow how it went, and gives the value, or `otherwise`.
+// Calls `work`, which returns a Status or a Result, reports the outcome to TensorFlow, and returns the value,
+// or `otherwise` after an error.
 template <typename Work, typename Value>
 Value run(TF_Status* status, Value otherwise, Work&& work) {
   Error error{Code::kResourceExhausted, "out of memory"};
@@ -71,8 +72,8 @@ void run(TF_Status* status, Work&& work) {
   });
 }
 
-// A file that TensorFlow has open, and the process it belongs to: a fork's child has its memory, and neither
-// its threads nor its connections.
+// A file that TensorFlow has open, and the process that it belongs to: a fork's child has its memory, but
+// neither its threads nor its connections.
 template <typename File>
 struct Handle {
   explicit Handle(std::unique_ptr<File> opened) : file(std::move(opened)) {}
@@ -107,7 +108,7 @@ char* copy_of(std::string_view text) {
   return out;
 }
 
-// How many there are; the array is TensorFlow's to free.
+// Sets `*entries` to an array that TensorFlow frees, and returns the number of names.
 int give(const std::vector<std::string>& names, char*** entries) {
   *entries = static_cast<char**>(allocate(std::max<std::size_t>(names.size(), 1) * sizeof(char*)));
   if (*entries == nullptr) throw std::bad_alloc();
@@ -122,16 +123,16 @@ std::int64_t nanoseconds_of(const FileInfo& info) {
 
 // ---- Files ---------------------------------------------------------------------------------------
 
-// tf.data takes TFRecord files below s3:// in blocks of this size (TensorFlow's tf_record_dataset_op.cc,
-// kS3BlockSize), one after another, each into new memory, and fetches nothing meanwhile. Its stream is as
-// well served by less than a block at a time (io::BufferedInputStream), and goes on: so it gets what is
-// there, while what follows is fetched.
+// tf.data reads TFRecord files below s3:// in blocks of this size (TensorFlow's tf_record_dataset_op.cc,
+// kS3BlockSize), one after another, each into new memory, and fetches nothing meanwhile. Its stream
+// (io::BufferedInputStream) also accepts less than a block at a time, and continues. So a read returns the
+// bytes that are there, while the next ones are fetched.
 constexpr std::size_t kStreamBlockBytes = 127 << 20;
-// New memory of so much is filled faster in huge pages.
+// New memory of at least this size is filled faster in huge pages.
 constexpr std::size_t kLargeTargetBytes = 4 << 20;
 
-// Other readers may ask for the same size: those of a whole file also ask for its end, and those of tensors
-// are known by the names of their files.
+// Other readers may ask for blocks of the same size: a reader of a whole file also asks for its end, and
+// files of tensors are known by their names.
 bool is_block_of_stream(const ReadableFile& file, std::uint64_t offset, std::size_t bytes) {
   return bytes == kStreamBlockBytes && offset + bytes != file.size_bytes() &&
          file.key().find(".data-") == std::string::npos;
@@ -202,7 +203,7 @@ void open_for_appending(const TF_Filesystem*, const char* path, TF_WritableFile*
   });
 }
 
-// A region is the file's bytes, all of them, in memory.
+// A region is a whole file in memory.
 void open_region(const TF_Filesystem*, const char* path, TF_ReadOnlyMemoryRegion* region, TF_Status* status) {
   region->plugin_memory_region =
       run(status, static_cast<void*>(nullptr), [&](FileSystem& files) -> Result<void*> {
@@ -369,7 +370,7 @@ std::string driver_url(std::string_view path) {
 
 Bytes segment_header(double now_s) {
   Bytes out;
-  EventEncoder().begin_file(out, now_s, "");  // as short as may be: it is there with every flush
+  EventEncoder().begin_file(out, now_s, "");  // as short as possible: every flush writes it
   return out;
 }
 

@@ -13,7 +13,8 @@ std::atomic<SetStatus> set_status = nullptr;
 }  // namespace
 
 bool find_status_function() {
-  // In a program that opened TensorFlow with RTLD_LOCAL its names are nobody else's; but it is loaded.
+  // In a program that opened TensorFlow with RTLD_LOCAL its symbols are not visible to others, but it is
+  // loaded.
   for (const char* library :
        {"libtensorflow_framework.so.2", "libtensorflow_cc.so.2", "libtensorflow.so.2"}) {
     void* const handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);

@@ -258,7 +258,7 @@ TEST_F(ChainCopiesTest, PartsThatAreStillPublishedKeepTheirBytes) {
   put(from_, "run/deep/a", "new");
   put(from_, "run/notes", "x");
   for (const SameObjects same : {SameObjects::kKnown, SameObjects::kNone}) {
-    expect_refused(sync(false, same), Code::kFailedPrecondition, "is part of what is published there");
+    expect_refused(sync(false, same), Code::kFailedPrecondition, "is part of published data, or will be");
     EXPECT_EQ(get(to_, "run/deep/a"), "old");
   }
   put(from_, "run/deep/a", "old");

@@ -33,7 +33,7 @@ void BlockCache::put(const Location& location, const ObjectInfo& object, std::ui
   if (!found_.contains(name)) insert(std::move(name), std::move(range));
 }
 
-// REQUIRES: mutex_ is held, and it is not there
+// REQUIRES: mutex_ is held, and the block is not in the cache
 void BlockCache::insert(Name name, std::shared_ptr<FetchedRange> range) {
   while (entries_.size() >= most_blocks_) {
     found_.erase(entries_.back().name);

@@ -54,7 +54,7 @@ void FetchedRange::fetch(const std::stop_token& stop) {
     status = read_exactly(*object_.store, object_.key, buffer_.bytes(),
                           {.offset_bytes = begin_, .if_version = version_, .call = {.stop = stop}});
   } catch (const std::bad_alloc&) {
-    // Those that wait must be told.
+    // The threads that wait for the range must get the error.
   }
   const std::scoped_lock lock(mutex_);
   state_ = status ? State::kThere : State::kFailed;

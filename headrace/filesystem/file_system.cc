@@ -13,20 +13,20 @@ namespace {
 
 constexpr int kCopiesAtOnce = 16;
 
-// "s3://bucket" of "s3://bucket/a/b"; what is no URL has none, and is refused by who opens it.
+// Returns "s3://bucket" for "s3://bucket/a/b". A text that is not a URL has no root; opening it fails.
 std::string_view root_of(std::string_view path) {
   const std::size_t colon = path.find("://");
   if (colon == path.npos) return {};
   return path.substr(0, path.find('/', colon + 3));
 }
 
-// The part of a cleaned path that names the store; some have a name after the host (UrlForm).
+// Returns the part of a cleaned path that names the store. Some stores have a name after the host (UrlForm).
 std::string_view store_root(std::string_view path, const Url& url) {
   const std::size_t slash = std::min(url.authority.find('/'), url.authority.size());
   return path.substr(0, root_of(path).size() + url.authority.size() - slash);
 }
 
-// The beginning of all URLs below one; that of a root without a host ends in a slash already.
+// Returns the prefix of all URLs below this one. The URL of a root without a host already ends in a slash.
 std::string text_below(const Url& url) {
   const std::string text = url.text();
   return text.ends_with('/') ? text : concat(text, "/");
@@ -41,7 +41,7 @@ class PlainFile final : public WritableFile {
  public:
   explicit PlainFile(std::shared_ptr<ObjectWriter> writer) : writer_(std::move(writer)) {}
 
-  // Reads the present content, which is written again if more is appended.
+  // Reads the present content. If more is appended, it is written again with the new data.
   Status begin_with(const ObjectInfo& object) {
     has_changed_ = false;
     return read_in_pieces(*writer_->location().store, object, {},
@@ -64,8 +64,8 @@ class PlainFile final : public WritableFile {
   std::uint64_t size_bytes() const override { return closed_ ? size_bytes_ : writer_->size_bytes(); }
 
  private:
-  std::shared_ptr<ObjectWriter> writer_;  // until it is closed
-  std::uint64_t size_bytes_ = 0;          // afterwards
+  std::shared_ptr<ObjectWriter> writer_;  // until the file is closed
+  std::uint64_t size_bytes_ = 0;          // after the file is closed
   bool has_changed_ = true;
   std::optional<Status> closed_;
 };
@@ -92,12 +92,13 @@ class TemporaryFile final : public WritableFile {
   std::uint64_t size_bytes() const override { return writer_ ? writer_->size_bytes() : size_bytes_; }
 
  private:
-  // Too many are held: this one becomes an object of its own name, and its rename a copy.
+  // Too many files are held: this file becomes an object under its own name, and its rename a copy.
   Status write_through() {
     const Bytes* const content = writer_->content();
     if (content == nullptr) {
-      return refused(Code::kResourceExhausted, location_,
-                     "too many checkpoints that are not renamed yet are being written");
+      return refused(
+          Code::kResourceExhausted, location_,
+          "too many unfinished checkpoint files are open; write fewer checkpoints at the same time");
     }
     const auto written = location_.store->write(location_.key, *content, {});
     return written ? Status{} : Status(written.error());
@@ -130,7 +131,7 @@ class EventFile final : public WritableFile {
   std::uint64_t size_bytes() const override { return log_->size_bytes(); }
 
  private:
-  // A log without data has no segment; a file without data is there.
+  // A log without data has no segment, but an empty file must exist.
   Status write_empty() {
     const auto written = log_->location().store->write(log_->location().key, {}, {.only_if_absent = true});
     const bool is_there = written || written.error().code == Code::kAlreadyExists;
@@ -153,7 +154,7 @@ std::string FileSystem::clean(std::string_view path) {
     out += '/';
     out += segment;
   }
-  if (out.ends_with("://")) out += '/';  // the root, where no bucket or host is named
+  if (out.ends_with("://")) out += '/';  // the root of a store without a bucket or host
   return out;
 }
 
@@ -166,7 +167,7 @@ bool FileSystem::was_created(const Location& folder) {
   return created_.contains(folder.url.text());
 }
 
-// The folder that something was in is still there without it, as on a disk.
+// As on a disk, a folder still exists after its last entry was removed.
 void FileSystem::remember_parent(const Location& removed) {
   Url above = removed.url;
   above.path = parent_key(above.path);
@@ -191,7 +192,7 @@ Result<bool> FileSystem::is_folder(const Location& at) {
   return is_there;
 }
 
-// An error if a folder is there.
+// Returns an error if there is a folder at this place.
 Status FileSystem::refuse_folder(const Location& at) {
   HEADRACE_TRY(const bool is_there, is_folder(at));
   return is_there ? Status(refused(Code::kFailedPrecondition, at, "is a folder")) : Status{};
@@ -216,7 +217,7 @@ Result<FileInfo> FileSystem::stat_at(const Location& at) {
   }
   HEADRACE_TRY(const bool is_there, is_folder(at));
   if (is_there) return FileInfo{.is_folder = true};
-  return refused(Code::kNotFound, at, "neither a file nor a folder is there");
+  return refused(Code::kNotFound, at, "there is no such file or folder");
 }
 
 Result<std::vector<std::string>> FileSystem::children(std::string_view folder) {
@@ -228,7 +229,8 @@ Result<std::vector<std::string>> FileSystem::children(std::string_view folder) {
   HEADRACE_CHECK(at.store->list(prefix, {.collapse_folders = true}, [&](const ObjectInfo& entry) {
     std::string name = entry.key.substr(prefix.size());
     if (entry.is_folder()) name.pop_back();
-    if (!name.empty()) names.insert(std::move(name));  // "a//b", which others may have written
+    // The name is empty for "a//b", which other programs may have written.
+    if (!name.empty()) names.insert(std::move(name));
     return true;
   }));
   const std::string path = text_below(at.url);
@@ -263,7 +265,7 @@ Result<std::vector<std::string>> FileSystem::matches(std::string_view pattern) {
 Status FileSystem::create_folder(std::string_view folder) {
   HEADRACE_TRY(const Location at, locate(folder));
   const auto there = stat_at(at);
-  if (there) return refused(Code::kAlreadyExists, at, "is there already");
+  if (there) return refused(Code::kAlreadyExists, at, "already exists");
   if (there.error().code != Code::kNotFound || at.key.empty()) return there.error();
   return create_folders(folder);
 }
@@ -397,8 +399,8 @@ Status FileSystem::copy_object(const Location& from, const Location& to) {
   return writer.commit();
 }
 
-// The other segments of an event file that is replaced belong to its old content. Those that are not replaced
-// by name, as when a folder is renamed, stay: they are files of their own then.
+// If an event file is replaced, its other segments belong to the old content, so they are removed. Segments
+// that are not replaced by name, as when a folder is renamed, stay: they are then files of their own.
 Status FileSystem::replace_by_copy(const Location& from, const Location& to) {
   HEADRACE_CHECK(copy_object(from, to));
   if (!is_event_file(to.key) || from.url == to.url) return {};
@@ -416,7 +418,7 @@ Status FileSystem::copy(std::string_view from, std::string_view to) {
   return written ? Status{} : Status(written.error());
 }
 
-// After an error it is held as before, so that it can be renamed again, or removed.
+// After an error the file is held as before, so that it can be renamed again or removed.
 Status FileSystem::rename_held(const Location& source, const Location& target,
                                std::unique_ptr<ObjectWriter> file) {
   const Location& final_location = file->location();
@@ -436,7 +438,7 @@ Status FileSystem::rename_held(const Location& source, const Location& target,
   } else {
     renamed = refused(Code::kFailedPrecondition, source,
                       concat("this part of a checkpoint is being written as ", final_location.url.text(),
-                             ", and cannot become ", target.url.text(),
+                             ", and cannot be renamed to ", target.url.text(),
                              "; give the file another name, without .part or .tempstate"));
   }
   if (!renamed) held_.hold_anyway(source.url.text(), std::move(file));
@@ -462,10 +464,11 @@ Status FileSystem::rename(std::string_view from, std::string_view to) {
   return {};
 }
 
-// All copies first: after a kill, each object is under its old name, its new one, or both.
+// Makes all copies before it removes anything: if the process is killed, each object exists under its old
+// name, its new one, or both.
 Status FileSystem::rename_folder(const Location& from, const Location& to) {
   if (folder_prefix(to.url.text()).starts_with(folder_prefix(from.url.text())))
-    return refused(Code::kInvalidArgument, from, concat("cannot be moved into itself, ", to.describe()));
+    return refused(Code::kInvalidArgument, from, concat("cannot be moved into itself, to ", to.describe()));
   const auto below = children(to.url.text());
   if (below ? !below->empty() : below.error().code != Code::kNotFound)
     return below ? refused(Code::kFailedPrecondition, to, "is a folder that is not empty") : below.error();
@@ -482,7 +485,7 @@ Status FileSystem::rename_folder(const Location& from, const Location& to) {
     at.key = at.url.path = keys[i];
     return copy_object(at, renamed(keys[i]));
   }));
-  HEADRACE_CHECK(from.store->remove_many(keys, {}));  // those that were copied, and no others
+  HEADRACE_CHECK(from.store->remove_many(keys, {}));  // only those that were copied
   const std::string old_path = from.url.text(), old_prefix = folder_prefix(old_path);
   const std::scoped_lock lock(mutex_);
   std::set<std::string, std::less<>> moved;

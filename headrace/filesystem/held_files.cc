@@ -18,7 +18,7 @@ void HeldFiles::hold_anyway(const std::string& path, std::unique_ptr<ObjectWrite
     const std::scoped_lock lock(mutex_);
     file.swap(files_[path]);
   }
-  // The replaced file ends here, without the mutex: its upload is aborted.
+  // The replaced file is destroyed here, after the mutex was released: its upload is aborted.
 }
 
 std::optional<std::uint64_t> HeldFiles::size_bytes(const std::string& path) const {
@@ -34,7 +34,7 @@ Result<std::optional<Bytes>> HeldFiles::content(const std::string& path) const {
   const ObjectWriter& writer = *found->second;
   if (const Bytes* content = writer.content()) return std::optional(*content);
   return Error{Code::kFailedPrecondition,
-               concat(path, ": a temporary file of over ", format_size(ObjectWriter::kMemoryBytes),
+               concat(path, ": a temporary file larger than ", format_size(ObjectWriter::kMemoryBytes),
                       " cannot be read before it is renamed to ", writer.location().url.text())};
 }
 

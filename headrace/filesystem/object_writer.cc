@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// Once it is being sent: so much is collected, to be handed on in one piece.
+// Once the upload has begun, this much is collected before it is handed on in one piece.
 constexpr std::size_t kCollectedBytes = 1 << 20;
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace {
 constexpr std::size_t kFirstRangeBytes = 512 << 10;
 constexpr std::size_t kMostRangeBytes = 8 << 20;
 constexpr std::size_t kRangesAhead = 4;
-// A read of so much is fetched well by itself, straight into the caller's memory.
+// A read of at least this size is efficient by itself: it goes straight into the caller's memory.
 constexpr std::size_t kLargeReadBytes = 4 << 20;
-// No sequence goes on there.
+// An offset at which no sequence continues.
 constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
 }  // namespace
@@ -23,7 +23,7 @@ ReadableFile::ReadableFile(Location location, ObjectInfo object, ReadResources& 
   for (Sequence& sequence : sequences_) sequence.next = kNowhere;
 }
 
-// Ranges may be being fetched: they keep themselves, and end soon.
+// Ranges may still be in flight: they keep themselves alive, and end soon.
 ReadableFile::~ReadableFile() { stop_.request_stop(); }
 
 Result<std::unique_ptr<ReadableFile>> ReadableFile::open(Location location, ReadResources& resources) {
@@ -45,8 +45,8 @@ std::unique_ptr<ReadableFile> ReadableFile::of_memory(Location location, Bytes d
   return file;
 }
 
-// A sequence that goes on at `offset`, for this thread alone; none if there is none. Unless it is said to go
-// on, it ends here.
+// Reserves the sequence that continues at `offset` for this thread, if there is one. The sequence ends with
+// the claim unless `goes_on_at` was called.
 class ReadableFile::Claim {
  public:
   Claim(ReadableFile& file, std::uint64_t offset) : file_(file) {
@@ -71,7 +71,7 @@ class ReadableFile::Claim {
 
   Sequence* sequence() const { return sequence_; }
 
-  // Lets a sequence begin at `offset`, if there is none, and one can be had.
+  // Starts a sequence at `offset` if none is claimed and an idle one can be reused.
   void or_begin(std::uint64_t offset) {
     if (sequence_ != nullptr) return;
     std::deque<std::shared_ptr<FetchedRange>> dropped;
@@ -99,7 +99,7 @@ ReadableFile::Sequence* ReadableFile::oldest_idle() {
   return oldest;
 }
 
-// Where a new sequence may go on; the one that was not used for longest is forgotten.
+// Notes where a new sequence may continue. The least recently used sequence is forgotten.
 void ReadableFile::remember(std::uint64_t begin, std::uint64_t end) {
   std::deque<std::shared_ptr<FetchedRange>> dropped;
   const std::scoped_lock lock(mutex_);
@@ -168,7 +168,7 @@ Status ReadableFile::read_blocks(std::uint64_t offset, MutableBytesView target) 
   while (!target.empty()) {
     const std::shared_ptr<FetchedRange> block =
         resources_.blocks.block(location_, object_, offset / kCachedBlockBytes);
-    // Others may wait for the same block: it is fetched even if this file is closed.
+    // Other threads may wait for the same block, so it is fetched even if this file is closed.
     HEADRACE_TRY(const BytesView data, block->wait({}));
     const BytesView here = data.subspan(static_cast<std::size_t>(offset - block->begin()));
     const std::size_t taken = std::min(here.size(), target.size());
@@ -179,8 +179,8 @@ Status ReadableFile::read_blocks(std::uint64_t offset, MutableBytesView target) 
   return {};
 }
 
-// Orders the ranges that follow, as far as there is memory, and not more than was announced or the sequence
-// has used so far: it may end soon.
+// Requests the ranges that follow, as far as there is memory. Requests no more than was announced or than the
+// sequence has used so far, since the sequence may end soon.
 void ReadableFile::fetch_ahead(Sequence& sequence) {
   const std::uint64_t announced = sequence.announced_end - std::min(sequence.announced_end, sequence.next);
   const std::uint64_t most =
@@ -211,7 +211,7 @@ void ReadableFile::pass(Sequence& sequence) {
     sequence.ranges.pop_front();
 }
 
-// REQUIRES: the sequence is claimed, goes on where the target begins, and has ranges, none of them used up
+// REQUIRES: the sequence is claimed, continues where the target begins, and has ranges, none of them used up
 Result<std::size_t> ReadableFile::take(Sequence& sequence, MutableBytesView target) {
   FetchedRange& range = *sequence.ranges.front();
   HEADRACE_TRY(const BytesView data, range.wait(stop_.get_token()));
@@ -222,7 +222,7 @@ Result<std::size_t> ReadableFile::take(Sequence& sequence, MutableBytesView targ
   return taken;
 }
 
-// REQUIRES: the sequence is claimed, and goes on where the target begins
+// REQUIRES: the sequence is claimed, and continues where the target begins
 Status ReadableFile::read_sequence(Sequence& sequence, MutableBytesView target) {
   while (!target.empty()) {
     pass(sequence);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr HashKey kKey{1, 2};
 
-// Counts what is read of it, and fails when asked to.
+// A store that counts the reads of it, and fails if the test asks for it.
 class WatchedStore : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
@@ -49,7 +49,7 @@ class ReadableFileTest : public testing::Test {
     EXPECT_TRUE(file) << file.error().message;
     return *std::move(file);
   }
-  // Whether the file holds there what was written.
+  // Returns whether the file has the written bytes at that place.
   testing::AssertionResult reads_right(ReadableFile& file, std::uint64_t offset, std::size_t size) {
     Bytes target(size);
     const auto read = file.read(offset, target);
@@ -61,7 +61,7 @@ class ReadableFileTest : public testing::Test {
     return same ? testing::AssertionSuccess() : testing::AssertionFailure() << "other bytes at " << offset;
   }
 
-  // As often as it takes to the end; how often that was.
+  // Reads on to the end of the file; returns the number of reads.
   int read_by_pieces(ReadableFile& file, std::size_t at_once) {
     Bytes target(at_once);
     std::uint64_t offset = 0;

@@ -26,8 +26,8 @@ std::optional<std::string_view> without_suffix(std::string_view name) {
                                                              : std::nullopt;
 }
 
-// "P" of "P.part-00000-of-00001<suffix>" and of "P_temp/part-00000-of-00001<suffix>". TensorFlow's older
-// Saver puts a random text after "_temp_".
+// Returns "P" for "P.part-00000-of-00001<suffix>" and for "P_temp/part-00000-of-00001<suffix>". TensorFlow's
+// older Saver puts a random text after "_temp_".
 std::optional<std::string_view> prefix_of_only_part(std::string_view name, std::string_view suffix) {
   if (!name.ends_with(suffix)) return std::nullopt;
   name.remove_suffix(suffix.size());

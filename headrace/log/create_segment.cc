@@ -9,24 +9,25 @@ namespace headrace {
 namespace {
 
 constexpr int kNameDigits = 6;
-// Writers that find their number taken this often in a row do not share a log, something is wrong.
+// If a writer finds its number taken this often in a row, the cause is an error and not other writers of the
+// log.
 constexpr int kMostTaken = 1'000;
 
-Result<bool> not_same_if_gone(const Error& error) {
+Result<bool> false_if_missing(const Error& error) {
   if (error.code == Code::kNotFound) return false;
   return error;
 }
 
-// Whether the object is the segment. One that was removed since is not.
+// Returns whether the object is the segment. False if it was removed meanwhile.
 Result<bool> is_same_segment(const Location& object, BytesView segment, SameSegment same,
                              const CallOptions& call) {
   const auto there = object.store->stat(object.key, call);
-  if (!there) return not_same_if_gone(there.error());
+  if (!there) return false_if_missing(there.error());
   const std::uint64_t size = there->size_bytes;
   if (same == SameSegment::kEqual ? size != segment.size() : size < segment.size()) return false;
   Bytes beginning(segment.size());
   const auto read = object.store->read_into(object.key, beginning, {.call = call});
-  if (!read) return not_same_if_gone(read.error());
+  if (!read) return false_if_missing(read.error());
   return read->bytes_read == segment.size() && std::ranges::equal(beginning, segment);
 }
 

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kFrameHeadBytes = 8;
 constexpr int kNumberDigits = 6;
 constexpr std::string_view kLockName = "lock";
-constexpr std::string_view kRemoved = ".removed-";  // begins the name of a folder that nobody wants
+constexpr std::string_view kRemoved = ".removed-";  // begins the name of a folder that is being removed
 constexpr int kMostBegun = 10;
 
 Error cannot(std::string_view doing, const std::string& path, int reason) {
@@ -48,8 +48,9 @@ struct UnlockedFolder {
   FileDescriptor lock;
 };
 
-// A folder with a lock that is held, under a name that is none yet. If `visit_left_journals` takes it for one
-// that a killed process has left, tries another. Its lock is not open if it fails: `errno` tells why.
+// Makes a folder under a temporary name, and holds its lock. If `visit_left_journals` in another process
+// takes the folder for one of a killed process, tries another name. If it fails, the returned lock is not
+// open, and `errno` says why.
 UnlockedFolder make_unlocked(const fs::path& named) {
   UnlockedFolder made;
   for (int begun = 0; begun < kMostBegun && !made.lock.is_open(); ++begun) {
@@ -67,7 +68,7 @@ UnlockedFolder make_unlocked(const fs::path& named) {
   return made;
 }
 
-// Removes the rest of a folder whose process was killed while it made or removed the folder.
+// Removes a folder whose process was killed while it made or removed the folder.
 void remove_remains(const fs::path& folder) {
   std::error_code ignored;
   if (folder.filename().string().starts_with(kRemoved)) {
@@ -101,7 +102,8 @@ std::string journal_path(const std::string& folder, std::uint64_t number) {
   return concat(folder, '/', zero_padded(number, kNumberDigits));
 }
 
-// The folder gets its name once it is locked, so that nobody takes it for one that a killed writer has left.
+// The folder gets its name only when it is locked, so that no process takes it for the journal of a killed
+// writer.
 Result<Journal> Journal::create(std::string folder, Bytes head, std::uint64_t first_number) {
   const fs::path named = folder;
   auto [unlocked, lock] = make_unlocked(named);
@@ -126,8 +128,8 @@ Status Journal::write_frame(BytesView payload) {
   append_little_endian(head, crc32c(payload));
   if (!write_all(file_, head) || !write_all(file_, payload)) {
     Error failure = cannot("writing", path(number_), errno);
-    static_cast<void>(
-        ftruncate(file_.get(), static_cast<off_t>(file_bytes_)));  // or what follows is not found
+    // Otherwise readers would stop before the frames that follow.
+    static_cast<void>(ftruncate(file_.get(), static_cast<off_t>(file_bytes_)));
     return failure;
   }
   file_bytes_ += head.size() + payload.size();
@@ -158,12 +160,12 @@ void Journal::remove(std::uint64_t number) {
   sizes_.erase(number);
 }
 
-// It loses its name first: a folder with a name always has its lock.
+// The folder is renamed first: a folder under a journal's name always has its lock.
 void remove_journal_folder(const std::string& folder) {
   const fs::path named = folder;
   const fs::path removed = named.parent_path() / concat(kRemoved, named.filename().string());
   std::error_code ignored;
-  fs::remove_all(removed, ignored);  // of a process that was killed
+  fs::remove_all(removed, ignored);  // left by a process that was killed
   fs::rename(named, removed, ignored);
   fs::remove_all(removed, ignored);
 }
@@ -179,12 +181,12 @@ Result<Bytes> read_journal_file(const std::string& path) {
   const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(stream.tellg(), 0));
   if (size > kJournalFileLimitBytes)
     return Error{Code::kResourceExhausted,
-                 concat(path, " has ", format_size(size), ", more than a journal may have")};
+                 concat(path, " has ", format_size(size), ", which is more than a journal may have")};
   Bytes file(size);
   stream.seekg(0);
   stream.read(reinterpret_cast<char*>(file.data()), static_cast<std::streamsize>(size));
   if (static_cast<std::uint64_t>(stream.gcount()) == size) return file;
-  return Error{Code::kUnavailable, concat("reading ", path, ": the disk gave ", stream.gcount(), " of ", size,
+  return Error{Code::kUnavailable, concat("reading ", path, ": got only ", stream.gcount(), " of ", size,
                                           " bytes; check the disk")};
 }
 
@@ -193,7 +195,7 @@ Result<JournalPayloads> journal_payloads(BytesView file, const std::string& path
   const auto head = next_payload(file, position);
   if (!head && ends_in_first_frame(file))
     return Error{Code::kOutOfRange, concat(path, " ends before anything was acknowledged")};
-  if (!head) return Error{Code::kDataLoss, concat(path, " is no journal, or its beginning is damaged")};
+  if (!head) return Error{Code::kDataLoss, concat(path, " is not a journal, or its beginning is damaged")};
   JournalPayloads payloads{.head = *head};
   for (auto payload = next_payload(file, position); payload; payload = next_payload(file, position))
     payloads.others.push_back(*payload);

@@ -64,7 +64,7 @@ class JournalTest : public testing::Test {
       names.push_back(entry.path().filename().string());
     return names;
   }
-  // As a process leaves it that was killed where it made or removed the folder.
+  // Leaves the folder as a process that was killed while it made or removed the folder.
   void leave_folder(const std::string& name, const std::vector<std::string>& files) const {
     std::filesystem::create_directories(concat(state, "/", name));
     for (const std::string& file : files) std::ofstream(concat(state, "/", name, "/", file)) << "x";

@@ -37,17 +37,18 @@ Status check_owner_is_there(const std::string& owner, const OpenUrl& open, const
   if (is_there) return {};
   return Error{
       Code::kFailedPrecondition,
-      concat(folder.describe(), " was removed; remove the journal, too, if nobody wants its records")};
+      concat(folder.describe(), " was removed; if its records are not needed, remove the journal, too")};
 }
 
-/// One journal on its way into the store.
+/// The recovery of one journal: writes its records to the store.
 class Recovery {
  public:
   Recovery(const LeftJournal& journal, const OpenUrl& open, const CallOptions& call,
            RecoveredSegments& result)
       : journal_(journal), open_(open), call_(call), result_(result) {}
 
-  /// All files in the order of their numbers. A damaged file stays, and the others go on.
+  /// Recovers all files in the order of their numbers. A damaged file stays, and the recovery continues with
+  /// the others.
   Status run() {
     Status whole;
     for (const std::uint64_t number : journal_.numbers) {
@@ -67,7 +68,7 @@ class Recovery {
   }
 
  private:
-  // Its segment has the file's number or a later one, so the search for it begins there.
+  // The segment has the file's number or a later one, so the search for it begins there.
   Status write(const SegmentJournalFile& file, std::uint64_t number) {
     const SegmentJournalHead& head = file.head;
     result_.url = head.url;
@@ -106,7 +107,7 @@ Result<SegmentJournalFile> parse_segment_journal(BytesView file, const std::stri
   HEADRACE_TRY(const JournalPayloads payloads, journal_payloads(file, path));
   SegmentJournalFile parsed;
   if (!parse_head(payloads.head, parsed.head))
-    return Error{Code::kDataLoss, concat(path, " is no journal of a segment log")};
+    return Error{Code::kDataLoss, concat(path, " is not a journal of a segment log")};
   parsed.size_bytes = payloads.size_bytes;
   for (const BytesView records : payloads.others) append(parsed.records, records);
   return parsed;

@@ -31,8 +31,8 @@ using testing::Pair;
 ScratchFolder& segment_scratch = *static_cast<ScratchFolder*>(
     testing::AddGlobalTestEnvironment(new ScratchFolder));  // NOLINT: gtest owns it
 
-// The store as one process sees it. Once the process is killed, before or after one of its calls, nothing of
-// it arrives any more.
+// The store as one process sees it. Once the process is killed, before or after one of its calls, none of its
+// calls reaches the store.
 class ProcessStore : public ForwardingStore {
  public:
   explicit ProcessStore(std::shared_ptr<Store> store, int calls = 1'000'000, bool makes_last = false)
@@ -131,7 +131,7 @@ class SegmentJournalTest : public testing::Test {
   std::string file(const std::string& name, std::uint64_t number) const {
     return journal_path(concat(state, "/", name), number);
   }
-  // A writer of three segments. Whether it was killed meanwhile; its appending never fails.
+  // Writes three segments. Returns whether the writer was killed meanwhile; appending never fails.
   bool is_killed_writing(const std::shared_ptr<ProcessStore>& at) {
     const auto log = open(at);
     for (const char* record : {"1", "2", "3", "4", "5", "6"}) {
@@ -152,7 +152,7 @@ class SegmentJournalTest : public testing::Test {
   }
 
   const std::string state = segment_scratch.new_root();
-  // Far ahead of the background's clock: what is put off does not happen by the way.
+  // Far ahead of the background's clock, so that postponed work does not run by accident.
   std::atomic<Background::Clock::time_point> now = Background::Clock::now() + std::chrono::hours(1);
   std::shared_ptr<Store> store = make_memory_store("test");
   Background background{2};

@@ -15,10 +15,11 @@ bool is_outage(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
 }
 
-// Whether what a file held will not come back.
+// Returns whether the content of a file is lost for good.
 bool is_lost(const Error& error) { return error.code != Code::kUnavailable; }
 
-// The number of a segment, by what stands behind the log's key; none: it is no segment.
+// Returns the number of a segment from the part of its key after the log's key; none if the object is not a
+// segment.
 std::optional<std::uint64_t> segment_number(std::string_view rest, std::string_view ending) {
   if (!rest.ends_with(ending)) return std::nullopt;
   rest.remove_suffix(ending.size());
@@ -95,7 +96,7 @@ Result<std::shared_ptr<SegmentLog>> SegmentLog::open(Location location, bool goe
   return log;
 }
 
-// How much of it is whole records.
+// Returns the size of the whole records at the beginning of `data`.
 std::size_t SegmentLog::whole_bytes(BytesView data) const {
   if (options_.record_size == nullptr) return data.size();
   std::size_t end = 0;
@@ -107,7 +108,7 @@ std::size_t SegmentLog::whole_bytes(BytesView data) const {
   return end;
 }
 
-// In memory. REQUIRES: mutex_ is held
+// Returns the size of the records in memory. REQUIRES: mutex_ is held
 std::size_t SegmentLog::held_bytes() const {
   std::size_t held = buffer_.size();
   for (const Waiting& waiting : waiting_) held += waiting.records.size();
@@ -124,7 +125,7 @@ Status SegmentLog::append(BytesView data) {
   if ((has_failed_ || has_journal()) && held > 0 && held + data.size() > options_.most_held_bytes &&
       !make_room_in_files(data.size())) {
     drop_record_of(data);
-    write_later(not_before_);  // the store may have changed its mind
+    write_later(not_before_);  // the store may accept writes again
     return refuse();
   }
   if (has_journal() && !data.empty()) HEADRACE_CHECK(write_journal(data));
@@ -139,10 +140,10 @@ bool SegmentLog::is_full() const {
   return !has_failed_ && !has_journal() && buffer_.size() >= kFullBytes;
 }
 
-Status SegmentLog::make_room() { return is_full() ? told(write()) : Status{}; }
+Status SegmentLog::make_room() { return is_full() ? with_earlier_loss(write()) : Status{}; }
 
-// The status of a write that somebody waits for, and that of a loss before it.
-Status SegmentLog::told(Status written) {
+// Returns the status of a write that the caller waits for; if it succeeded, the status of an earlier loss.
+Status SegmentLog::with_earlier_loss(Status written) {
   if (!written) return written;
   const std::scoped_lock lock(mutex_);
   return std::exchange(lost_, Status());
@@ -152,12 +153,13 @@ Status SegmentLog::told(Status written) {
 Status SegmentLog::refuse() const {
   return Error{
       Code::kResourceExhausted,
-      concat(location_.describe(), ": ", format_size(held_bytes()),
-             " of records wait because the store does not accept writes; check it with headrace doctor")};
+      concat(
+          location_.describe(), ": ", format_size(held_bytes()),
+          " of records wait because the store does not accept writes; check the store with headrace doctor")};
 }
 
-// A part of a record would make all after it unreadable, and who appends one may go on with the next part:
-// the whole record is left out. REQUIRES: mutex_ is held
+// A part of a record would make everything after it unreadable, and a caller that appends a part may continue
+// with the next part: so the whole record is dropped. REQUIRES: mutex_ is held
 void SegmentLog::drop_record_of(BytesView data) {
   if (options_.record_size == nullptr) return;
   const std::size_t whole = whole_bytes(buffer_);
@@ -170,7 +172,7 @@ void SegmentLog::drop_record_of(BytesView data) {
   refused_bytes_ = size ? *size - rest.size() : 0;
 }
 
-// The first bytes of the buffer. REQUIRES: mutex_ is held
+// Removes the first bytes from the buffer and returns them. REQUIRES: mutex_ is held
 Bytes SegmentLog::take(std::size_t size) {
   Bytes rest(buffer_.begin() + static_cast<std::ptrdiff_t>(size), buffer_.end());
   Bytes taken = std::exchange(buffer_, std::move(rest));
@@ -193,12 +195,13 @@ Status SegmentLog::write_journal(BytesView data) {
   write_later(has_failed_ ? not_before_ : options_.now());
   return Error{Code::kResourceExhausted,
                concat("the journal ", options.folder, " holds ", format_size(journal_->held_bytes()),
-                      " of records that ", location_.describe(), " has not taken, and ",
+                      " of records that ", location_.describe(), " has not accepted, and the limit is ",
                       format_size(options.most_bytes),
-                      " is the most: these records are dropped; check the store with headrace doctor")};
+                      ": these records are dropped; check the store with headrace doctor")};
 }
 
-// Leaves the records in a file alone. False: there is no room for it. REQUIRES: mutex_ is held
+// Moves the records from memory to a file. Returns false if there is no room for the file. REQUIRES: mutex_
+// is held
 bool SegmentLog::move_to_file(Waiting& waiting) {
   if (!waiting.journal_file) {
     const auto file = spool_.add(waiting.records);
@@ -209,8 +212,8 @@ bool SegmentLog::move_to_file(Waiting& waiting) {
   return true;
 }
 
-// Moves to files what waits and is not being written. Whether memory has room for so much then.
-// REQUIRES: mutex_ is held
+// Moves to files the waiting records that are not being written. Returns whether memory then has room for
+// `size` more bytes. REQUIRES: mutex_ is held
 bool SegmentLog::make_room_in_files(std::size_t size) {
   for (Waiting& waiting : waiting_) {
     if (waiting.records.empty() || (is_writing_ && &waiting == &waiting_.front())) continue;
@@ -229,7 +232,7 @@ bool SegmentLog::make_room_in_files(std::size_t size) {
   return buffer_.empty() || buffer_.size() + size <= options_.most_held_bytes;
 }
 
-// The records that a file alone has. REQUIRES: mutex_ is held
+// Reads records that are only in a file. REQUIRES: mutex_ is held
 Result<Bytes> SegmentLog::read_back(const Waiting& waiting) const {
   if (waiting.file) return spool_.read(*waiting.file);
   const std::string path = journal_->path(*waiting.journal_file);
@@ -245,14 +248,14 @@ Status SegmentLog::flush() {
     if (buffer_.empty() && waiting_.empty()) return std::exchange(lost_, Status());
     if (options_.now() < not_before_) {
       write_later(not_before_);
-      return std::exchange(untold_, Status());
+      return std::exchange(unreported_, Status());
     }
   }
-  return told(write());
+  return with_earlier_loss(write());
 }
 
-// One task at a time, also while it waits for the store: others would take the threads that the journal
-// needs. REQUIRES: mutex_ is held
+// Schedules one task at a time, even while that task waits for the store: more tasks would take the threads
+// that the journal needs. REQUIRES: mutex_ is held
 void SegmentLog::write_later(Clock::time_point time) {
   if (is_put_off_) {
     if (is_writing_later_ && !later_) later_ = time;
@@ -271,7 +274,7 @@ void SegmentLog::write_now() {
   }
   Status status = write();
   const std::scoped_lock lock(mutex_);
-  untold_ = std::move(status);
+  unreported_ = std::move(status);
   is_put_off_ = is_writing_later_ = false;
   if (const auto time = std::exchange(later_, std::nullopt)) write_later(*time);
 }
@@ -279,13 +282,14 @@ void SegmentLog::write_now() {
 Status SegmentLog::close() { return close(options_.close_time); }
 
 Status SegmentLog::close(std::chrono::milliseconds within) {
-  Status closed = told(write_all(options_.now() + within));
+  Status closed = with_earlier_loss(write_all(options_.now() + within));
   const std::scoped_lock lock(mutex_);
   if (!journal_) return closed;
   is_left_in_journal_ = !closed;
   if (!closed) {
-    return std::move(closed).error().in(concat("what the store lacks is in ", options_.journal.folder,
-                                               ", and headrace runs recover writes it later"));
+    return std::move(closed).error().in(concat("records that the store lacks are in ",
+                                               options_.journal.folder,
+                                               ", and headrace runs recover writes them later"));
   }
   if (!buffer_.empty() || !waiting_.empty()) return {};  // appended meanwhile
   first_journal_file_ = journal_->number();
@@ -304,7 +308,7 @@ std::uint64_t SegmentLog::waiting_bytes() const {
   return held_bytes();
 }
 
-// Whether something waits: what waited before, or the buffer's records. REQUIRES: mutex_ is held
+// Returns whether something waits: earlier records, or the buffer's. REQUIRES: mutex_ is held
 bool SegmentLog::queue(Part part) {
   if (!waiting_.empty()) return true;
   const std::size_t size = part == Part::kAll ? buffer_.size() : whole_bytes(buffer_);
@@ -322,7 +326,7 @@ void SegmentLog::take_first() {
   waiting_.pop_front();
 }
 
-// An outage is an error only of the last write.
+// An outage is not an error here, only in `write_all`, the last write: the records are written later.
 Status SegmentLog::write() {
   const std::scoped_lock one_writer(writing_);
   while (true) {
@@ -335,7 +339,7 @@ Status SegmentLog::write() {
 Status SegmentLog::write_all(Clock::time_point end) {
   const std::scoped_lock one_writer(writing_);
   const auto call = [&] { return closing_call(options_.call, end - options_.now()); };
-  HEADRACE_CHECK(replace(call()));  // also if there is nothing to write
+  HEADRACE_CHECK(replace(call()));  // even if there is nothing to write
   while (true) {
     HEADRACE_TRY(const bool is_more, write_next(Part::kAll, call()));
     if (!is_more) return {};
@@ -345,7 +349,7 @@ Status SegmentLog::write_all(Clock::time_point end) {
   }
 }
 
-// Writes what waits first. Whether there is more to write now. REQUIRES: writing_ is held
+// Writes the first waiting records. Returns whether there is more to write now. REQUIRES: writing_ is held
 Result<bool> SegmentLog::write_next(Part part, const CallOptions& call) {
   const Waiting* first = nullptr;
   bool has_waited = false;
@@ -358,7 +362,7 @@ Result<bool> SegmentLog::write_next(Part part, const CallOptions& call) {
     first = &waiting_.front();  // stays where it is: only this function takes it out
     if (first->records.empty()) {
       auto read = read_back(*first);
-      if (!read && is_lost(read.error())) {  // it will not come back: the others go on
+      if (!read && is_lost(read.error())) {  // lost for good: the other records are written all the same
         const std::string_view kind = first->file ? "spooled records of " : "records of ";
         take_first();
         lost_ = std::move(read).error().in(concat(kind, location_.describe(), " are lost"));
@@ -378,23 +382,23 @@ Result<bool> SegmentLog::write_next(Part part, const CallOptions& call) {
   has_failed_ = !status;
   not_before_ = options_.now() + (status ? kLeastInterval : kRetryInterval);
   if (status) {
-    untold_ = Status();  // what had been refused is there now
+    unreported_ = Status();  // the records that the store refused are now written
     take_first();
-    return !waiting_.empty() || (has_waited && !buffer_.empty());  // what has come since
+    return !waiting_.empty() || (has_waited && !buffer_.empty());  // records that were appended meanwhile
   }
   if (part == Part::kAll || !is_outage(status.error())) return status.error();
   write_later(not_before_);
   return false;
 }
 
-// REQUIRES: writing_ is held, or nobody else has the log
+// REQUIRES: writing_ is held, or no other thread uses the log
 Status SegmentLog::replace(const CallOptions& call) {
   if (must_replace_) HEADRACE_CHECK(remove_segments_of(location_, options_.ending, {}, call));
   must_replace_ = false;
   return {};
 }
 
-// Under the first number that is free. REQUIRES: writing_ is held
+// Writes a segment under the first free number. REQUIRES: writing_ is held
 Status SegmentLog::write_segment(const Waiting& waiting, BytesView records, const CallOptions& call) {
   HEADRACE_CHECK(replace(call));
   next_segment_ = std::max(next_segment_, waiting.journal_file.value_or(0));

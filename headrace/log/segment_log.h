@@ -167,7 +167,7 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   Status write_segment(const Waiting& waiting, BytesView records, const CallOptions& call);
   void write_later(Clock::time_point time);
   void write_now();
-  Status told(Status written);
+  Status with_earlier_loss(Status written);
 
   const Location location_;
   const SegmentLogOptions options_;
@@ -194,7 +194,7 @@ class SegmentLog : public std::enable_shared_from_this<SegmentLog> {
   std::optional<Clock::time_point> later_;  // when another task is due, after that one
   bool has_failed_ = false;                 // the last write has failed
   bool is_left_in_journal_ = false;         // the last `close` has left records in the journal
-  Status untold_;                           // the error of a background write, not reported yet
+  Status unreported_;                       // the error of a background write, not reported yet
   Status lost_;  // why records in files were lost; reported once, by the next flush or close
 };
 

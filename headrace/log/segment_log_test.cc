@@ -85,7 +85,7 @@ class SegmentLogTest : public testing::Test {
     return out;
   }
 
-  // Far ahead of the background's clock: what is put off does not happen by the way.
+  // Far ahead of the background's clock, so that postponed work does not run by accident.
   Background::Clock::time_point now = Background::Clock::now() + std::chrono::hours(1);
   std::shared_ptr<FailingStore> store = std::make_shared<FailingStore>(make_memory_store("test"));
   Location at{store, "events", {"memory", "test", "events"}};

@@ -29,7 +29,8 @@ Result<Bytes> Spool::read(const File& file) const {
 }
 
 void Spool::remove(const File& file) {
-  static_cast<void>(remove_object(*files_, concat(file.number)));  // the folder goes with the spool anyhow
+  // An error does no harm: the folder is removed with the spool.
+  static_cast<void>(remove_object(*files_, concat(file.number)));
   held_bytes_ -= file.size_bytes;
 }
 

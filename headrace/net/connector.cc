@@ -112,14 +112,14 @@ ConnectAttempt::GoOn ConnectAttempt::find_addresses(Time now) {
     return finish(
         Error{Code::kDeadlineExceeded,
               concat("cannot resolve \"", target_.host, "\": the resolver has not answered in ",
-                     target_.timeout.count(), " ms; is the name server in /etc/resolv.conf there?")});
+                     target_.timeout.count(), " ms; can the name server in /etc/resolv.conf be reached?")});
   }
   if (!*found) return finish(std::move(*found).error());
   addresses_ = **std::move(found);
   return try_next_address(now);
 }
 
-// The addresses that are left share the time that is left.
+// The remaining addresses share the remaining time.
 ConnectAttempt::GoOn ConnectAttempt::try_next_address(Time now) {
   stop_watching();
   tunnel_.reset();
@@ -201,7 +201,7 @@ ConnectAttempt::GoOn ConnectAttempt::shake_hands(Time now) {
   const Result<IoAttempt> attempt = stream_->try_handshake();
   if (!attempt) {
     last_ = attempt.error();
-    // A server with a wrong certificate ends the attempt; other addresses are not tried.
+    // A wrong certificate ends the attempt; other addresses of the server are not tried.
     return last_.code == Code::kUnavailable ? try_next_address(now) : finish(last_);
   }
   if (attempt->state == IoAttempt::State::kDone) {

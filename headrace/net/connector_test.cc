@@ -122,7 +122,7 @@ TEST(Connector, BothSidesOfTlsShowCertificates) {
   Connector unknown({.ca_file = authorities.path()});
   const auto refused = unknown.connect(target);
   ASSERT_TRUE(refused) << "with TLS 1.3 the client's side of the handshake ends first";
-  EXPECT_THAT(ping(**refused), HasSubstr("the server wants a client's certificate"));
+  EXPECT_THAT(ping(**refused), HasSubstr("the server requires a client certificate"));
 }
 
 TEST(Connector, AWrongCertificateIsFinal) {
@@ -289,7 +289,7 @@ class SilentPort {
 
 using Time = std::chrono::steady_clock::time_point;
 
-// Takes an attempt as far as it gets without a further word of the other side.
+// Advances an attempt as far as it gets without further bytes from the other side.
 void advance_to_silence(ConnectAttempt& attempt, Poller& poller, Time now) {
   attempt.advance(false, now);
   ASSERT_TRUE(poller.wait(std::chrono::seconds(20)));
@@ -363,7 +363,7 @@ TEST(ConnectAttempt, AddressesShareTheTimeThatIsLeft) {
   EXPECT_EQ(asked, 2) << "addresses that did not answer are asked for again";
 }
 
-// Says what it is told to.
+// A tunnel with the state and the wake-up time that the test gives.
 class GivenTunnel final : public Tunnel {
  public:
   GivenTunnel(State state, Time wake_at) : state_(state), wake_at_(wake_at) {}
@@ -464,8 +464,8 @@ TEST(ConnectAttempt, AResolverIsAskedEveryMillisecondUntilTheTimeHasPassed) {
   attempt.advance(false, until);
   ASSERT_TRUE(attempt.is_over());
   EXPECT_EQ(attempt.take_stream().error().message,
-            "cannot resolve \"a.example\": the resolver has not answered in 7 ms; is the name server in "
-            "/etc/resolv.conf there?");
+            "cannot resolve \"a.example\": the resolver has not answered in 7 ms; can the name server in "
+            "/etc/resolv.conf be reached?");
   end.set_value();
 }
 

@@ -31,7 +31,7 @@ bool is_ready(const std::future<HostAddresses::Answer>& answer) {
 
 }  // namespace
 
-// The system's resolver can be neither stopped nor given a limit, so a thread is left alone with it.
+// The system's resolver can be neither stopped nor given a time limit, so it runs in a detached thread.
 std::future<HostAddresses::Answer> HostAddresses::ask(const std::string& host, std::uint16_t port) const {
   std::packaged_task<Answer()> asking([resolver = resolve_, host, port] { return resolver(host, port); });
   std::future<Answer> answer = asking.get_future();
@@ -41,7 +41,7 @@ std::future<HostAddresses::Answer> HostAddresses::ask(const std::string& host, s
   }
   try {
     std::thread(std::move(asking)).detach();
-  } catch (const std::system_error&) {  // no further thread may be had
+  } catch (const std::system_error&) {  // the system allows no further thread
     std::packaged_task<Answer()> here([this, &host, port] { return resolve_(host, port); });
     answer = here.get_future();
     here();

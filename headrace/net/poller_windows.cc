@@ -10,9 +10,10 @@
 namespace headrace {
 
 struct Poller::State {
-  // The first is a datagram socket that is connected to itself: what it sends ends a wait.
+  // The first entry is a datagram socket that is connected to itself: it receives what it sends, which ends a
+  // wait.
   std::vector<WSAPOLLFD> polled;
-  std::vector<std::uint64_t> tags;  // beside those
+  std::vector<std::uint64_t> tags;  // of the entries of `polled`
   FileDescriptor self;
 
   std::size_t place(int fd) const {
@@ -34,7 +35,7 @@ Result<std::unique_ptr<Poller>> Poller::create() {
   auto* const at = reinterpret_cast<sockaddr*>(&address);
   if (::bind(socket, at, size) != 0 || ::getsockname(socket, at, &size) != 0 ||
       ::connect(socket, at, size) != 0)
-    return winsock_error().in("a socket that ends waits");
+    return winsock_error().in("creating the socket that ends waits");
   auto state = std::make_unique<State>();
   state->polled.push_back({.fd = socket, .events = POLLRDNORM, .revents = 0});
   state->tags.push_back(0);

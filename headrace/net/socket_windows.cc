@@ -1,5 +1,5 @@
 #include <winsock2.h>
-// winsock2.h comes first.
+// winsock2.h must be included first.
 #include <ws2tcpip.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ int clamped(std::size_t size) {
   return static_cast<int>(std::min<std::size_t>(size, std::numeric_limits<int>::max()));
 }
 
-// A call that moved no bytes.
+// The outcome of a call that moved no bytes.
 IoAttempt outcome(IoAttempt::State would_wait) {
   const int number = ::WSAGetLastError();
   if (number == WSAEWOULDBLOCK) return {would_wait};
@@ -135,7 +135,7 @@ IoAttempt send_to_socket(int fd, BytesView data) {
   return outcome(IoAttempt::State::kWantWrite);
 }
 
-// Windows has no such mark (SO_RCVLOWAT).
+// Windows does not have SO_RCVLOWAT.
 void wake_reader_for(int, std::size_t) {}
 
 }  // namespace headrace

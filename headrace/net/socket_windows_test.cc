@@ -42,7 +42,7 @@ std::vector<Poller::Ready> ready_of(Poller& poller, std::chrono::milliseconds at
   return {ready->begin(), ready->end()};
 }
 
-// Two connected sockets, which the poller has told of.
+// Two connected sockets that the poller has reported.
 struct Pair {
   explicit Pair(const Listener& listener) {
     const auto poller = *Poller::create();

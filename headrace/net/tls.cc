@@ -15,8 +15,9 @@
 namespace headrace {
 namespace {
 
-// Where Debian, Fedora, openSUSE and Alpine keep the authorities their users trust. Not OpenSSL's own
-// default, which a statically linked copy takes from the machine it was built on and from the environment.
+// Where Debian, Fedora, openSUSE and Alpine keep the certificate authorities that their users trust.
+// OpenSSL's own default is not used: a statically linked copy takes it from the machine it was built on and
+// from the environment.
 constexpr std::array<const char*, 4> kSystemAuthorities = {"/etc/ssl/certs/ca-certificates.crt",
                                                            "/etc/pki/tls/certs/ca-bundle.crt",
                                                            "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
@@ -24,7 +25,7 @@ constexpr std::array<const char*, 4> kSystemAuthorities = {"/etc/ssl/certs/ca-ce
 std::string tls_message() {
   const unsigned long code = ERR_peek_last_error();
   if (ERR_GET_REASON(code) == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED)
-    return "the server wants a client's certificate";
+    return "the server requires a client certificate";
   if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER)
     return "the server speaks no TLS at this port; its address should begin with http://";
   const char* reason = ERR_reason_error_string(code);
@@ -73,7 +74,7 @@ class TlsStream final : public ByteStream {
       : socket_(std::move(socket)), ssl_(std::move(ssl)), host_(std::move(host)), verify_(verify) {}
   ~TlsStream() override {
     ERR_clear_error();
-    if (!broken_) SSL_shutdown(ssl_.get());  // says goodbye without waiting for an answer
+    if (!broken_) SSL_shutdown(ssl_.get());  // sends close_notify without waiting for an answer
   }
 
   IoAttempt try_receive(MutableBytesView target) override {
@@ -134,7 +135,7 @@ bool is_address(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
 
-// Otherwise OpenSSL asks the terminal.
+// Without this function, OpenSSL would ask for the password on the terminal.
 int give_password(char* target, int size, int, void* password) {
   const auto& text = *static_cast<const std::string*>(password);
   if (text.empty() || text.size() > static_cast<std::size_t>(size)) return -1;
@@ -146,10 +147,10 @@ Status take_client_certificate(SSL_CTX* context, const TlsOptions& options) {
   if (options.certificate_file.empty()) {
     if (options.key_file.empty()) return {};
     return Error{Code::kFailedPrecondition,
-                 concat("a client's key without its certificate: ", options.key_file)};
+                 concat("a client key is given without its certificate: ", options.key_file)};
   }
   if (SSL_CTX_use_certificate_chain_file(context, options.certificate_file.c_str()) != 1) {
-    return Error{Code::kFailedPrecondition, concat("cannot read the client's certificate (PEM) from ",
+    return Error{Code::kFailedPrecondition, concat("cannot read the client certificate (PEM) from ",
                                                    options.certificate_file, ": ", tls_message())};
   }
   const std::string& key_file = options.key_file.empty() ? options.certificate_file : options.key_file;
@@ -160,10 +161,10 @@ Status take_client_certificate(SSL_CTX* context, const TlsOptions& options) {
   SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
   OPENSSL_cleanse(password.data(), password.size());
   if (taken) return {};
-  return Error{
-      Code::kFailedPrecondition,
-      concat("cannot take the key (PEM) of the client's certificate ", options.certificate_file, " from ",
-             key_file, ": ", tls_message(), "; is it this one's, and its password right?")};
+  return Error{Code::kFailedPrecondition,
+               concat("cannot read the key (PEM) of the client certificate ", options.certificate_file,
+                      " from ", key_file, ": ", tls_message(),
+                      "; does the key belong to the certificate, and is its password right?")};
 }
 
 Status take_authorities(SSL_CTX* context, const std::string& ca_file) {
@@ -198,7 +199,7 @@ Result<std::unique_ptr<TlsContext>> TlsContext::create(const TlsOptions& options
   auto state = std::make_unique<State>();
   state->verify = options.verify;
   state->context = SSL_CTX_new(TLS_client_method());
-  if (state->context == nullptr) return Error{Code::kInternal, concat("cannot set TLS up: ", tls_message())};
+  if (state->context == nullptr) return Error{Code::kInternal, concat("cannot set up TLS: ", tls_message())};
   SSL_CTX_set_min_proto_version(state->context, TLS1_2_VERSION);
   SSL_CTX_set_mode(state->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_clear_mode(state->context, SSL_MODE_AUTO_RETRY);

@@ -89,7 +89,7 @@ TEST(Tls, RefusesVersionsBefore12) {
 }
 
 TEST(Tls, AServerWithoutTlsIsTold) {
-  // It answers to what it cannot read, as servers do.
+  // As servers do, it answers bytes that it cannot read.
   const FileDescriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address{
       .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
@@ -158,7 +158,7 @@ TEST(Tls, ShowsItsCertificateToAServerThatWantsOne) {
   const auto nobody = ask(server, base);
   ASSERT_FALSE(nobody);
   EXPECT_EQ(nobody.error().code, Code::kUnavailable);
-  EXPECT_THAT(nobody.error().message, HasSubstr("the server wants a client's certificate"));
+  EXPECT_THAT(nobody.error().message, HasSubstr("the server requires a client certificate"));
   EXPECT_FALSE(ask(server, encrypted)) << "a certificate that the server does not trust";
 }
 

@@ -6,7 +6,7 @@ namespace {
 Error no_tls() {
   return {
       Code::kUnimplemented,
-      "TLS is not in this build of Headrace, which is for Windows; connect without TLS, for example through "
+      "this build of Headrace, for Windows, does not include TLS; connect without TLS, for example through "
       "a tunnel, or use Headrace for Linux"};
 }
 

@@ -12,7 +12,7 @@ std::optional<std::uint64_t> number_in_file(const std::string& path) {
   std::string text;
   std::ifstream file(path);
   if (!(file >> text)) return std::nullopt;
-  return parse_number<std::uint64_t>(text);  // none for "max"
+  return parse_number<std::uint64_t>(text);  // no value for "max"
 }
 
 std::optional<std::uint64_t> machine_memory_bytes(const std::string& root) {
@@ -25,7 +25,8 @@ std::optional<std::uint64_t> machine_memory_bytes(const std::string& root) {
   return std::nullopt;
 }
 
-// The cgroup of this process below /sys/fs/cgroup ("/job.slice/step"), by version 2; empty: it is the root.
+// Returns the cgroup of this process below /sys/fs/cgroup ("/job.slice/step") by version 2; empty if it is
+// the root.
 std::string own_cgroup(const std::string& root) {
   constexpr std::string_view kVersion2 = "0::";
   std::ifstream file(root + "/proc/self/cgroup");

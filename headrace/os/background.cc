@@ -27,7 +27,7 @@ void Background::add_at(Clock::time_point time, std::function<void()> task) {
   if (has_ended_) return;
   later_.emplace(time, std::move(task));
   start_thread();
-  changed_.notify_all();  // who waits for a later time
+  changed_.notify_all();  // wakes a thread that waits for a later time
 }
 
 // REQUIRES: mutex_ is held
@@ -37,7 +37,7 @@ void Background::start_thread() {
   try {
     threads_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
-    // Those that there are do it, later.
+    // The existing threads run the task later.
   }
 }
 
@@ -61,19 +61,19 @@ void Background::work() {
     if (later_.empty()) {
       changed_.wait(lock);
     } else {
-      const Clock::time_point until = later_.begin()->first;  // another thread may take that one meanwhile
+      const Clock::time_point until = later_.begin()->first;  // another thread may take this task meanwhile
       changed_.wait_until(lock, until);
     }
     --idle_;
   }
 }
 
-// Without the mutex, also for what the task holds.
+// Runs and destroys the task without holding the mutex.
 void Background::run(std::function<void()> task) {
   try {
     task();
   } catch (const std::exception&) {
-    // Out of memory. A caller that waits for the result was told, or does the work itself.
+    // Out of memory. A caller that waits for the result has been told, or does the work itself.
   }
 }
 

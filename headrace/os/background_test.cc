@@ -47,7 +47,7 @@ class Held {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// Whether the background does a task that is added now.
+// Returns whether the background runs a task that is added now.
 bool does_a_task(Background& background) {
   const auto done = std::make_shared<std::promise<void>>();
   std::future<void> is_done = done->get_future();

@@ -9,11 +9,11 @@
 namespace headrace {
 namespace {
 
-// Sizes are rounded up to a sixteenth, so that buffers of nearly the same size serve for each other; and a
-// buffer serves for what is smaller by this share.
+// Sizes are rounded up to a sixteenth, so that buffers of nearly the same size can replace each other. A kept
+// buffer is also used for a size that it exceeds by at most 1 / kReuseShare of that size.
 constexpr std::size_t kRoundShare = 16;
 constexpr std::size_t kReuseShare = 4;
-// No sum of sizes wraps.
+// Sums of sizes up to this one do not overflow.
 constexpr std::size_t kLargestBytes = std::size_t{1} << 60;
 
 std::size_t rounded_up(std::size_t size) {
@@ -56,7 +56,7 @@ PooledBuffer BufferPool::take(std::size_t size) {
     const std::lock_guard lock(mutex_);
     used_bytes_ += wanted;
     most_used_bytes_ = std::max(most_used_bytes_, used_bytes_);
-    free_kept(0);  // another thread may have taken the room meanwhile
+    free_kept(0);  // another thread may have used the room meanwhile
   }
   buffer.pool_ = shared_from_this();
   buffer.memory_ = buffer.place_.mapped().get();
@@ -64,7 +64,7 @@ PooledBuffer BufferPool::take(std::size_t size) {
   return buffer;
 }
 
-// None if no kept buffer is of about that size. REQUIRES: mutex_ is held
+// Returns a kept buffer of about that size, if there is one. REQUIRES: mutex_ is held
 BufferPool::Kept::node_type BufferPool::reuse(std::size_t size, std::size_t wanted) {
   const auto fit = kept_.lower_bound(wanted);
   if (fit == kept_.end() || (fit->first > wanted && fit->first - size > size / kReuseShare)) return {};
@@ -74,7 +74,8 @@ BufferPool::Kept::node_type BufferPool::reuse(std::size_t size, std::size_t want
   return kept_.extract(fit);
 }
 
-// Until there is room for so much; first those that the new one outgrows. REQUIRES: mutex_ is held
+// Frees kept buffers until there is room for `wanted` bytes, beginning with those that the new buffer
+// outgrows. REQUIRES: mutex_ is held
 void BufferPool::free_kept(std::size_t wanted) {
   while (!kept_.empty() && kept_bytes_ + used_bytes_ + wanted > most_used_bytes_) {
     auto leaving = kept_.lower_bound(wanted);
@@ -93,7 +94,8 @@ void BufferPool::give_back(Kept::node_type buffer) {
   const std::lock_guard lock(mutex_);
   used_bytes_ -= buffer.key();
   kept_bytes_ += buffer.key();
-  // Before its equals: the last one that was filled is the next to be taken, while the caches have it.
+  // Goes before buffers of the same size: the buffer that was filled last is taken next, while it is still in
+  // the processor's caches.
   const auto equals = kept_.lower_bound(buffer.key());
   kept_.insert(equals, std::move(buffer));
 }

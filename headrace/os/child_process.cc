@@ -27,8 +27,8 @@ constexpr std::chrono::milliseconds kEndCheckInterval{5};
 
 using Sink = std::function<Status(std::string_view)>;
 
-/// A running program and its streams. None of its group is left running once this is gone, unless the program
-/// ended by itself.
+/// A running program and its streams. When this is destroyed, no process of its group is left running, unless
+/// the program ended by itself.
 class Child {
  public:
   static Result<Child> start(const std::vector<std::string>& arguments,
@@ -37,7 +37,7 @@ class Child {
     HEADRACE_TRY(StreamEnds output, open_pipe());
     HEADRACE_TRY(StreamEnds errors, open_pipe());
     std::optional<StreamEnds> input;
-    // A socket, since a write to one can be told not to raise SIGPIPE, nor to wait.
+    // A socket, since a write to a socket can be made without SIGPIPE and without blocking.
     if (has_input) {
       HEADRACE_TRY(input, open_socket());
     }
@@ -58,8 +58,9 @@ class Child {
 
   ~Child() { end({}); }
 
-  /// Gives the sinks what comes, until both streams or the program have ended: then all that it wrote, but
-  /// nothing that another process, which holds the streams, writes later. `check` is asked again and again.
+  /// Gives the sinks the output until both streams or the program have ended. The sinks then have everything
+  /// that the program wrote, but nothing that another process, which holds the streams, writes later. `check`
+  /// is called repeatedly.
   Status collect(const Sink& output, const Sink& errors, const std::function<Status()>& check) {
     while (output_.is_open() || errors_.is_open()) {
       HEADRACE_CHECK(check());
@@ -76,7 +77,7 @@ class Child {
     return {};
   }
 
-  /// Its status, as ChildResult has it, once it has ended.
+  /// Waits for the program's end, and returns its status as in ChildResult.
   Result<int> wait(const std::function<Status()>& check) {
     while (!has_ended()) {
       HEADRACE_CHECK(check());
@@ -89,13 +90,13 @@ class Child {
   Status answer(std::string_view text) {
     const ssize_t sent = send(input_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent == static_cast<ssize_t>(text.size())) return {};
-    // One that has ended says so by its status.
+    // A program that has ended is reported by its exit status.
     if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) return {};
     return Error{Code::kInternal, concat("a program does not read its input: ",
                                          sent < 0 ? std::strerror(errno) : "there is no room for more")};
   }
 
-  /// Asks it to end, and after `grace` makes it.
+  /// Asks the program to end, and kills it after `grace`.
   void end(std::chrono::milliseconds grace) {
     if (id_ == 0) return;
     const Clock::time_point patience_ends = Clock::now() + grace;
@@ -116,7 +117,7 @@ class Child {
     return {};
   }
 
-  /// Reads the bytes that are in the stream now: at most as many as a pipe holds.
+  /// Reads the bytes that are now in the stream: at most as many as a pipe holds.
   static Status read_rest(const FileDescriptor& from, const Sink& sink) {
     int rest = 0;
     if (!from.is_open() || ioctl(from.get(), FIONREAD, &rest) != 0) return {};
@@ -127,7 +128,7 @@ class Child {
 
   bool has_ended() const { return is_to_be_reaped(id_); }
 
-  pid_t id_;  // 0 after `wait` and `end`
+  pid_t id_;  // 0 after `wait` or `end`
   FileDescriptor input_;
   FileDescriptor output_;
   FileDescriptor errors_;
@@ -145,7 +146,7 @@ class Lines {
     begun_.append(text);
     return {};
   }
-  /// The beginning of a line whose end has not come.
+  /// The beginning of a line whose end has not yet arrived.
   std::string& begun() { return begun_; }
 
  private:
@@ -159,7 +160,7 @@ void append_tail(std::string& tail, std::string_view text, std::size_t bytes_max
 
 Error stopped(const std::string& program) { return {Code::kCancelled, concat("waiting for ", program)}; }
 
-/// One conversation.
+/// One conversation with a program.
 class Conversation {
  public:
   Conversation(Child& child, const std::string& program, const ChildLimits& limits,
@@ -180,7 +181,7 @@ class Conversation {
     if (limits_.stop.stop_requested()) return stopped(program_);
     if (Clock::now() - heard_ < with_.silence_max) return {};
     return Error{Code::kDeadlineExceeded,
-                 concat(program_, " said nothing for ", with_.silence_max.count(), " ms and was ended")};
+                 concat(program_, " wrote nothing for ", with_.silence_max.count(), " ms and was stopped")};
   }
 
   Status take_output(std::string_view text) {
@@ -191,7 +192,7 @@ class Conversation {
     }));
     if (output_lines_.begun().size() <= with_.line_bytes_max) return {};
     return Error{Code::kResourceExhausted, concat(program_, " wrote a line of more than ",
-                                                  with_.line_bytes_max, " bytes and was ended")};
+                                                  with_.line_bytes_max, " bytes and was stopped")};
   }
 
   Status take_errors(std::string_view text) {

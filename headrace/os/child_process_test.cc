@@ -330,7 +330,7 @@ TEST(ConverseWithChild, BoundsALineAndSilence) {
   const auto endless = converse_with_child(shell("exec cat /dev/zero"), kPath, {}, conversation);
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().code, Code::kResourceExhausted);
-  EXPECT_EQ(endless.error().message, "/bin/sh wrote a line of more than 1000 bytes and was ended");
+  EXPECT_EQ(endless.error().message, "/bin/sh wrote a line of more than 1000 bytes and was stopped");
   for (const std::size_t size : {1000, 1001}) {
     const auto one =
         converse_with_child(shell(concat("printf ", std::string(size, 'x'))), kPath, {}, conversation);
@@ -340,7 +340,7 @@ TEST(ConverseWithChild, BoundsALineAndSilence) {
   const auto silent = converse_with_child(shell("exec sleep 1000"), kPath, {}, conversation);
   ASSERT_FALSE(silent);
   EXPECT_EQ(silent.error().code, Code::kDeadlineExceeded);
-  EXPECT_EQ(silent.error().message, "/bin/sh said nothing for 50 ms and was ended");
+  EXPECT_EQ(silent.error().message, "/bin/sh wrote nothing for 50 ms and was stopped");
 }
 
 TEST(ConverseWithChild, AProgramThatGoesOnTalkingMayTakeLongerThanTheSilenceAllowed) {

@@ -10,12 +10,13 @@
 #include <cerrno>
 
 namespace {
-// So many writes are interrupted; later ones, if that is not 0, take so many bytes.
+// The next `interrupted_writes` writes are interrupted. If `bytes_at_once` is not 0, later writes write only
+// that many bytes.
 int interrupted_writes = 0;
 std::size_t bytes_at_once = 0;
 }  // namespace
 
-// In place of the C library's, for all of this program.
+// Replaces the C library's function in the whole program.
 extern "C" ssize_t write(int file, const void* from, std::size_t size) {
   if (interrupted_writes > 0) {
     --interrupted_writes;

@@ -41,7 +41,7 @@ FramedChild::~FramedChild() {
   if (id_ != 0) end({});
 }
 
-// `step` moves up to so many bytes from a place on, as send and recv do.
+// `step` moves up to a given number of bytes from a given place, as send and recv do.
 template <typename Step>
 Status FramedChild::transfer(std::size_t size, short event, const FrameWait& wait, const Step& step) {
   Clock::time_point moved = Clock::now();
@@ -59,7 +59,7 @@ Status FramedChild::transfer(std::size_t size, short event, const FrameWait& wai
       return Error{Code::kDeadlineExceeded,
                    concat("the program was silent for ", wait.silence_max.count(), " ms")};
     pollfd waiting{frames_.get(), event, 0};
-    // Programs that it has started may hold its streams when it has ended.
+    // Programs that the child has started may keep its streams open after it has ended.
     if (poll(&waiting, 1, static_cast<int>(kCheckInterval.count())) == 0 && is_to_be_reaped(id_))
       return has_gone();
   }
@@ -91,7 +91,7 @@ Result<BytesView> FramedChild::receive(std::uint64_t limit_bytes, const FrameWai
   const auto size = load_little_endian<std::uint32_t>(header.data());
   if (size > limit_bytes) {
     return Error{Code::kDataLoss,
-                 concat("the program answers with a frame of ", size, " bytes, more than ", limit_bytes)};
+                 concat("the program sent a frame of ", size, " bytes; the limit is ", limit_bytes)};
   }
   frame_.resize(size);
   HEADRACE_CHECK(receive_all(frame_, wait));

@@ -42,7 +42,7 @@ TEST(FramedChild, MoreThanTheLimitIsNotRead) {
   const auto answer = child->receive(9, kPatient);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::kDataLoss);
-  EXPECT_EQ(answer.error().message, "the program answers with a frame of 10 bytes, more than 9");
+  EXPECT_EQ(answer.error().message, "the program sent a frame of 10 bytes; the limit is 9");
 }
 
 TEST(FramedChild, SaysHowAProgramEnded) {

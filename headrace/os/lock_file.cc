@@ -9,7 +9,8 @@
 namespace headrace {
 namespace {
 
-// Whether the file that is open is still the one of that name: who held it before may have removed it.
+// Returns whether the open file still has that name: the process that held the lock before may have removed
+// it.
 bool is_at(const FileDescriptor& file, const std::string& path) {
   struct stat opened {};
   struct stat named {};

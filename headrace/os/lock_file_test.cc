@@ -20,7 +20,7 @@ namespace {
 std::function<int()> before_lock;
 }  // namespace
 
-// In place of the C library's, for all of this program. The name in C++ is another's: `struct flock`.
+// Replaces the C library's function in the whole program. In C++ the name belongs to `struct flock`.
 extern "C" int lock_file(int file, int operation) noexcept __asm__("flock");
 extern "C" int lock_file(int file, int operation) noexcept {
   if (const int failure = before_lock ? before_lock() : 0; failure != 0) {

@@ -14,13 +14,14 @@
 namespace headrace {
 namespace {
 
-// Linux keeps a policy for each thread. 0: the one that calls.
+// Linux keeps a policy for each thread. `thread` 0 is the calling thread.
 bool set_policy(pid_t thread, int policy) {
   const sched_param parameters{};
   return sched_setscheduler(thread, policy, &parameters) == 0;
 }
 
-// Only trying tells whether there is a way back; one step of niceness is hardly felt if there is none.
+// Only a try shows whether the priority can be raised again. If it cannot, one step of niceness hardly
+// matters.
 bool has_way_back() {
   const auto self = static_cast<id_t>(syscall(SYS_gettid));
   const int usual = getpriority(PRIO_PROCESS, self);

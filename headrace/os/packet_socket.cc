@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPacketStopCheckInterval{100};
-constexpr std::size_t kDescriptorsMax = 4;  // more are cut off by the kernel, and closed
+constexpr std::size_t kDescriptorsMax = 4;  // the kernel cuts off and closes any more
 
 struct alignas(cmsghdr) ControlBuffer {
   std::array<char, CMSG_SPACE(kDescriptorsMax * sizeof(int))> bytes{};
@@ -24,7 +24,7 @@ struct alignas(cmsghdr) ControlBuffer {
 
 Error peer_has_gone() { return {Code::kUnavailable, "the process at the other end has gone"}; }
 
-// Takes over all descriptors of a message; the first is kept.
+// Takes over all descriptors of a message, and keeps the first.
 std::pair<FileDescriptor, std::size_t> take_descriptors(msghdr& message) {
   std::pair<FileDescriptor, std::size_t> out;
   for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
@@ -74,7 +74,7 @@ Status PacketSocket::send(BytesView packet, const FileDescriptor* descriptor) {
   return {};
 }
 
-// One call of the system waits and receives.
+// Sets a timeout, so that one system call waits and receives.
 void PacketSocket::set_patience(std::chrono::milliseconds patience) {
   if (patience == patience_) return;
   const timeval time{.tv_sec = patience.count() / 1000, .tv_usec = patience.count() % 1000 * 1000};
@@ -98,7 +98,7 @@ Result<Packet> PacketSocket::receive(Clock::time_point deadline, const std::stop
     if (size > 0) {
       auto [descriptor, count] = take_descriptors(message);
       if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || count > 1)
-        return Error{Code::kDataLoss, "the process at the other end sent what is not a message"};
+        return Error{Code::kDataLoss, "the process at the other end sent something that is not a message"};
       return Packet{BytesView(packet_).first(static_cast<std::size_t>(size)), std::move(descriptor)};
     }
     if (size == 0 || (errno != EAGAIN && errno != EINTR)) return peer_has_gone();

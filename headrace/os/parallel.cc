@@ -19,7 +19,7 @@ Status call(const std::function<Status(std::size_t)>& task, std::size_t index) {
     return task(index);
   } catch (const std::bad_alloc&) {
     return Error{Code::kResourceExhausted,
-                 "there is not enough memory; allow fewer things at a time, or more"};
+                 "there is not enough memory; run fewer tasks at a time, or allow more memory"};
   }
 }
 
@@ -48,7 +48,7 @@ Status parallel_for(int threads, std::size_t count, const std::function<Status(s
     for (std::size_t i = 1; i < std::min<std::size_t>(std::max(threads, 1), count); ++i)
       helpers.emplace_back(work);
   } catch (const std::exception&) {
-    // The system allows no further thread: those there are, this one at least, do the work.
+    // The system allows no further thread. The existing threads, at least this one, do the work.
   }
   work();
   helpers.clear();
@@ -57,8 +57,8 @@ Status parallel_for(int threads, std::size_t count, const std::function<Status(s
 
 void lower_thread_priority() {
   constexpr int kNice = 10;
-  if (getpriority(PRIO_PROCESS, 0) >= kNice) return;  // 0: this thread, on Linux
-  (void)setpriority(PRIO_PROCESS, 0, kNice);          // where that is refused, it keeps its priority
+  if (getpriority(PRIO_PROCESS, 0) >= kNice) return;  // 0 is this thread, on Linux
+  (void)setpriority(PRIO_PROCESS, 0, kNice);          // if this is refused, the thread keeps its priority
 }
 
 int available_cores() {

@@ -45,7 +45,7 @@ Result<std::string> find_python(const Environment& environment) {
 
 Result<std::string> find_python_package(const std::string& executable) {
   const fs::path folder = fs::path(executable).parent_path();
-  // The package's folder in a checkout's build, an installation, and a wheel, which holds
+  // The package's folder in the build of a checkout, in an installation, and in a wheel, which holds
   // headrace/bin/headrace.
   for (const char* const candidate : {"../python", "../lib/headrace/python", "../.."}) {
     std::error_code ignored;
@@ -53,8 +53,8 @@ Result<std::string> find_python_package(const std::string& executable) {
     if (fs::exists(found / "headrace" / "__init__.py", ignored)) return found.string();
   }
   return Error{Code::kNotFound,
-               concat("the Python package headrace is neither at ", folder.string(), "/../python nor at ",
-                      folder.string(), "/../lib/headrace/python nor at ", folder.string(), "/../..")};
+               concat("the Python package headrace is not found in ", folder.string(), "/../python, ",
+                      folder.string(), "/../lib/headrace/python or ", folder.string(), "/../..")};
 }
 
 std::map<std::string, std::string, std::less<>> variables_with_package(const std::string& package_folder,

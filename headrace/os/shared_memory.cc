@@ -20,7 +20,7 @@ Error no_shared_memory(std::uint64_t size_bytes) {
           concat("sharing ", size_bytes, " bytes of memory: ", std::strerror(errno))};
 }
 
-// Null, with errno, if it cannot be mapped.
+// Maps the memory. Returns null and sets errno if it cannot be mapped.
 std::byte* mapped(const FileDescriptor& descriptor, std::uint64_t size_bytes, bool is_writable) {
   const int protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
   void* const memory = mmap(nullptr, size_bytes, protection, MAP_SHARED, descriptor.get(), 0);
@@ -48,8 +48,8 @@ Result<SharedMemory> SharedMemory::map(FileDescriptor descriptor, std::uint64_t 
   const bool is_safe = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(descriptor.get(), &about) == 0 &&
                        static_cast<std::uint64_t>(about.st_size) >= size_bytes;
   if (!is_safe) {
-    return Error{Code::kInvalidArgument,
-                 concat("no memory of ", size_bytes, " bytes was given that nobody can shrink")};
+    return Error{Code::kInvalidArgument, concat("the memory has less than ", size_bytes,
+                                                " bytes, or is not sealed against shrinking")};
   }
   if (size_bytes == 0) return SharedMemory();
   std::byte* const memory = mapped(descriptor, size_bytes, is_writable);

@@ -68,7 +68,8 @@ TEST_P(StoreConformance, WhatWasWrittenIsReadBack) {
 TEST_P(StoreConformance, AnObjectCannotBeAFolderOfAnother) {
   ASSERT_OK(write_text(*store, "a/b", "1"));
   ASSERT_OK(write_text(*store, "c", "2"));
-  // A driver that cannot see the conflict accepts the write; what was there must stay readable all the same.
+  // A driver that cannot detect the conflict accepts the write. Even then, the first object must stay
+  // readable.
   for (const char* key : {"a", "c/d"}) {
     const auto written = write_text(*store, key, "x");
     if (!written) {
@@ -206,7 +207,7 @@ TEST_P(StoreConformance, RemoveIsDoneOnceAndRepeatable) {
   ASSERT_OK(store->remove_many(names, {}));
   ASSERT_OK(store->remove_many(names, {}));
   EXPECT_THAT(keys(""), IsEmpty());
-  // A folder that is left empty is not an object, so its name is free.
+  // A folder that has become empty is not an object, so its name is free.
   ASSERT_OK(write_text(*store, "a", "now an object"));
   EXPECT_EQ(text_of("a"), "now an object");
 }
@@ -245,7 +246,7 @@ TEST_P(StoreConformance, AStoppedCallEnds) {
   source.request_stop();
   Bytes target(data.size());
   const auto read = store->read_into("object", target, {.call = {.stop = source.get_token()}});
-  // A driver whose reads never wait may finish instead.
+  // A driver whose reads never wait may finish the read instead.
   if (!read) {
     EXPECT_EQ(read.error().code, Code::kCancelled) << read.error().message;
   }

@@ -1,4 +1,4 @@
-// The edges of what a store takes: keys, ranges, sizes.
+// The limits of what a store accepts: keys, ranges, sizes.
 
 #include <algorithm>
 #include <cstring>
@@ -15,14 +15,15 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// In as many segments as possible.
+// Returns a key of `bytes` bytes with as many segments as possible.
 std::string longest_key(std::size_t bytes) {
   std::string key(bytes, 'd');
   for (std::size_t i = 1; i + 1 < bytes; i += 2) key[i] = '/';
   return key;
 }
 
-// One for each byte of ASCII that a segment may hold, and the edges of each length of a UTF-8 character.
+// Returns a key for each byte of ASCII that a segment may contain, and for the smallest and largest character
+// of each length in UTF-8.
 std::vector<std::string> odd_keys(std::size_t max_key_bytes) {
   std::vector<std::string> keys = {"a b+c%2F&=?#.bin",
                                    "folder/日本語/ключ",
@@ -102,7 +103,8 @@ TEST_P(StoreConformance, KeysThatBreakTheGrammarAreRefused) {
   EXPECT_THAT(keys(""), ElementsAre("source"));
 }
 
-// The first `size` bytes at `offset` of the object are what is read, and not a byte more.
+// Expects a read of `size` bytes at `offset` to return these bytes of the object, and to write not a byte
+// more.
 void expect_range(Store& store, const Bytes& object, std::uint64_t offset, std::size_t size) {
   Bytes target(size + 1, std::byte{0xee});
   const auto read = store.read_into("object", MutableBytesView(target).first(size), {.offset_bytes = offset});
@@ -140,7 +142,7 @@ TEST_P(StoreConformance, RangesAreReadAtEveryEdge) {
 }
 
 TEST_P(StoreConformance, RangesOfALargeObjectAreReadAtEveryEdge) {
-  constexpr std::size_t kSize = (18 << 20) + 7, kEdge = 8 << 20;  // where a driver may divide a range
+  constexpr std::size_t kSize = (18 << 20) + 7, kEdge = 8 << 20;  // a driver may split a range here
   const Bytes object = random_bytes(kSize, 9);
   ASSERT_OK(store->write("object", object, {}));
   for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, kEdge - 1, kEdge, kSize - kEdge})
@@ -165,7 +167,7 @@ TEST_P(StoreConformance, AnObjectMayBeEmpty) {
   EXPECT_EQ(store->write("empty", {}, {.only_if_absent = true}).error().code, Code::kAlreadyExists);
 }
 
-// The bytes of an endless object from `offset`, a multiple of 8, on.
+// Fills `target` with the bytes of an endless object from `offset` on, which is a multiple of 8.
 void fill(MutableBytesView target, std::uint64_t offset) {
   for (std::size_t i = 0; i < target.size(); i += 8) {
     const std::uint64_t word = (offset + i + 1) * 0x9e3779b97f4a7c15;
@@ -194,7 +196,7 @@ TEST_P(StoreConformance, AnObjectOfAnySizeIsWrittenInPiecesCopiedAndReadBack) {
     const auto same = MutableBytesView(expected).first(data.size());
     fill(same, offset);
     if (as_text(data) != as_text(same))
-      return Error{Code::kDataLoss, concat("other bytes than were written, after ", offset)};
+      return Error{Code::kDataLoss, concat("the bytes differ from those written, after ", offset)};
     offset += data.size();
     return {};
   }));

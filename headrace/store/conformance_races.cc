@@ -1,4 +1,4 @@
-// The promises of a store that many use at once.
+// The promises of a store that many threads use at the same time.
 
 #include <algorithm>
 #include <atomic>
@@ -90,7 +90,7 @@ TEST_P(StoreConformance, ReadersSeeTheOldObjectOrTheNewOneNeverAMixture) {
   EXPECT_EQ(failures, 0);
 }
 
-// Writes or removes all keys, many at once; returns how many calls failed.
+// Writes or removes all keys, many at the same time; returns how many calls failed.
 int change_all(Store& store, const std::vector<std::string>& keys, bool remove) {
   std::atomic<int> failures{0};
   std::vector<std::jthread> threads;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kTextWidth = 96;
 
-// Paragraphs, each in lines that begin with `indent`.
+// Wraps each paragraph of `text` into lines that begin with `indent`.
 std::string in_lines(std::string_view text, std::string_view indent) {
   std::string out;
   for (const std::string& paragraph : split(text, '\n')) {
@@ -44,7 +44,8 @@ Result<Environment> with_options(const StoreDriver& driver,
 std::string describe_driver(const StoreDriver& driver) {
   std::string out = concat(driver.example, "\n", in_lines(concat(driver.summary, "."), "  "));
   if (!driver.details.empty()) out += "\n" + in_lines(driver.details, "  ");
-  if (!driver.options.empty()) out += "\n  Options (Python, storage_options), and the variable of each:\n";
+  if (!driver.options.empty())
+    out += "\n  Options (storage_options in Python), and the environment variable of each:\n";
   for (const Option& option : driver.options) {
     std::string name(option.name);
     std::ranges::replace(name, '-', '_');

@@ -86,7 +86,7 @@ TEST(Drivers, AreDescribedInLinesOfTheirOptionsAndVariables) {
             "  First.\n"
             "  Second.\n"
             "\n"
-            "  Options (Python, storage_options), and the variable of each:\n"
+            "  Options (storage_options in Python), and the environment variable of each:\n"
             "    most_parts  X_PARTS\n"
             "      How many. Default: 4. Range: from 1 to 9.\n"
             "    token  X_TOKEN\n"
@@ -176,7 +176,7 @@ TEST(Drivers, KeysOfAnotherPlaceAreHiddenFromWhoIsAnonymous) {
   EXPECT_EQ(own->get("AWS_ACCESS_KEY_ID"), "c");
 }
 
-// Counts what it is told to.
+// A store with the counters that the test gives.
 class CounterStore final : public ForwardingStore {
  public:
   CounterStore(std::vector<StoreCounter> counters)

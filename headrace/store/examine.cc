@@ -151,12 +151,12 @@ void Examination::measures_speed() {
                      speed(options_.speed_bytes, end - between)));
 }
 
-// Also after a stop, and where the object may or may not be there.
+// Removes the object even after a stop, and even if it is unknown whether the object exists.
 void Examination::removes() {
   const Status removed = remove_object(store_, key_, {.deadline = std::chrono::milliseconds(10'000)});
   if (removed) return ok("removal", "done; a bucket with versioning keeps the versions that were written");
   report_({"removal", Outcome::kWarning, removed.error().message,
-           concat("remove ", store_.describe(key_), " by hand, if it is there")});
+           concat("remove ", store_.describe(key_), " by hand, if it exists")});
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::Not;
 using Outcome = Finding::Outcome;
 
-// A store that is good but for one thing.
+// A store that is correct except in one respect.
 class Flawed : public ForwardingStore {
  public:
   enum class Flaw { kNone, kIgnoresAbsent, kIgnoresVersion, kRefusesWrites, kListsLate, kChangesBytes };
@@ -242,7 +242,7 @@ TEST(Examine, AnObjectThatCannotBeRemovedIsNamed) {
   EXPECT_EQ(finding.text, "no removal");
   EXPECT_THAT(finding.advice, testing::MatchesRegex(
                                   "remove memory://examined/folder/headrace-doctor-[0-9a-f]+ by hand, if it "
-                                  "is there"));
+                                  "exists"));
 }
 
 TEST(Examine, RemovesItsObjectAfterAStop) {

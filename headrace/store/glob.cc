@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::string_view kSpecial = "*?[";
 
-// One item of a pattern, which stands for one character, or (a star) for any number of them, or (kOptional,
-// before the two items of a whole segment "**/") says that these may stand for nothing.
+// One item of a pattern. It matches one character or, if it is a star, any number of characters. kOptional
+// comes before the two items of a whole segment "**/", and says that these may match nothing.
 struct Item {
   enum class Kind { kLiteral, kAnyOne, kSet, kStar, kDoubleStar, kOptional } kind = Kind::kLiteral;
-  std::string_view text;  // of a literal its character, of a set what is between the brackets
+  std::string_view text;  // of a literal: its character; of a set: the text between the brackets
 
   bool is_star() const { return kind == Kind::kStar || kind == Kind::kDoubleStar; }
 };
@@ -102,7 +102,8 @@ std::string literal_name(std::string_view text) {
   return name;
 }
 
-// Which items may come next, after each character: linear in the key for each item.
+// Keeps the set of items that may come next after each character, so the time for each item is linear in the
+// key.
 bool matches_pattern(std::string_view pattern, std::string_view key) {
   const std::vector<Item> items = parse_pattern(pattern);
   std::vector<bool> at(items.size() + 1);
@@ -138,7 +139,7 @@ std::string_view literal_folder(std::string_view pattern) {
 
 namespace {
 
-// Goes through the folders that a pattern describes.
+// Walks through the folders that a pattern describes.
 class Walk {
  public:
   Walk(Store& store, const MatchOptions& options, const std::function<bool(const ObjectInfo&)>& visit)

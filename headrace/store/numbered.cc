@@ -7,7 +7,8 @@
 namespace headrace {
 namespace {
 
-// Up to here, the keys of all larger numbers come after a number's own: "00000010", "12345678", "100000000".
+// Up to this number, the keys of all larger numbers sort after a number's own key: "00000010", "12345678",
+// "100000000".
 constexpr std::uint64_t kLastThatSorts = 9'999'999;
 
 }  // namespace
@@ -82,8 +83,8 @@ Result<ObjectInfo> create_numbered(Store& store, std::string_view prefix, std::u
   if (number > kLargestNumber) {
     return Error{Code::kResourceExhausted,
                  concat(store.describe(numbered_key(prefix, kLargestNumber)),
-                        " has the largest number that there can be, so nothing can follow it; Headrace does "
-                        "not get that far: look who created it, and remove it")};
+                        " has the largest possible number, so no object can follow it; Headrace never counts "
+                        "that far: find out who created it, and remove it")};
   }
   return store.write(numbered_key(prefix, number), data, {.only_if_absent = true, .call = call});
 }

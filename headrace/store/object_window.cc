@@ -5,9 +5,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kNearBytes = 1 << 20;     // what comes so soon is read with what lies between,
-constexpr std::size_t kNearPieceBytes = 4 << 20;  // in such pieces; what comes later
-constexpr std::size_t kFarPieceBytes = 64 << 10;  // in such
+constexpr std::uint64_t kNearBytes = 1 << 20;     // a read this close behind the window
+constexpr std::size_t kNearPieceBytes = 4 << 20;  // reads a piece of this size
+constexpr std::size_t kFarPieceBytes = 64 << 10;  // any other read
 
 }  // namespace
 

@@ -13,7 +13,7 @@
 namespace headrace {
 namespace {
 
-// 12 MiB in which each byte tells where it lies.
+// Returns 12 MiB in which each byte depends on its offset.
 Bytes make_content() {
   Bytes content(12 << 20);
   for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::byte>(i * 2654435761U >> 24);

@@ -15,7 +15,7 @@
 namespace headrace {
 namespace {
 
-// The only list of drivers.
+// The only list of drivers: each built-in driver is listed here.
 constexpr const StoreDriver* kDrivers[] = {
     &kFileDriver, &kMemoryDriver, &kS3Driver, &kIgniteDriver, &kIgfsDriver,
 };
@@ -24,7 +24,7 @@ constexpr const StoreDriver* kDrivers[] = {
 
 namespace {
 
-// The URL without path.
+// Returns the URL without its path.
 std::string name_of(const Url& url) { return Url{url.scheme, url.authority, "", url.query}.text(); }
 
 }  // namespace
@@ -33,7 +33,7 @@ struct StoreRegistry::Open {
   Environment environment;
   Warn warn;
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<Store>> stores;  // by URL without path
+  std::map<std::string, std::shared_ptr<Store>> stores;  // by the URL without its path
   std::map<std::string, std::string> servers;            // likewise
 };
 
@@ -63,11 +63,12 @@ Result<const StoreDriver*> StoreRegistry::driver(std::string_view scheme) {
   const bool is_address = scheme == "http" || scheme == "https";
   return Error{
       Code::kInvalidArgument,
-      concat("no store driver for \"", scheme, "://\"; the schemes built in are ", join(schemes(), ", "),
-             is_address
-                 ? ". To read a file of the web, download it first. The address of an S3 server is not part "
-                   "of a URL but a setting of its driver: headrace stores names the variable"
-                 : "")};
+      concat(
+          "no store driver for \"", scheme, "://\"; the schemes built in are ", join(schemes(), ", "),
+          is_address
+              ? ". To read a file from the web, download it first. The address of an S3 server is not part "
+                "of a URL but a setting of its driver: headrace stores names the variable"
+              : "")};
 }
 
 Result<Url> StoreRegistry::parse(std::string_view text) {
@@ -119,7 +120,7 @@ Result<Location> StoreRegistry::open(std::string_view text) {
   store = std::move(opened.store);
   open_->servers[name_of(url)] = std::move(opened.server);
   const Location location{store, url.path, url};
-  lock.unlock();  // who is warned may open another
+  lock.unlock();  // the handler of the warning may open another location
   if (!opened.warning.empty() && open_->warn) open_->warn(opened.warning);
   return location;
 }

@@ -36,8 +36,8 @@ FileDescriptor open_file(const fs::path& path, int flags) {
   return FileDescriptor(open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
 }
 
-/// Removes the folders under `root` whose lock nobody holds. A folder that cannot be removed stays for
-/// another time.
+/// Removes the folders under `root` whose lock no process holds. A folder that cannot be removed stays until
+/// the next call.
 void remove_abandoned(const fs::path& root) {
   std::error_code ignored;
   for (fs::directory_iterator entry(root, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
@@ -51,7 +51,8 @@ void remove_abandoned(const fs::path& root) {
   }
 }
 
-/// Makes the folder, unless it is there and this user's alone to write.
+/// Makes the folder if it does not exist. Fails if it exists, unless it is a folder of this user that no
+/// other user can write to.
 Status make_private_folder(const fs::path& folder) {
   const fs::path named = folder.has_filename() ? folder : folder.parent_path();
   std::error_code failure;
@@ -88,7 +89,7 @@ Result<StagedFile> download_object(Store& store, const ObjectInfo& object, const
   return staged;
 }
 
-/// Fills `piece` as far as the file goes. Returns the count.
+/// Reads from the file until `piece` is full or the file ends. Returns the number of bytes.
 Result<std::size_t> read_piece(int file, MutableBytesView piece, const fs::path& path) {
   std::size_t filled = 0;
   while (filled < piece.size()) {
@@ -159,7 +160,7 @@ Result<StagedFolder> StagedFolder::create(const std::string& root) {
     const std::string path = (fs::path(root) / concat(kFolderPrefix, hex64(random_name_bits()))).string();
     const std::string lock_path = path + std::string(kLockSuffix);
     FileDescriptor lock = open_locked(lock_path, O_RDWR | O_CREAT | O_EXCL);
-    // Another process may have taken the lock file for an abandoned one before it was locked.
+    // Another process may have taken the lock file for an abandoned one before this process locked it.
     if (!lock.is_open() && (errno == EEXIST || errno == EWOULDBLOCK)) continue;
     if (!lock.is_open()) return file_error("creating", lock_path, errno);
     if (mkdir(path.c_str(), 0700) != 0) return file_error("making the folder", path, errno);

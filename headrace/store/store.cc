@@ -6,11 +6,11 @@
 #include "headrace/base/text.h"
 
 namespace headrace {
-Status check_crc32c(const Store& store, const ObjectInfo& object, std::uint32_t of_what_was_read) {
-  if (!object.crc32c || *object.crc32c == of_what_was_read) return {};
-  return Error{Code::kDataLoss, concat(store.describe(object.key), ": the bytes read have the CRC32C ",
-                                       hex32(of_what_was_read), ", and the store keeps ",
-                                       hex32(*object.crc32c), "; it is damaged")};
+Status check_crc32c(const Store& store, const ObjectInfo& object, std::uint32_t actual_crc32c) {
+  if (!object.crc32c || *object.crc32c == actual_crc32c) return {};
+  return Error{Code::kDataLoss,
+               concat(store.describe(object.key), ": the bytes read have the CRC32C ", hex32(actual_crc32c),
+                      ", but the store has ", hex32(*object.crc32c), "; the object is damaged")};
 }
 
 Status Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {

@@ -228,7 +228,7 @@ Result<ReadObject> read_object(Store& store, std::string_view key, std::uint64_t
                                const CallOptions& options = {});
 /// Compares the CRC32C of the bytes that were read with the one in `object`. Succeeds if `object` has none.
 /// \error kDataLoss  they differ
-Status check_crc32c(const Store& store, const ObjectInfo& object, std::uint32_t of_what_was_read);
+Status check_crc32c(const Store& store, const ObjectInfo& object, std::uint32_t actual_crc32c);
 
 /// Reads the version that `object` describes, in pieces of at most `kPieceBytes` and in order, and passes
 /// each piece to `visit`. Reads `size_bytes` bytes from `offset_bytes` on, or the whole object. If the whole

@@ -96,8 +96,8 @@ TEST_F(StoreCallsTest, AChecksumOfAllIsComparedOnceAllIsRead) {
   const Status damaged = read_in_pieces(store_, object, noted_call(), visit);
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().message,
-            "memory://test/a: the bytes read have the CRC32C 9a71bb4c, and the store keeps 12345678; it is "
-            "damaged");
+            "memory://test/a: the bytes read have the CRC32C 9a71bb4c, but the store has 12345678; the "
+            "object is damaged");
   EXPECT_EQ(visited, 1);
   EXPECT_TRUE(check_crc32c(store_, object, 0x12345678));
   EXPECT_TRUE(check_crc32c(store_, object_, 7)) << "of no checksum";

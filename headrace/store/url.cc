@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kQuotedBytes = 1'000;  // of a URL, in messages
+constexpr std::size_t kQuotedBytes = 1'000;  // most bytes of a URL in a message
 
 std::string_view without_slashes(std::string_view path) {
   while (path.starts_with('/')) path.remove_prefix(1);
@@ -16,7 +16,7 @@ std::string_view without_slashes(std::string_view path) {
   return path;
 }
 
-// For messages: neither query values nor user-info, which may be secrets.
+// Returns the part of a URL that messages may quote: without query and user-info, which may contain secrets.
 std::string_view quotable(std::string_view text) {
   text = text.substr(0, text.find('?'));
   const std::size_t at = text.find('@');
@@ -38,7 +38,7 @@ bool has_control_characters(std::string_view text) {
   });
 }
 
-// Where a misspelt "://" ends in a text that begins with the scheme; 0 if there is none.
+// If the text begins with the scheme and a misspelt "://", returns where that ends; else 0.
 std::size_t end_of_misspelt_separator(std::string_view text, std::string_view scheme) {
   if (to_lower(text.substr(0, scheme.size())) != scheme) return 0;
   const std::string_view rest = text.substr(scheme.size());
@@ -84,13 +84,12 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder, co
   const std::string scheme = scheme_of(text);
   if (!is_scheme(scheme)) {
     return refuse(
-        "the scheme before :// does not begin with a letter, or holds other characters than letters, digits, "
-        "+ "
-        "and -");
+        "the scheme before :// does not begin with a letter, or contains characters other than letters, "
+        "digits, + and -");
   }
   std::string_view rest = text.substr(colon + 3);
   Url url{.scheme = scheme};
-  const bool takes_query = form.takes_query && scheme != "file";  // its paths may hold a '?'
+  const bool takes_query = form.takes_query && scheme != "file";  // paths of file:// may contain a '?'
   if (const std::size_t question = rest.find('?'); takes_query && question != rest.npos) {
     url.query = rest.substr(question + 1);
     rest = rest.substr(0, question);
@@ -100,11 +99,11 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder, co
   if (url.authority.find('@') != std::string::npos) {
     return Error{Code::kInvalidArgument,
                  concat("a ", scheme,
-                        ":// URL holds a user or password before '@'; take it out and give "
-                        "credentials by the environment instead")};
+                        ":// URL contains a user or password before '@'; remove it and give "
+                        "credentials in the environment instead")};
   }
   if (has_control_characters(url.authority) || has_control_characters(url.query))
-    return refuse("a control character is in its bucket, host or query");
+    return refuse("its bucket, host or query contains a control character");
   if (slash != std::string_view::npos) url.path = std::string(without_slashes(rest.substr(slash)));
   if (scheme == "file") {
     if (!url.authority.empty() && url.authority != "localhost")
@@ -116,7 +115,7 @@ Result<Url> parse_url(std::string_view text, std::string_view working_folder, co
     const std::size_t end = std::min(url.path.find('/'), url.path.size());
     url.authority = concat(url.authority, "/", url.path.substr(0, end));
     url.path = std::string(without_slashes(std::string_view(url.path).substr(end)));
-    if (has_control_characters(url.authority)) return refuse("a control character is in its name");
+    if (has_control_characters(url.authority)) return refuse("its name contains a control character");
   }
   if (url.authority.empty() && !(form.may_lack_authority && slash == 0))
     return refuse("it names no bucket or host");

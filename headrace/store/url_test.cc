@@ -100,11 +100,11 @@ TEST(Url, SaysWhyATextIsNone) {
             "\"file://host/a\" is not a store URL: file:// takes an absolute path: file:///folder");
   EXPECT_EQ(
       why("s_3://u:p@bucket/a"),
-      "\"bucket/a\" is not a store URL: the scheme before :// does not begin with a letter, or holds other "
-      "characters than letters, digits, + and -");
+      "\"bucket/a\" is not a store URL: the scheme before :// does not begin with a letter, or contains "
+      "characters other than letters, digits, + and -");
   EXPECT_EQ(why("://b/a"), why("_://b/a").replace(1, 1, ""));
   EXPECT_EQ(why("s3://u:p@bucket/a"),
-            "a s3:// URL holds a user or password before '@'; take it out and give credentials by the "
+            "a s3:// URL contains a user or password before '@'; remove it and give credentials in the "
             "environment instead");
 }
 

@@ -134,7 +134,7 @@ def test_what_comes_after_the_end_is_refused(file_url, files):
         lambda: run._native.add_output("model", file_url),
         lambda: run._native.add_media(),
     ):
-        with pytest.raises(errors.FailedPreconditionError, match="finished meanwhile"):
+        with pytest.raises(errors.FailedPreconditionError, match="has already finished"):
             late()
 
 

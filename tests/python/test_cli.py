@@ -296,7 +296,7 @@ def test_objects_and_folders_do_not_replace_one_another(headrace, dataset, tmp_p
         (["cp", "object", "object"], "onto itself"),
         (["rm", "data"], "-r removes all objects below it"),
         (["rm", "-r", "data"], "add --yes"),
-        (["cp", "object", "data/_headrace/manifest-00000001", "--no-replace"], "exists already"),
+        (["cp", "object", "data/_headrace/manifest-00000001", "--no-replace"], "already exists"),
     ):
         done = headrace(*words, check=False, cwd=tmp_path, stdin=subprocess.DEVNULL)
         assert done.returncode == 1 and reason in done.stderr, done.stderr

@@ -202,7 +202,7 @@ def test_failures_name_the_object_and_what_to_do(headrace, source, tmp_path):
     assert "a key cannot be a folder of another key" in done.stderr
     done = headrace("cp", "-r", "--no-replace", source, source.with_name("other"), check=True)
     done = headrace("cp", "-r", "--no-replace", source, source.with_name("other"), check=False)
-    assert "exists already" in done.stderr
+    assert "already exists" in done.stderr
     done = headrace("sync", source / "a.txt", tmp_path / "x", check=False)
     assert "is an object; headrace cp copies objects" in done.stderr
     done = headrace("sync", tmp_path / "nothing", tmp_path / "x", check=False)
@@ -351,7 +351,7 @@ def test_published_parts_are_not_replaced_by_other_bytes(headrace, place, tmp_pa
     files = write_files(tmp_path / "files", {"deep/part": b"new"})
     for words in (("cp", "-r"), ("sync",)):
         said = refused(headrace, *words, files, place.url)
-        assert f"{place.url}/deep/part is part of what is published there" in said
+        assert f"{place.url}/deep/part is part of published data, or will be" in said
     write_files(files, {"deep/part": b"old", "deep/note": b"x"})
     assert counts(headrace("cp", "-r", files, place.url, "--json")) == (1, 1, 0)
     headrace("verify", place.url)

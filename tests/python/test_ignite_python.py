@@ -96,8 +96,8 @@ def test_entries_come_back_as_they_were_put(address):
     ("entry", "complaint"),
     [
         ((1, {"a": 1}), "value_type"),
-        ((1, object()), "a value for Ignite is"),
-        ((1, np.zeros((2, 2))), "one dimension"),
+        ((1, object()), "a value for Ignite has the type"),
+        ((1, np.zeros((2, 2))), "one-dimensional"),
         ((1, np.zeros(2, dtype=complex)), "<c16"),
         ((1, 1 << 64), "64 bits"),
         ((1, 2, 3), "pair"),
@@ -143,7 +143,7 @@ def test_takes_arguments_of_each_type(address):
     sql = "SELECT ?1 IS NULL, CAST(?2 AS BOOLEAN), CAST(?3 AS DOUBLE), CAST(?4 AS VARCHAR), CAST(?5 AS UUID)"
     (row,) = run(sql, address, [None, True, 0.5, "Grüße \U0001f600", identity])
     assert list(row.values()) == [True, True, 0.5, "Grüße \U0001f600", identity]
-    with pytest.raises(hr.errors.InvalidArgumentError, match="a value for Ignite is"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="a value for Ignite has the type"):
         run("SELECT ?", address, [object()])
     with pytest.raises(hr.errors.InvalidArgumentError, match="64 bits"):
         run("SELECT ?", address, [1 << 64])
@@ -170,7 +170,7 @@ def test_says_what_is_wrong(address, kittens):
 
 
 def test_refuses_columns_of_the_same_name(address):
-    with pytest.raises(hr.errors.InvalidArgumentError, match="two columns are named A; use AS"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="two columns are named A; rename one with AS"):
         run("SELECT 1 AS A, 2 AS A", address)
 
 

@@ -38,7 +38,7 @@ HttpGovernor& HttpConnections::governor(const HttpEndpoint& endpoint) {
 
 std::optional<HttpConnections::Place> HttpConnections::try_take(const HttpEndpoint& endpoint, Poller* wake) {
   Place place(nullptr, name_of(endpoint));
-  std::vector<Idle> closing;  // declared before the lock: closed after it is released
+  std::vector<Idle> closing;  // declared before the lock, so closed after the lock is released
   const std::scoped_lock lock(mutex_);
   Server& at = server(place.endpoint_);
   const bool is_my_turn = at.queue.empty() || at.queue.front() == wake;
@@ -77,7 +77,7 @@ std::optional<HttpConnections::Place> HttpConnections::try_take_another(const Ht
   return place;
 }
 
-// The oldest idle connection goes, if there are as many as there may be.
+// Removes the oldest idle connection if the limit of connections is reached.
 void HttpConnections::make_room(std::vector<Idle>& closing) {
   if (in_use_ + idle_.size() < options_.max_connections) return;
   closing.push_back(std::move(idle_.front()));

@@ -12,12 +12,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kProgressBytes = 32 << 10;
-// Received at once where a checksum is wanted: then the bytes are still in the core's own cache. And what is
-// waited for of a long body: a thread is not woken for each packet.
+// The most that one call receives if a checksum is wanted: then the bytes are still in the core's own cache.
+// Also the amount of a long body that a thread waits for, so that it is not woken for each packet.
 constexpr std::uint64_t kBytesAtOnce = 256 << 10;
-constexpr std::size_t kShortBodyBytes = 16 << 10;  // travels with the head
-// RFC 9110, section 10.1.1: a client that asked first must not wait for ever, since old servers do not
-// answer.
+constexpr std::size_t kShortBodyBytes = 16 << 10;  // is sent with the head
+// RFC 9110, section 10.1.1: a client that sent "Expect" must not wait without a limit, since old servers do
+// not answer.
 constexpr milliseconds kContinueTimeout{1'000};
 
 std::string request_head(const HttpRequest& request, const HttpProxy* proxy) {
@@ -138,9 +138,9 @@ HttpExchange::Early HttpExchange::parse_early() {
   return seen;
 }
 
-// While sending: readable may mean an answer, an interim one (that 100 Continue which was not waited for long
-// enough), the end, or just a TLS session ticket. Even when the server closed while we were sending, its
-// reason may have arrived. False: sending is over, one way or another.
+// Called while sending. A readable socket may mean an answer, an interim answer (a 100 Continue that came
+// after the wait for it), the end of the connection, or just a TLS session ticket. Even if the server closed
+// the connection while we were sending, its reason may have arrived. Returns false if sending is over.
 HttpExchange::GoOn HttpExchange::receive_early() {
   begin_ = end_ = 0;
   const IoAttempt early = connection_.stream->try_receive(connection_.buffer);
@@ -171,7 +171,7 @@ HttpExchange::GoOn HttpExchange::send(bool readable) {
       return next_stage(Stage::kHead);
     }
     wait_for(attempt.state);
-    interest_.read = true;  // for an answer that comes first
+    interest_.read = true;  // the answer may come before everything is sent
     return false;
   }
   if (!body_left_.empty()) {
@@ -251,7 +251,7 @@ HttpExchange::GoOn HttpExchange::read_body() {
       reusable_ = sent_all_ && parser_.keep_alive() && begin_ == end_;
       return end_answered();
     case HttpResponseParser::Event::kNeedMore:
-      // A direct read may be possible now that the buffer is used up.
+      // A direct read may be possible now that the buffer is empty.
       return takes_body_directly() && parser_.direct_bytes() > 0 ? true : fill();
     default:
       return true;
@@ -276,7 +276,7 @@ HttpExchange::GoOn HttpExchange::end_too_long() {
                       concat("the body of the answer is longer than the ", room(), " bytes expected")});
 }
 
-// So many further bytes of the body have come to where they go.
+// Accounts for `bytes` further bytes of the body, which are now in their place.
 void HttpExchange::took(std::size_t bytes) {
   if (request_.with_crc32c && takes_body_directly()) {
     const MutableBytesView piece = request_.target_memory.subspan(response_.body_bytes, bytes);

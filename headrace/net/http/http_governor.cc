@@ -17,9 +17,10 @@ constexpr std::uint32_t kAnswersToLearnFrom = 50;
 constexpr std::uint32_t kAnswersToRemember = 1'000;
 constexpr std::size_t kWindowAnswers = 32;
 constexpr milliseconds kWindowTime{50};
-constexpr std::uint64_t kBytesPerAnswer = 16 << 10;  // what an answer is worth beside its bytes
-constexpr double kWorthIt = 1.0 / 3;  // of the throughput that a step would bring, were it proportional
-constexpr int kLongestHold = 64;      // windows
+constexpr std::uint64_t kBytesPerAnswer = 16 << 10;  // an answer counts as this many bytes besides its own
+// The least share of the gain that a step would bring if throughput grew with the limit.
+constexpr double kWorthIt = 1.0 / 3;
+constexpr int kLongestHold = 64;  // windows
 constexpr double kHedgeTokensPerRequest = 0.05;
 constexpr double kMostHedgeTokens = 8;
 constexpr milliseconds kCalmAfterOverload{1'000};
@@ -72,7 +73,7 @@ void InFlightLimit::over(std::uint64_t bytes, bool was_full, Time now) {
   ++window_answers_;
   window_full_ += was_full;
   if (window_answers_ < std::max(limit_, kWindowAnswers) || now - window_begin_ < kWindowTime) return;
-  // Where callers want less than they may have, throughput says nothing about the limit.
+  // If callers want fewer requests than the limit allows, throughput says nothing about the limit.
   const bool tells = 2 * window_full_ >= window_answers_ && !std::exchange(is_settling_, false);
   if (tells)
     end_window(static_cast<double>(window_bytes_) /
@@ -98,7 +99,7 @@ void InFlightLimit::end_window(double rate) {
   }
   const double step_ratio = static_cast<double>(limit_) / static_cast<double>(before_);
   const double wanted = rate_before_ * (1 + (step_ratio - 1) * kWorthIt);
-  if (limit_ != before_ && rate > wanted) {  // on in the same direction
+  if (limit_ != before_ && rate > wanted) {  // continue in the same direction
     hold_ = 1;
     return try_on();
   }

@@ -18,7 +18,8 @@ using testing::Le;
 
 using Time = InFlightLimit::Time;
 
-// A server of which more than `knee` requests in flight get no more: each takes 10 ms, or its share of that.
+// A server whose throughput does not grow beyond `knee` requests in flight: each request takes 10 ms, or its
+// share of that.
 class Server {
  public:
   explicit Server(std::size_t knee) : knee_(knee) {}
@@ -142,11 +143,12 @@ TEST(HttpGovernor, LateAnswersThatLoseAreLearntFrom) {
   EXPECT_GE(*governor.hedge_after(4096), seconds(1)) << "it is no longer unusual";
 }
 
-// A window of 32 answers; the first that a limit sees ever, or after it was idle, only begins one.
+// Passes a window of 32 answers. The first answer ever, or the first after an idle time, only begins a
+// window.
 class Windows {
  public:
   explicit Windows(InFlightLimit& limit) : limit_(limit) { limit_.over(0, true, now_); }
-  // With that many bytes in each answer beyond the 16 KiB that an answer is worth by itself.
+  // Each answer has `bytes` bytes in addition to the 16 KiB that an answer counts by itself.
   void pass(std::uint64_t bytes, milliseconds time = milliseconds(50), int answers = 32, int full = 32) {
     for (int i = 1; i < answers; ++i) limit_.over(bytes, i < full, now_);
     limit_.over(bytes, full > 0, now_ += time);

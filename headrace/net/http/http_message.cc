@@ -62,7 +62,7 @@ bool HttpEndpoint::is_loopback() const {
 Result<HttpEndpoint> parse_http_endpoint(std::string_view text, bool tls_without_scheme) {
   HttpEndpoint endpoint{.tls = tls_without_scheme};
   if (text.find('@') != std::string_view::npos) {
-    return Error{Code::kInvalidArgument, "an endpoint holds a user or password before '@'; take it out"};
+    return Error{Code::kInvalidArgument, "an endpoint contains a user or password before '@'; remove it"};
   }
   const auto refuse = [&](std::string_view why) {
     return Error{Code::kInvalidArgument,
@@ -78,7 +78,7 @@ Result<HttpEndpoint> parse_http_endpoint(std::string_view text, bool tls_without
   if (rest.find_first_of("?# \\") != std::string_view::npos || std::ranges::any_of(rest, [](char c) {
         return static_cast<unsigned char>(c) < 0x21 || static_cast<unsigned char>(c) > 0x7e;
       })) {
-    return refuse("a query, fragment, space or non-ASCII character is in it");
+    return refuse("it contains a query, fragment, space or non-ASCII character");
   }
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   endpoint.base_path = rest.substr(slash);
@@ -102,7 +102,7 @@ Result<HttpEndpoint> parse_http_endpoint(std::string_view text, bool tls_without
       is_address ? "0123456789abcdef:." : "0123456789abcdefghijklmnopqrstuvwxyz-._";
   if (endpoint.host.find_first_not_of(allowed) != std::string::npos) {
     return refuse(is_address ? "there is no IPv6 address between the brackets"
-                             : "the host has other characters than letters, digits, '-', '.' and '_'");
+                             : "the host contains characters other than letters, digits, '-', '.' and '_'");
   }
   endpoint.port = endpoint.tls ? 443 : 80;
   if (!port.empty()) {

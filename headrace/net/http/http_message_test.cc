@@ -77,15 +77,15 @@ TEST(HttpEndpoint, SaysWhyItIsNone) {
   EXPECT_THAT(message("ftp://x"), HasSubstr("\"ftp://x\" is not an endpoint"));
   EXPECT_THAT(message("ftp://x"), HasSubstr("the scheme is neither http nor https"));
   for (const char* wrong : {"http://x?y", "http://x#y", "http://x y", "http://x\\y", "http://x\x7f"})
-    EXPECT_THAT(message(wrong), HasSubstr("a query, fragment, space or non-ASCII character is in it"));
+    EXPECT_THAT(message(wrong), HasSubstr("it contains a query, fragment, space or non-ASCII character"));
   EXPECT_THAT(message("http://[::1"), HasSubstr("a '[' without ']'"));
   EXPECT_THAT(message("http://:80"), HasSubstr("it names no host"));
   EXPECT_THAT(message("http://[]"), HasSubstr("it names no host"));
   EXPECT_THAT(message("http://[g]"), HasSubstr("there is no IPv6 address between the brackets"));
-  EXPECT_THAT(message("http://a;b"), HasSubstr("the host has other characters than letters"));
+  EXPECT_THAT(message("http://a;b"), HasSubstr("the host contains characters other than letters"));
   for (const char* wrong : {"http://h:0", "http://h:", "http://[::1]80", "http://[::1]x"})
     EXPECT_THAT(message(wrong), HasSubstr("the host is not followed by a port from 1 to 65535")) << wrong;
-  EXPECT_THAT(message("http://u@h"), HasSubstr("an endpoint holds a user or password"));
+  EXPECT_THAT(message("http://u@h"), HasSubstr("an endpoint contains a user or password"));
 }
 
 TEST(HttpDate, HoldsTheLimitsOfItsNumbers) {

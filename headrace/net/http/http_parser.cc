@@ -184,7 +184,7 @@ Result<HttpResponseParser::Event> HttpResponseParser::head_complete() {
     headers_.clear();
     content_length_.reset();
     chunked_ = false;
-    state_ = State::kStatusLine;  // section_bytes_ runs on, and so bounds how many there can be
+    state_ = State::kStatusLine;  // section_bytes_ is not reset, which bounds the number of interim answers
     return Event::kInterim;
   }
   const std::string_view connection = find_header(headers_, "Connection").value_or("");

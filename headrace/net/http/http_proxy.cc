@@ -41,14 +41,15 @@ Result<std::optional<HttpProxy>> proxy_from(const Environment& environment, std:
   HttpProxy proxy{.source = variable->name};
   if (const std::size_t at = address.rfind('@'); at != std::string_view::npos) {
     const auto name_and_password = percent_decode(address.substr(0, at));
-    if (!name_and_password) return refuse(*variable, "name or password is not percent-encoded");
+    if (!name_and_password) return refuse(*variable, "its name or password is not percent-encoded");
     proxy.authorization = concat("Basic ", base64(as_bytes(*name_and_password)));
     address.remove_prefix(at + 1);
   }
   const bool has_port = address.find(':', address.rfind(']') == address.npos ? 0 : address.rfind(']')) !=
                         std::string_view::npos;
   const Result<HttpEndpoint> endpoint = parse_http_endpoint(address, false);
-  if (!endpoint || !endpoint->base_path.empty()) return refuse(*variable, "no host, or no port number");
+  if (!endpoint || !endpoint->base_path.empty())
+    return refuse(*variable, "it has no host, or no port number");
   proxy.endpoint = *endpoint;
   if (!has_port) proxy.endpoint.port = kDefaultPort;
   return std::optional(proxy);

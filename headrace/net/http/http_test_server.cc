@@ -41,7 +41,7 @@ class Peer {
     ssl_ = SSL_new(tls);
     SSL_set_fd(ssl_, fd);
     open_ = SSL_accept(ssl_) == 1;
-    if (!open_) let_it_hear_why();
+    if (!open_) deliver_alert();
   }
   ~Peer() { SSL_free(ssl_); }
 
@@ -63,8 +63,8 @@ class Peer {
   }
 
  private:
-  // To close while something has not been read resets the connection, and the alert with it.
-  void let_it_hear_why() const {
+  // Closing a socket with unread data resets the connection, and the alert is lost.
+  void deliver_alert() const {
     ::shutdown(fd_, SHUT_WR);
     char ignored[4096];
     while (::recv(fd_, ignored, sizeof ignored, 0) > 0) {
@@ -169,7 +169,7 @@ struct HttpTestServer::State {
   void accept_all() {
     while (true) {
       const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-      if (fd < 0 && errno == EMFILE) {  // a test let no file be opened when this call began
+      if (fd < 0 && errno == EMFILE) {  // a test has used up the file descriptors
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         continue;
       }

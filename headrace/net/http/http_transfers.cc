@@ -35,7 +35,7 @@ Status check_request(const HttpRequest& request) {
   return {};
 }
 
-constexpr std::size_t kMostAttempts = 3;  // of one request at a time
+constexpr std::size_t kMostAttempts = 3;  // of one request at the same time
 
 bool only_reads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
 
@@ -98,8 +98,8 @@ class HttpTransfers::Loop {
     Done done;
     HttpGovernor* governor;
     bool had_last_place;
-    std::optional<Time::duration> hedge_after;  // counted from when the latest attempt was asked
-    std::vector<Attempt> attempts;              // at least one, in the order of their beginnings
+    std::optional<Time::duration> hedge_after;  // after the latest attempt was sent
+    std::vector<Attempt> attempts;              // at least one, in the order in which they began
   };
   using Position = std::list<Running>::iterator;
   struct Pause {
@@ -114,7 +114,8 @@ class HttpTransfers::Loop {
     done(std::move(response));
   }
 
-  // The first one waits: for as long as nobody gives a place back.
+  // Returns the time at which the first request stops waiting. The wait starts anew whenever a place is given
+  // back.
   Time waiting_until() {
     const std::uint64_t given_back = connections_.places_given_back();
     if (!is_queued_ || std::exchange(seen_given_back_, given_back) != given_back)
@@ -144,7 +145,7 @@ class HttpTransfers::Loop {
       const Waiting begun = std::move(waiting_.front());
       waiting_.pop_front();
       if (checked) {
-        is_queued_ = false;  // who gets a place has left the queue
+        is_queued_ = false;  // a request that gets a place has left the queue
         begin(begun, *std::move(place));
       } else {
         end(*begun.request, begun.done, std::move(checked).error());
@@ -188,8 +189,8 @@ class HttpTransfers::Loop {
     attempt(running, *std::move(place), now);
   }
 
-  // The others end here. How long they were waited for is learnt as well, or late answers, which lose, would
-  // seem to get rarer.
+  // The other attempts end here. Their waiting times count as well: otherwise late answers, which lose, would
+  // seem to become rarer.
   void win(Running& running, std::size_t at, Time now) {
     if (running.attempts[at].is_hedge) running.governor->hedge_won();
     for (std::size_t i = 0; i < running.attempts.size(); ++i) {
@@ -213,7 +214,7 @@ class HttpTransfers::Loop {
     } else if (is_racing && (transfer.is_over() || transfer.head_after())) {
       if (transfer.is_overloaded()) running->governor->overloaded(now);
       running->attempts.erase(running->attempts.begin() + static_cast<std::ptrdiff_t>(at));
-      return;  // another may be luckier
+      return;  // another attempt may succeed
     }
     if (transfer.is_over()) finish(running, transfer, now);
   }
@@ -234,7 +235,7 @@ class HttpTransfers::Loop {
                                   now);
     }
     const Done done = std::move(running->done);
-    running_.erase(running);  // gives the connection back before anything else is started
+    running_.erase(running);  // releases the connection before another request is started
     end(request, done, std::move(response));
   }
 
@@ -255,7 +256,8 @@ class HttpTransfers::Loop {
   void advance_late(Position running, Time now) {
     for (std::size_t i = 0; i < running->attempts.size(); ++i) {
       if (now < running->attempts[i].transfer->wake_at()) continue;
-      return advance(running, i, false);  // it may be gone; what else is late comes next time
+      // The request may be gone afterwards. Others that are late have their turn next time.
+      return advance(running, i, false);
     }
     if (const auto at = hedge_at(*running); at && now >= *at) hedge(running, now);
   }

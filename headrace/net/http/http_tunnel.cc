@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kMaxRefusalBytes = 64 << 10;  // what a proxy may say with it
+constexpr std::uint64_t kMaxRefusalBytes = 64 << 10;  // size of the body that a proxy may send with a refusal
 
 HttpRequest request_for_tunnel(const HttpProxy& proxy, const HttpRequest& request) {
   const std::string& host = request.endpoint.host;

@@ -24,7 +24,7 @@ std::optional<std::int32_t> small_number(ObjectCursor& cursor) {
   return static_cast<std::int32_t>(*value);
 }
 
-// Java has one NaN here.
+// Java uses one bit pattern for all NaNs here.
 std::optional<std::int32_t> floating_hash(ObjectCursor& cursor, bool is_double) {
   if (is_double) {
     const std::optional<double> value = number_at<double>(cursor);
@@ -45,14 +45,14 @@ std::optional<std::int32_t> bytes_hash(ObjectCursor& cursor) {
   return static_cast<std::int32_t>(hash);
 }
 
-// A complex object states its hash.
+// The header of a complex object contains its hash.
 std::optional<std::int32_t> complex_hash(BytesView object) {
   if (object.size() < kHeaderBytes || object.front() != static_cast<std::byte>(TypeCode::kComplex))
     return std::nullopt;
   return load_little_endian<std::int32_t>(object.data() + kHashCodeOffset);
 }
 
-// A complex object inside bytes, at the offset that follows them.
+// The hash of a complex object that is wrapped in bytes. The offset of the object follows the bytes.
 std::optional<std::int32_t> wrapped_hash(ObjectCursor& cursor) {
   BytesView content;
   std::uint32_t offset = 0;

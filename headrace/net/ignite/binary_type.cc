@@ -10,10 +10,10 @@
 namespace headrace::ignite {
 namespace {
 
-/// Most fields of a type in an answer. No type that a person wrote has more.
+/// The most fields that a type in an answer may have. No type that a person wrote has more.
 constexpr std::size_t kFieldLimit = 100'000;
 
-/// How many types that the cluster does not know are kept in mind.
+/// How many types are remembered that the cluster does not know.
 constexpr std::size_t kUnknownLimit = 10'000;
 
 Error no_description(std::int32_t type_id) {

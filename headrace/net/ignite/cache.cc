@@ -5,7 +5,7 @@
 namespace headrace::ignite {
 namespace {
 
-// The numbers of properties in a cache's configuration, and of their values.
+// The numbers of the properties in a cache's configuration, and of their values.
 enum Property : std::int16_t {
   kName = 0,
   kMode = 1,
@@ -38,7 +38,7 @@ Bytes encode_configuration(std::string_view name, const NewCacheOptions& options
 }
 
 Result<bool> read_answer(const Response& response) {
-  if (response.body().empty()) return malformed("an answer of yes or no");
+  if (response.body().empty()) return malformed("the answer is empty, not true or false");
   return response.body()[0] != std::byte{0};
 }
 

@@ -56,13 +56,13 @@ Status CachePipeline::send_body(Operation operation, Bytes body, const std::opti
     }
   }
   if (stop.stop_requested() && !sent.connection) return Error{Code::kCancelled, "stopped by the caller"};
-  sent_.push_back(std::move(sent));  // what could not be sent is sent when its response is wanted
+  sent_.push_back(std::move(sent));  // a request that could not be sent is sent when its response is wanted
   return {};
 }
 
 Result<Response> CachePipeline::receive_first(Sent& sent, const std::stop_token& stop) {
   if (sent.connection) {
-    // A node that has stalled loses its connection, which is what `receive` then says: another one is asked.
+    // The connection of a stalled node is closed, `receive` then returns an error, and another node is asked.
     (void)sent.connection->await_or_lose(sent.request, deadline(), timeout() / 3, stop);
     Result<Response> response = sent.connection->receive(sent.request, deadline(), stop);
     if (response || response.error().code != Code::kUnavailable) {
@@ -71,7 +71,7 @@ Result<Response> CachePipeline::receive_first(Sent& sent, const std::stop_token&
         sent.connection->lose("it did not answer in time");
       return response;
     }
-    sent.connection.reset();  // a lost one closes with its last user
+    sent.connection.reset();  // a lost connection closes with its last user
   }
   const auto find = [&](const PartitionMap&) { return sent.node; };
   return cache_.cluster().call_owner(sent.operation, sent.body, Repeat::kSafe, cache_.id(), find, stop,
@@ -96,7 +96,7 @@ namespace {
 
 constexpr std::size_t kRequestsAtOnce = 16;
 
-// Requests for many keys: those of one owner go together, up to the bounds of one request.
+// Requests for many keys: keys of one owner share a request, up to the limits of one request.
 class KeyRequests {
  public:
   KeyRequests(CachePipeline& pipeline, Operation operation, const std::stop_token& stop)

@@ -10,9 +10,9 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// Requests wait while their own node is connected to, and go elsewhere if it takes longer.
+// How long requests wait for a connection to their own node before they go to another node.
 constexpr std::chrono::milliseconds kRoutedConnectTimeout{1000};
-// A node that does not answer costs at most one part in so many of the time.
+// A node that does not answer costs at most 1 / kRetryCostFactor of the time.
 constexpr int kRetryCostFactor = 10;
 
 void prefer(const Address& address, std::vector<Address>& addresses) {
@@ -25,7 +25,7 @@ void prefer(const Address& address, std::vector<Address>& addresses) {
 // The right to open a connection. Thread-safe as the cluster is.
 class Cluster::Turn {
  public:
-  // Waits for the right until then, unless `stop` is requested; it may have come already.
+  // Waits for the right until the time `until`, which may be in the past, unless `stop` is requested.
   Turn(Cluster& cluster, Time until, const std::stop_token& stop) : cluster_(cluster) {
     const std::stop_callback wake(stop, [&] {
       const std::scoped_lock lock(cluster_.mutex_);
@@ -69,7 +69,7 @@ Result<std::shared_ptr<Cluster>> Cluster::connect(ClusterOptions options, const 
   return cluster;
 }
 
-// Without discovery, the given addresses that answer are all that is known.
+// Without discovery, only the given addresses that answer are known.
 Status Cluster::identify_all(const Address& connected, const std::stop_token& stop) {
   for (const Address& address : options_.addresses) {
     if (address == connected) continue;
@@ -79,7 +79,7 @@ Status Cluster::identify_all(const Address& connected, const std::stop_token& st
   return {};
 }
 
-// A request that nodes answer at once: one that sends nothing meanwhile has stalled.
+// Sends a request that nodes answer at once: a node that sends nothing meanwhile has stalled.
 Result<Response> Cluster::ask_soon(Connection& connection, Operation operation, BytesView body, Time until,
                                    const std::stop_token& stop) const {
   HEADRACE_TRY(const std::int64_t request, connection.send(operation, body, until, stop));
@@ -105,7 +105,7 @@ Status Cluster::learn_endpoints(Connection& connection, Time until, const std::s
       nodes.emplace(endpoint.id, std::move(node));
       continue;
     }
-    // An address that the user gave is one that works from here.
+    // An address that the user gave is known to work from this machine.
     const auto given =
         std::ranges::find_if(endpoint.addresses, [&](const Address& address) { return is_given(address); });
     node.addresses = given != endpoint.addresses.end() ? std::vector<Address>{*given} : endpoint.addresses;
@@ -134,7 +134,7 @@ std::optional<NodeId> Cluster::node_at(const Address& address) const {
   return std::nullopt;
 }
 
-// The wanted node's connection; without a wanted node, anyone's.
+// Returns the connection to the wanted node; without a wanted node, to any node.
 std::shared_ptr<Connection> Cluster::connected(const std::optional<NodeId>& wanted) {
   const std::scoped_lock lock(mutex_);
   for (auto& [id, node] : nodes_) {
@@ -177,7 +177,7 @@ void Cluster::keep(const std::shared_ptr<Connection>& connection) {
   node->second.backoff = Backoff(options_.backoff, options_.seed ^ nodes_.size());
 }
 
-// REQUIRES: the caller has the turn, or nobody else has the cluster yet
+// REQUIRES: the caller has the turn, or no other thread has the cluster yet
 Result<std::shared_ptr<Connection>> Cluster::open(const std::vector<Address>& addresses,
                                                   const std::optional<NodeId>& wanted,
                                                   const std::stop_token& stop) {
@@ -192,14 +192,14 @@ Result<std::shared_ptr<Connection>> Cluster::open(const std::vector<Address>& ad
     if (opened) {
       keep(*opened);
       if (!wanted || (*opened)->agreement().node == *wanted) return opened;
-      continue;  // another node has its address now
+      continue;  // another node now has this address
     }
     last = std::move(opened).error();
     if (last.code == Code::kCancelled) return last;
     if (last.code == Code::kDeadlineExceeded) last.code = Code::kUnavailable;
     if (last.code != Code::kUnauthenticated) continue;
     if (is_given(address)) refused = last;
-    last.code = Code::kUnavailable;  // a certificate may not hold the address that the node reports
+    last.code = Code::kUnavailable;  // the certificate may lack the address that the node reports
   }
   const std::scoped_lock lock(mutex_);
   if (const auto node = wanted ? nodes_.find(*wanted) : nodes_.end(); node != nodes_.end())
@@ -213,7 +213,7 @@ Result<std::shared_ptr<Connection>> Cluster::connection(const std::optional<Node
                                                         const std::stop_token& stop) {
   if (node) {
     if (std::shared_ptr<Connection> found = connected(node)) return found;
-    // While another thread connects, requests go elsewhere.
+    // While another thread connects, requests go to other nodes.
     if (const Turn turn(*this, Time(), stop); turn.is_mine()) {
       const std::vector<Address> addresses = to_try(node, steady_clock::now());
       if (!addresses.empty()) {
@@ -253,7 +253,7 @@ Result<Response> Cluster::call_owner(Operation operation, BytesView body, Repeat
   Patience patience{.until = steady_clock::now() + time};
   if (repeat == Repeat::kSafe) patience.silence = time / 3;
   const Result<std::shared_ptr<const PartitionMap>> map = partitions(cache_id, stop);
-  // Without a map any node will do; the request itself tells what is wrong.
+  // Without a map, any node can be asked, and its answer says what is wrong.
   const std::optional<NodeId> owner = map ? find(**map) : std::nullopt;
   HEADRACE_TRY(Answer answer, ask_patiently(operation, body, repeat, owner, patience, stop));
   return std::move(answer.response);
@@ -278,7 +278,7 @@ Result<Answer> Cluster::ask_patiently(Operation operation, BytesView body, Repea
     if (opened) {
       Connection& connection = **opened;
       const Result<std::int64_t> request = connection.send(operation, body, until, stop);
-      // A node that has stalled loses its connection, which is what `receive` then says.
+      // The connection of a stalled node is closed, and `receive` then returns an error.
       if (request && patience.silence)
         (void)connection.await_or_lose(*request, until, *patience.silence, stop);
       Result<Response> response =
@@ -315,7 +315,7 @@ std::shared_ptr<const PartitionMap> Cluster::fresh_map(std::int32_t cache_id) co
   return known->second.map;
 }
 
-// The nodes come after the owners: an owner that is lost in between is missing among them.
+// The list of nodes is read after the owners, so an owner that is lost in between is missing from it.
 Result<PartitionMap> Cluster::read_map(Connection& connection, std::int32_t cache_id,
                                        const std::stop_token& stop) {
   const Time until = steady_clock::now() + options_.call_timeout;

@@ -10,7 +10,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kHandshakeLimitBytes = 64 << 10;
-// For finding out who closed a connection without a word.
+// How long to find out what kind of server closed a connection without an answer.
 constexpr std::chrono::seconds kInquiryTime{1};
 constexpr std::size_t kQueueLimitBytes = std::size_t{64} << 20;
 constexpr std::size_t kAbandonedLimit = 1024;
@@ -74,16 +74,16 @@ Result<PooledBuffer> next_message(MessageStream& stream, Connection::Time until,
   }
 }
 
-// The target, to be connected to before `until`.
+// Returns the target with the timeout that remains before `until`.
 ConnectTarget before(ConnectTarget target, Connection::Time until) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - steady_clock::now());
   target.timeout = std::max(left, std::chrono::milliseconds(0));
   return target;
 }
 
-// Ignite 3 closes a connection that does not begin with its magic, and says nothing. To its own handshake it
-// answers with that magic, which the stream takes for the length of a message, and names. Empty: it is not
-// Ignite 3, or did not say so in time.
+// Ignite 3 closes a connection that does not begin with its magic, without an answer. It answers its own
+// handshake with that magic, which the stream takes for the length of a message and recognises. Returns an
+// empty text if the server is not Ignite 3, or did not answer in time.
 std::string recognise_ignite_3(Connector& connector, const ConnectTarget& target,
                                const std::shared_ptr<BufferPool>& pool, Connection::Time until,
                                const std::stop_token& stop) {
@@ -110,7 +110,7 @@ Result<Greeting> greet(Connector& connector, const ConnectTarget& target, const 
     const std::string other = recognise_ignite_3(connector, target, pool, until, stop);
     if (!other.empty()) return Error{Code::kUnimplemented, other};
     return std::move(reply).error().in(
-        "the handshake failed; does another protocol listen here, or TLS? The port of thin clients is "
+        "the handshake failed; does this port use TLS or another protocol? The port of thin clients is "
         "usually 10800");
   }
   if (!reply) return std::move(reply).error();
@@ -132,7 +132,7 @@ Result<std::shared_ptr<Connection>> Connection::open(Connector& connector, const
   if (options.tls) target.tls_name = options.tls_name.empty() ? address.host : options.tls_name;
   const Time until = steady_clock::now() + options.connect_timeout;
   ProtocolVersion version = options.version;
-  // A node that wants another version names it; the second attempt proposes that one.
+  // A node that wants another version names that version, and the second attempt proposes it.
   for (int attempt = 0; attempt < 2; ++attempt) {
     Result<Greeting> greeting = greet(connector, target, options, version, pool, until, stop);
     if (!greeting) return std::move(greeting).error().in(concat("Ignite node ", address.text()));
@@ -204,7 +204,7 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
                                       const std::stop_token& stop) {
   if (payload.size() > kPayloadLimitBytes)
     return Error{Code::kInvalidArgument,
-                 concat("a request of ", payload.size(), " bytes; Ignite's limit is ", kPayloadLimitBytes)};
+                 concat("a request has ", payload.size(), " bytes; Ignite's limit is ", kPayloadLimitBytes)};
   Bytes message;
   message.reserve(kRequestHeaderBytes + payload.size());
   append_little_endian(message, static_cast<std::int32_t>(kRequestHeaderBytes - 4 + payload.size()));
@@ -215,8 +215,8 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
   std::unique_lock lock(mutex_);
   HEADRACE_CHECK(wait(
       lock, [&] { return !lost_ && queued_bytes_ <= kQueueLimitBytes; }, until, stop));
-  // A connection that the node closed while it was idle takes bytes all the same; only reading shows the end.
-  // Noticed before a request is queued, it leaves no doubt that the request was not carried out.
+  // A connection that the node closed while it was idle still accepts bytes; only a read shows the end. If
+  // the end is noticed before a request is queued, the request was certainly not carried out.
   receive_one(lock);
   if (lost_) return *lost_;
   const std::int64_t request = next_request_++;
@@ -238,7 +238,8 @@ Result<std::int64_t> Connection::send(Operation operation, BytesView payload, Ti
   return request;
 }
 
-// Takes a message that has come, without waiting. False: none has, or whoever drives will take it.
+// Takes a received message, without waiting. Returns false if there is none, or if another thread drives the
+// connection and will take it.
 bool Connection::receive_one(std::unique_lock<std::mutex>& lock) {
   if (is_driven_ || lost_) return false;
   is_driven_ = true;
@@ -292,7 +293,7 @@ Status Connection::await_or_lose(std::int64_t request, Time until, std::chrono::
     Status awaited = await(request, std::min(until, asked + silence), stop);
     if (awaited || awaited.error().code != Code::kDeadlineExceeded) return awaited;
     if (steady_clock::now() >= until) return awaited;
-    if (last_received() < asked) lose("it sends nothing any more");
+    if (last_received() < asked) lose("it has stopped sending");
   }
 }
 
@@ -325,7 +326,7 @@ void Connection::abandon_locked(std::int64_t request) {
   if (++abandoned_ > kAbandonedLimit) lose_locked("too many requests without an answer");
 }
 
-// Only whoever drives calls these four.
+// Only the thread that drives the connection calls these four functions.
 Result<std::optional<PooledBuffer>> Connection::try_receive() {
   const std::uint64_t before = stream_->received_bytes();
   Result<std::optional<PooledBuffer>> message = stream_->try_receive();
@@ -366,7 +367,7 @@ Status Connection::dispatch(PooledBuffer message) {
   const std::scoped_lock lock(mutex_);
   topology_ = std::max(topology_, changed);
   const auto slot = slots_.find(request);
-  if (slot == slots_.end() || slot->second.outcome) return malformed("a response to no request");
+  if (slot == slots_.end() || slot->second.outcome) return malformed("a response that answers no request");
   if (slot->second.is_abandoned) {
     --abandoned_;
     slots_.erase(slot);

@@ -170,7 +170,7 @@ TEST(IgniteConnection, AnotherServerThatSaysNothingIsNotTakenForIgnite3) {
   const auto connection = open(node);
   ASSERT_FALSE(connection.has_value());
   EXPECT_EQ(connection.error().code, Code::kUnavailable);
-  EXPECT_THAT(connection.error().message, HasSubstr("does another protocol listen here"));
+  EXPECT_THAT(connection.error().message, HasSubstr("does this port use TLS or another protocol"));
   EXPECT_THAT(connection.error().message, testing::Not(HasSubstr("Ignite 3")));
 }
 

@@ -69,7 +69,7 @@ Result<HandshakeReply> parse_handshake_reply(BytesView reply, const ProtocolVers
     if (!cursor.read(proposed.major) || !cursor.read(proposed.minor) || !cursor.read(proposed.maintenance) ||
         !read_text(cursor, why))
       return malformed("the refusal of the handshake");
-    if (!cursor.read(code)) code = 1;  // old nodes send none
+    if (!cursor.read(code)) code = 1;  // old nodes send no code
     if (code == kAuthenticationFailed || proposed == version || proposed < kOldestVersion ||
         proposed > kNewestVersion)
       return refusal(code, why, proposed);
@@ -87,7 +87,7 @@ Result<HandshakeReply> parse_handshake_reply(BytesView reply, const ProtocolVers
   return parsed;
 }
 
-// A length, big-endian, and MessagePack: version 3.0.0, a general client, no features, no extensions.
+// A big-endian length, then MessagePack: version 3.0.0, a general client, no features, no extensions.
 Bytes encode_ignite_3_handshake() {
   Bytes request = to_bytes(kIgnite3Magic);
   for (const unsigned value : {0x00, 0x00, 0x00, 0x07, 0x03, 0x00, 0x00, 0x02, 0xC4, 0x00, 0x00})

@@ -41,7 +41,7 @@ Result<BytesView> byte_array_content(BytesView object) {
   BytesView content;
   if (cursor.read(code) && code == TypeCode::kByteArray && cursor.take_counted(content)) return content;
   return Error{Code::kInvalidArgument,
-               concat("not a byte[]: an object with the type code ", static_cast<int>(code))};
+               concat("the object is not a byte[]: its type code is ", static_cast<int>(code))};
 }
 
 bool read_text(ObjectCursor& cursor, std::optional<std::string>& text) {
@@ -69,7 +69,7 @@ Result<BytesView> take_object(ObjectCursor& cursor) {
 
 namespace {
 
-// Over UTF-16 units: a character beyond U+FFFF counts as its two surrogates.
+// The hash is over UTF-16 units: a character beyond U+FFFF counts as its two surrogates.
 void add_unit(std::uint32_t& hash, std::uint32_t unit) { hash = 31 * hash + unit; }
 
 }  // namespace
@@ -117,8 +117,8 @@ Result<Address> parse_address(std::string_view text) {
 }
 
 Error malformed(std::string_view what) {
-  return {Code::kDataLoss, concat("Ignite sent a message that cannot be read: ", what,
-                                  "; a proxy between may have damaged it")};
+  return {Code::kDataLoss,
+          concat("Ignite sent a message that cannot be read: ", what, "; a proxy may have damaged it")};
 }
 
 }  // namespace headrace::ignite

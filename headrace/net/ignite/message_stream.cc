@@ -9,7 +9,8 @@
 namespace headrace::ignite {
 namespace {
 
-// Waking for less costs a system call per few kilobytes; for more, the socket's buffer would fill up.
+// Waking a thread for fewer bytes would cost a system call per few kilobytes; with more, the socket's buffer
+// would fill up.
 constexpr std::size_t kWakeForBytes = 64 << 10;
 
 }  // namespace
@@ -89,7 +90,7 @@ Status MessageStream::begin_message() {
     if (!other.empty()) return Error{Code::kUnavailable, other};
     return Error{Code::kUnavailable, concat("a message claims ", length, " bytes; the limit is ",
                                             limit_bytes_, ": if the page is too large, lower page_rows; ",
-                                            "else this is another protocol, or the data is damaged")};
+                                            "otherwise this is another protocol, or the data is damaged")};
   }
   try {
     message_ = pool_->take(static_cast<std::size_t>(length));
@@ -101,7 +102,7 @@ Status MessageStream::begin_message() {
 }
 
 Result<std::optional<PooledBuffer>> MessageStream::try_receive() {
-  if (!is_sending()) wants_write_ = false;  // TLS may have wanted it for what was received before
+  if (!is_sending()) wants_write_ = false;  // an earlier TLS read may have set it
   if (!message_) {
     HEADRACE_TRY(const bool has_length, fill(length_, length_filled_));
     if (!has_length) return std::optional<PooledBuffer>();

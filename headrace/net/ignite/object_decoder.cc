@@ -11,7 +11,7 @@
 namespace headrace::ignite {
 namespace {
 
-/// A shared object takes this beside itself: for its count of owners, and its place among the known ones.
+/// Memory that a shared object needs besides itself: for its count of owners, and for its entry in `known_`.
 constexpr std::size_t kSharedBytes = 32 + 96;
 
 /// The id by which the cluster knows a type.
@@ -25,8 +25,8 @@ struct ObjectLayout {
   std::uint16_t flags = 0;
   std::int32_t schema_id = 0;
   std::size_t data = 0;        // after header and class name
-  std::size_t data_end = 0;    // of fields and raw data: where the footer begins
-  std::size_t raw = 0;         // where raw data begins; data_end if none
+  std::size_t data_end = 0;    // end of fields and raw data: the footer begins here
+  std::size_t raw = 0;         // where raw data begins; data_end if there is none
   std::size_t footer_end = 0;  // without the raw offset
   std::size_t end = 0;
 
@@ -51,10 +51,10 @@ class ScopeDecoder {
                References references = References::kFollow)
       : scope_(scope), unread_bytes_(scope.size()), types_(types), budget_(budget), references_(references) {}
 
-  /// The greatest depth of what was decoded, that of shared objects included.
+  /// The greatest depth of the decoded objects, including shared ones.
   int deepest() const { return deepest_; }
 
-  /// Decodes the object at `cursor`, and moves it past.
+  /// Decodes the object at `cursor`, and moves `cursor` past it.
   Result<Value> decode(ObjectCursor& cursor, int depth) {
     const std::size_t start = cursor.position();
     HEADRACE_CHECK(reach(depth, start));
@@ -88,8 +88,9 @@ class ScopeDecoder {
     }
   }
 
-  /// Finds what lies at the paths that `level` leads to, in the object at `cursor`; moves it past an object
-  /// that was looked into. False if the object has to be decoded as a whole. REQUIRES: References::kRefuse
+  /// Finds the values at the paths that `level` describes, in the object at `cursor`. Moves `cursor` past an
+  /// object that it has searched. Returns false if the object must be decoded as a whole. REQUIRES:
+  /// References::kRefuse
   bool select(ObjectCursor& cursor, int depth, FieldSelector& selector, FieldLevel& level,
               SelectedFields& out) {
     if (level.is_selected) {
@@ -116,7 +117,8 @@ class ScopeDecoder {
   }
   Error ended(std::size_t at) const { return damaged(at, "the bytes end inside it"); }
 
-  /// An object that is decoded in its place takes its bytes: more of them are a trick with offsets.
+  /// Counts the bytes of an object that is decoded in its place. If there are more such bytes than the scope
+  /// has, offsets make parts overlap, which may be an attack.
   Status spend(std::size_t bytes, std::size_t at) {
     if (unread_bytes_ < bytes) return damaged(at, "its parts overlap");
     unread_bytes_ -= bytes;
@@ -127,8 +129,8 @@ class ScopeDecoder {
   Status claim(std::size_t bytes, std::size_t at) {
     if (budget_.bytes < bytes) {
       return Error{Code::kResourceExhausted,
-                   concat("the Ignite object at byte ", at, " takes more memory than is left for its page; ",
-                          "read fewer rows a page, or store arrays of numbers")};
+                   concat("the Ignite object at byte ", at, " needs more memory than is left for its page; ",
+                          "read fewer rows per page, or store arrays of numbers")};
     }
     budget_.bytes -= bytes;
     return {};
@@ -140,7 +142,8 @@ class ScopeDecoder {
     return {};
   }
 
-  /// Decodes the parts of the object at `start` by `parts`, between which references to it are cycles.
+  /// Decodes the parts of the object at `start` with `parts`. References to the object from within its parts
+  /// are cycles.
   template <typename Object, typename Parts>
   Result<Value> shared(std::shared_ptr<Object> object, std::size_t start, int depth, const Parts& parts) {
     const int deepest_before = std::exchange(deepest_, depth);
@@ -312,14 +315,14 @@ class ScopeDecoder {
     if (!cursor.read(back)) return ended(start);
     const std::int64_t target = static_cast<std::int64_t>(start) - back;
     if (target < 0 || target >= static_cast<std::int64_t>(scope_.size())) {
-      return damaged(start, "it refers to an object outside");
+      return damaged(start, "it refers to a place outside of the decoded bytes");
     }
     const auto at = static_cast<std::size_t>(target);
     if (const auto found = known_.find(at); found != known_.end()) {
       HEADRACE_CHECK(reach(depth + found->second.height - 1, start));
       return found->second.value;
     }
-    // Objects that were rebuilt without their fields may refer to what is not decoded otherwise.
+    // Objects that were rebuilt without their fields may refer to objects that are not decoded otherwise.
     const auto code = static_cast<TypeCode>(scope_[at]);
     if (!can_be_referred_to(code)) {
       return damaged(start, concat("it refers to byte ", at, ", where no object lies"));
@@ -328,7 +331,7 @@ class ScopeDecoder {
     return decode(elsewhere, depth + 1);
   }
 
-  /// Where the object begins that is wrapped in the one at `cursor`, which moves past, in a scope of its own.
+  /// Returns where the wrapped object begins, in a scope of its own, and moves `cursor` past the wrapper.
   Result<ObjectCursor> unwrap(ObjectCursor& cursor) {
     const std::size_t start = cursor.position() - 1;
     BytesView inner;
@@ -472,7 +475,7 @@ Status ScopeDecoder::decode_fields(const ObjectLayout& parts, ComplexObject& obj
   return {};
 }
 
-// Schemas are known for compact footers only; other objects are decoded as a whole.
+// A schema is known only for an object with a compact footer; other objects are decoded as a whole.
 bool ScopeDecoder::select_fields(ObjectCursor& cursor, int depth, FieldSelector& selector, FieldLevel& level,
                                  SelectedFields& out) {
   TypeReference type;

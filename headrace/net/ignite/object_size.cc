@@ -89,7 +89,7 @@ class SizeWalk {
     return cursor_.read_count(element_bytes, count) && cursor_.skip(count * element_bytes);
   }
 
-  /// A count, `extra` bytes, and `per_count` objects for each of the count.
+  /// Skips a count, `extra` bytes, and `per_count` objects for each unit of the count.
   bool skip_objects(std::size_t extra, std::size_t per_count, int depth) {
     std::size_t count = 0;
     if (!cursor_.read_count(per_count, count) || !cursor_.skip(extra)) return false;

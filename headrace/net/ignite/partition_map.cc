@@ -10,11 +10,11 @@ namespace {
 // Ignite's own limit: CacheConfiguration.MAX_PARTITIONS_COUNT.
 constexpr std::int32_t kPartitionsLimit = 65'000;
 
-// One group of caches that share an assignment.
+// A group of caches that share an assignment of partitions.
 struct Group {
   bool has_owners = false;
   bool has_cache = false;
-  bool has_affinity_fields = false;  // the asked cache's keys are placed by a field of theirs
+  bool has_affinity_fields = false;  // a field of the cache's keys decides their partition
   bool is_default = true;
   std::vector<NodeId> owners{};
 };

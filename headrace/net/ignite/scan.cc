@@ -15,7 +15,7 @@ constexpr std::int32_t kFirstPageRows = 8;
 constexpr std::int32_t kPageRowsLimit = 16'384;
 constexpr std::int32_t kWholeCache = -1;
 constexpr std::chrono::seconds kClosingTime{2};
-// How long one of several nodes is waited for before the next one is looked at.
+// How long the scan waits for one of several nodes before it checks the next one.
 constexpr std::chrono::milliseconds kTurn{5};
 
 std::uint64_t hash_of(BytesView key) { return siphash(HashKey{}, key); }
@@ -29,14 +29,14 @@ struct Scan::Part {
   std::int32_t partition = 0;
   std::int32_t page_rows = 0;
   std::int32_t page_rows_limit = kPageRowsLimit;
-  std::optional<Backoff> backoff{};  // since its last page it was begun again
+  std::optional<Backoff> backoff{};  // set if it was restarted after its last page
   std::shared_ptr<Connection> connection{};
   std::int64_t request = 0;
-  Time sent{};                           // the request
-  std::optional<std::int64_t> cursor{};  // none: the first page was asked for
+  Time sent{};                           // when the request was sent
+  std::optional<std::int64_t> cursor{};  // none: the first page was requested
   std::size_t reserved_bytes = 0;
   std::vector<std::uint64_t> given{};  // hashes of keys
-  bool is_remembered = true;           // `given` has all of them
+  bool is_remembered = true;           // `given` has all keys returned
   std::unordered_set<std::uint64_t> skip{};
 };
 
@@ -52,7 +52,7 @@ Result<std::unique_ptr<Scan>> Scan::open(const Cache& cache, ScanOptions options
   return scan;
 }
 
-// A connection that is lost meanwhile costs a repetition, as with other reads.
+// If the connection is lost meanwhile, the request is repeated, as for other reads.
 Status Scan::read_first_map(const std::stop_token& stop) {
   Backoff backoff(cache_.cluster().options().backoff, cache_.cluster().options().seed);
   const Time until = deadline();
@@ -71,7 +71,7 @@ Status Scan::begin(const std::stop_token& stop) {
   const auto described = [&](Error error) {
     return std::move(error).in(concat("cache \"", printable_line(cache_.name(), 200), '"'));
   };
-  HEADRACE_TRY(backups_, cache_.backups(stop));  // fails if there is no such cache
+  HEADRACE_TRY(backups_, cache_.backups(stop));  // fails if the cache does not exist
   if (Status read = read_first_map(stop); !read) return described(std::move(read).error());
   owners_at_start_ = map_->owners_of(options_.partitions);
   std::vector<std::int32_t> partitions = options_.partitions;
@@ -110,7 +110,7 @@ Scan::~Scan() {
   for (const std::unique_ptr<Part>& part : idle_) close_cursor(*part, until);
 }
 
-// Does nothing on a lost connection, with which the cursor went.
+// Does nothing if the connection was lost, because the cursor was lost with it.
 void Scan::close_cursor(Part& part, Time until) {
   if (!part.cursor) return;
   Bytes body;
@@ -129,7 +129,7 @@ std::int32_t Scan::rows_of_page() const {
   return static_cast<std::int32_t>(std::clamp<std::size_t>(target / row_bytes_, 1, kPageRowsLimit));
 }
 
-// One page may be asked for in any case; more, once it is known how large rows are.
+// One page may be requested in any case; more pages once the size of rows is known.
 bool Scan::may_request(std::int32_t rows) const {
   if (waiting_.empty()) return true;
   if (row_bytes_ == 0) return false;
@@ -163,7 +163,7 @@ Status Scan::request_first_page(std::unique_ptr<Part> part, const std::stop_toke
   append_null(body);                            // no filter
   append_little_endian(body, part->page_rows);
   append_little_endian(body, part->partition);
-  append_little_endian(body, std::uint8_t{0});  // of the cluster, not of the node alone
+  append_little_endian(body, std::uint8_t{0});  // rows of the cluster, not only of the node
   Result<std::shared_ptr<Connection>> connection = cache_.cluster().connection(owner, stop);
   if (!connection) return handle(std::move(part), connection.error(), stop);
   const Result<std::int64_t> request = (*connection)->send(Operation::kQueryScan, body, deadline(), stop);
@@ -191,7 +191,8 @@ Status Scan::request_next_page(std::unique_ptr<Part> part, const std::stop_token
   return {};
 }
 
-// A lost node starts the partition again elsewhere; too many cursors wait until another one is closed.
+// If a node was lost, the partition starts again on another one. If there are too many cursors, it waits
+// until another cursor is closed.
 Status Scan::handle(std::unique_ptr<Part> part, Error error, const std::stop_token& stop) {
   const std::size_t open = idle_.size() + waiting_.size();
   if (error.code == Code::kResourceExhausted && !part->cursor && open > 0) {
@@ -220,15 +221,15 @@ Status Scan::start_again(std::unique_ptr<Part> part, Error why, const std::stop_
     return fail(std::move(part), {Code::kUnavailable, concat(reason, ": ", why.message)});
   };
   if (!part->is_remembered)
-    return give_up("it gave more keys than remembered_bytes allows, so it cannot be read on elsewhere");
+    return give_up("it returned more keys than remembered_bytes allows, so no other node can continue it");
   if (steady_clock::now() - last_progress_ > cache_.cluster().options().call_timeout)
-    return give_up("no node could go on");
+    return give_up("no node could continue");
   if (!part->backoff) {
     part->backoff.emplace(cache_.cluster().options().backoff, cache_.cluster().options().seed);
   } else if (!sleep_unless_stopped(part->backoff->next(), stop)) {
     return fail(std::move(part), {Code::kCancelled, "stopped by the caller"});
   }
-  // A page beyond the limit of a message ends the connection, and nobody can tell whose page it was.
+  // A page larger than the limit of a message ends the connection, and it is unknown whose page it was.
   part->page_rows_limit = std::max(part->page_rows / 2, 1);
   begin_again(std::move(part));
   return {};
@@ -241,7 +242,7 @@ void Scan::begin_again(std::unique_ptr<Part> part) {
   to_open_.push_front(std::move(part));
 }
 
-// Rows of a partition without a living copy are gone, and no node says so by itself.
+// If all copies of a partition are lost, so are its rows, and no node reports that by itself.
 Status Scan::check_nodes(const std::stop_token& stop) {
   HEADRACE_TRY(std::shared_ptr<const PartitionMap> map, cache_.cluster().partitions(cache_.id(), stop));
   if (map == map_) return {};
@@ -259,7 +260,7 @@ Status Scan::check_nodes(const std::stop_token& stop) {
 
 Result<std::optional<Page>> Scan::next_page(const std::stop_token& stop) {
   if (failed_) return *failed_;
-  last_progress_ = steady_clock::now();  // the time that the caller took does not count
+  last_progress_ = steady_clock::now();  // the caller's own time between calls does not count
   Result<std::optional<Page>> page = find_page(stop);
   if (!page) failed_ = page.error();
   return page;
@@ -270,7 +271,7 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
   while (true) {
     HEADRACE_CHECK(fill(stop));
     if (waiting_.empty() && to_open_.empty() && idle_.empty()) {
-      // A node that was lost meanwhile may have taken rows along.
+      // A node that was lost meanwhile may have taken rows with it.
       Status checked = check_nodes(stop);
       if (checked) return std::optional<Page>();
       if (!may_start_again(checked.error().code) ||
@@ -281,7 +282,8 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
       continue;
     }
     if (waiting_.empty()) continue;
-    // Until its response is there, a part stays in waiting_: the response may tell of a cursor to close.
+    // A part stays in waiting_ until its response arrives: the response may name a cursor that must be
+    // closed.
     HEADRACE_TRY(const std::size_t place, await_any(stop));
     std::unique_ptr<Part> part = std::move(waiting_[place]);
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
@@ -296,14 +298,14 @@ Result<std::optional<Page>> Scan::find_page(const std::stop_token& stop) {
   }
 }
 
-// A connection, and what it was asked for.
+// A connection, and the requests sent on it.
 struct Scan::Asked {
   Connection* connection = nullptr;
-  Time since{};  // the first of the requests was sent
+  Time since{};  // when the first of the requests was sent
   std::vector<std::int64_t> requests{};
 };
 
-// In the order of asking, so that no node's pages wait for ever behind another's.
+// In the order of the requests, so that no node's pages wait without a limit behind another node's.
 std::vector<Scan::Asked> Scan::asked_nodes() const {
   std::vector<Asked> asked;
   for (const std::unique_ptr<Part>& part : waiting_) {
@@ -322,9 +324,9 @@ std::size_t Scan::place_of(const Connection& connection, std::int64_t request) c
   return static_cast<std::size_t>(found - waiting_.begin());
 }
 
-// The place in waiting_ of a part whose response is there, or whose connection was lost. Several nodes are
-// waited for in turns. One that sends nothing at all for a third of the time after it was asked has stalled,
-// however busy the others are meanwhile: there is time left to ask another.
+// Returns the place in waiting_ of a part whose response has arrived, or whose connection was lost. Waits for
+// several nodes in turns. A node that has sent nothing for a third of the timeout after a request has
+// stalled, even if others are busy: there is still time to ask another one.
 Result<std::size_t> Scan::await_any(const std::stop_token& stop) {
   const std::vector<Asked> asked = asked_nodes();
   const std::chrono::milliseconds silence = cache_.cluster().options().call_timeout / 3;
@@ -341,7 +343,7 @@ Result<std::size_t> Scan::await_any(const std::stop_token& stop) {
       if (ready.error().code != Code::kDeadlineExceeded || steady_clock::now() >= until)
         return std::move(ready).error().in(described(*waiting_[first]));
       if (steady_clock::now() - std::max(node.since, node.connection->last_received()) >= silence)
-        node.connection->lose("it sends nothing any more");  // which its next turn tells
+        node.connection->lose("it has stopped sending");  // the node's next turn reports this
     }
   }
 }
@@ -371,7 +373,7 @@ Result<std::optional<Page>> Scan::take_page(std::unique_ptr<Part> part, Response
   return std::optional<Page>(std::move(page));
 }
 
-// A cursor keeps the size of its pages; another one costs the rows given so far once more.
+// A cursor keeps the size of its pages. A new cursor returns the rows returned so far once more.
 bool Scan::is_worth_larger_pages(const Part& part) const {
   const std::int32_t rows = std::min(rows_of_page(), part.page_rows_limit);
   return part.is_remembered && part.page_rows <= rows / 4 &&

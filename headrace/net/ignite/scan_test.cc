@@ -105,7 +105,7 @@ void expect_rest(Scan& scan, std::multiset<std::int64_t> keys, std::int64_t coun
   for (const std::int64_t key : keys) ASSERT_EQ(keys.count(key), 1U) << key;
 }
 
-// A wait would end the scan: it is longer than the time.
+// A wait would end the scan, because it is longer than the timeout.
 ClusterOptions without_time_to_wait() {
   return {.call_timeout = milliseconds(8000), .backoff = {milliseconds(9000), milliseconds(9000)}};
 }
@@ -136,7 +136,8 @@ TEST(IgniteScan, APageWithMoreRowsThanWereAskedForIsRefused) {
   EXPECT_THAT(page.error().message, testing::HasSubstr("more rows"));
 }
 
-// The first page of one partition comes once the others have ended, and it was asked for before theirs.
+// The first page of one partition arrives after the others have ended, although it was requested before
+// theirs.
 TEST(IgniteScan, APageThatIsLateHoldsUpNoOther) {
   constexpr std::int32_t kPartitions = 4, kLate = 1;
   ScannedCache cache(kPartitions);
@@ -428,7 +429,8 @@ TEST(IgniteScan, APartitionThatNobodyOwnsIsAnError) {
   const Result<int> rows = scan_while_the_other_node_leaves({.before = {{kScannedNode, 2}}, .first = 1});
   ASSERT_FALSE(rows) << *rows;
   EXPECT_EQ(rows.error().code, Code::kUnavailable);
-  EXPECT_THAT(rows.error().message, testing::HasSubstr("partition 0: no node could go on: no node owns it"));
+  EXPECT_THAT(rows.error().message,
+              testing::HasSubstr("partition 0: no node could continue: no node owns it"));
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ Bytes encode_query(const SqlQuery& query) {
   append_little_endian(body, static_cast<std::int32_t>(query.arguments.size()));
   for (const Bytes& argument : query.arguments) append(body, argument);
   append_little_endian(body, query.is_select ? kSelectStatement : kAnyStatement);
-  // Distributed joins, local, replicated only, enforced order of joins, collocated; then lazy: the node makes
-  // rows as they are asked for.
+  // Flags: distributed joins, local, replicated only, enforced order of joins, collocated, lazy. Lazy: the
+  // node makes rows as they are requested.
   for (const std::uint8_t flag : {0, 0, 0, 0, 0, 1}) append_little_endian(body, flag);
   append_little_endian(body, static_cast<std::int64_t>(query.timeout.count()));
   append_little_endian(body, std::uint8_t{1});  // with the names of columns
@@ -38,7 +38,7 @@ Bytes encode_query(const SqlQuery& query) {
 Result<std::unique_ptr<SqlResult>> SqlResult::run(std::shared_ptr<Cluster> cluster, const SqlQuery& query,
                                                   const std::stop_token& stop) {
   if (query.page_rows < 1)
-    return Error{Code::kInvalidArgument, concat("page_rows is ", query.page_rows, "; give 1 or more")};
+    return Error{Code::kInvalidArgument, concat("page_rows is ", query.page_rows, "; it must be 1 or more")};
   std::unique_ptr<SqlResult> result(new SqlResult(std::move(cluster)));
   Result<Answer> answer = result->cluster_->ask(
       Operation::kQuerySqlFields, encode_query(query),
@@ -68,7 +68,7 @@ Status SqlResult::read_head(const Response& response, ObjectCursor& cursor) {
   cursor_ = id;
   if (columns > kSqlColumnLimit) {
     return Error{Code::kResourceExhausted,
-                 concat("an SQL result has ", columns, " columns; at most ", kSqlColumnLimit, " are read")};
+                 concat("an SQL result has ", columns, " columns; the limit is ", kSqlColumnLimit)};
   }
   for (std::size_t i = 0; i < columns; ++i) {
     std::optional<std::string> name;
@@ -94,7 +94,8 @@ bool SqlPage::next(std::vector<BytesView>& row) {
   ++taken_;
   row.clear();
   ObjectCursor cursor(response_.body(), position_);
-  for (std::size_t i = 0; i < columns_; ++i) row.push_back(*take_object(cursor));  // read() checked it
+  // `read` has checked the objects.
+  for (std::size_t i = 0; i < columns_; ++i) row.push_back(*take_object(cursor));
   position_ = cursor.position();
   return true;
 }

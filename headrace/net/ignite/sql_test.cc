@@ -81,7 +81,7 @@ TEST_F(SqlTest, MoreColumnsThanAnySelectHasAreRefused) {
   const auto result = run(result_of(std::vector<std::string>(kSqlColumnLimit + 1), {}, 0));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kResourceExhausted);
-  EXPECT_THAT(result.error().message, HasSubstr(concat("at most ", kSqlColumnLimit)));
+  EXPECT_THAT(result.error().message, HasSubstr(concat("the limit is ", kSqlColumnLimit)));
 }
 
 // Which statements are sent again, when the connection is lost before the answer.

@@ -94,7 +94,7 @@ TEST_F(MappedSourceTest, AnswersThatAreNoneAreLikeAProcessThatDies) {
   const auto map = pool(concat(kReady, "\nyes zzzz"));
   const RowsRead mapped = read(table(1), map.get());
   ASSERT_EQ(mapped.rows.size(), 1);
-  EXPECT_THAT(mapped.rows[0], testing::HasSubstr("map's process died: it was ended: the program answers"));
+  EXPECT_THAT(mapped.rows[0], testing::HasSubstr("map's process died: it was ended: the program sent"));
 }
 
 TEST_F(MappedSourceTest, AFunctionThatCannotBeLoadedEndsReading) {

@@ -18,16 +18,16 @@
 namespace headrace {
 namespace {
 
-// How the last segment begins under which a write that needs a name waits to get its own.
+// The beginning of the last segment of the temporary name under which an unfinished write lies.
 constexpr std::string_view kUnfinishedPrefix = ".headrace-write-";
 constexpr std::size_t kUnfinishedDigits = 16;
-// A kernel that does not preempt itself gives the processor to nobody before a call ends: 8 MiB at once have
-// held up the threads beside for milliseconds.
+// A kernel without preemption runs no other thread before a call ends: single reads of 8 MiB have delayed
+// other threads by milliseconds.
 constexpr std::size_t kReadBytes = 256 << 10;
 
 bool is_reserved(std::string_view name) { return name.starts_with(kUnfinishedPrefix); }
 
-// One that this driver can have made.
+// Returns whether this driver may have made a file with that name.
 bool is_unfinished(std::string_view name) {
   return is_reserved(name) && name.size() == kUnfinishedPrefix.size() + kUnfinishedDigits &&
          name.find_first_not_of("0123456789abcdef", kUnfinishedPrefix.size()) == name.npos;
@@ -91,8 +91,8 @@ bool sync_folder(const std::string& folder) {
   return descriptor.is_open() && ::fsync(descriptor.get()) == 0;
 }
 
-// Makes the folder and those above it, each of them synced in the one above if they are to last; 0 or an
-// errno.
+// Makes the folder and the folders above it. If they must be durable, syncs each of them in the folder above
+// it. Returns 0 or an errno.
 int make_folders(const std::string& folder, bool is_durable) {
   if (::mkdir(folder.c_str(), 0777) != 0) {
     if (errno == EEXIST) return 0;
@@ -105,12 +105,12 @@ int make_folders(const std::string& folder, bool is_durable) {
 
 enum class EntryKind { kObject, kFolder, kNeither };
 
-// Nothing is there, or only a link that leads nowhere or round in a circle. Any other error leaves it open:
-// what is there and cannot be seen must not be taken for removed.
+// Returns whether nothing exists there, or only a link that leads nowhere or in a circle. Any other error
+// leaves it unknown: an object that exists but cannot be read must not be taken for removed.
 bool is_absence(int number) { return number == ENOENT || number == ENOTDIR || number == ELOOP; }
 
-// A link to a file is an object. A link to a folder is nothing: to follow it would list, and let `rm -r`
-// remove, what lies outside of the folder that was named, or go round for ever.
+// A link to a file is an object. A link to a folder is ignored: to follow it would list objects outside of
+// the named folder, let `rm -r` remove them, or never end.
 Result<EntryKind> kind_of(const std::string& folder, const dirent& entry) {
   if (entry.d_type == DT_REG) return EntryKind::kObject;
   if (entry.d_type == DT_DIR) return EntryKind::kFolder;
@@ -127,7 +127,8 @@ Result<EntryKind> kind_of(const std::string& folder, const dirent& entry) {
 
 enum class Entries { kObjects, kUnfinished };
 
-// Names of folders and of what is wanted; a folder ends in "/", so that sorting gives the byte order of keys.
+// Returns the names of folders and of the wanted entries. The name of a folder ends in "/", so that sorting
+// gives the byte order of keys.
 Result<std::vector<std::string>> sorted_entries(const std::string& folder, Entries wanted) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), ::closedir);
@@ -179,7 +180,7 @@ class FileStore final : public Store {
       if (count == 0) break;
       done += static_cast<std::size_t>(count);
     }
-    // Programs that know nothing of stores write files in place: so the version is looked at again.
+    // Other programs may write files in place, so the version is checked again.
     if (options.if_version) {
       HEADRACE_CHECK(stat_open(file, key, status));
       HEADRACE_CHECK(check_version(status, key, *options.if_version));
@@ -292,7 +293,8 @@ class FileStore final : public Store {
 
   Result<bool> list_subfolder(const std::string& key, bool below_prefix, const Listing& listing) {
     const std::string& after = listing.options.after;
-    if (!after.empty() && !after.starts_with(key) && key < after) return true;  // all in it comes before
+    // Everything in such a folder comes before `after`.
+    if (!after.empty() && !after.starts_with(key) && key < after) return true;
     const bool collapse =
         listing.options.collapse_folders && below_prefix && key.size() > listing.prefix.size();
     if (!collapse) return list_folder(key.substr(0, key.size() - 1), listing);
@@ -305,7 +307,7 @@ class FileStore final : public Store {
     if (key <= listing.options.after) return true;
     struct stat status {};
     if (::stat(path_of(key).c_str(), &status) == 0) return listing.visit(info_of(key, status));
-    if (is_absence(errno)) return true;  // removed since
+    if (is_absence(errno)) return true;  // removed meanwhile
     return system_error(errno, concat("listing ", describe(key)));
   }
 
@@ -368,7 +370,7 @@ class FileUpload final : public Upload {
         return system_error(number, doing());
       if (open_unnamed() || open_named()) return {};
       if (errno != ENOENT && errno != EEXIST)
-        break;  // the folder was removed in between, or the name is taken
+        break;  // these two: the folder was removed meanwhile, or the name is taken
     }
     return system_error(errno, doing());
   }
@@ -392,13 +394,14 @@ class FileUpload final : public Upload {
  private:
   std::string doing() const { return concat("writing ", store_.describe(key_)); }
 
-  // A file without a name, which goes with its process however that ends.
+  // Opens a file without a name, which disappears with its process however the process ends.
   bool open_unnamed() {
     file_ = FileDescriptor(::open(folder_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
-    return file_.is_open() && ::access(unnamed_path().c_str(), F_OK) == 0;  // else: no /proc to link it by
+    // Without /proc the file could not be linked.
+    return file_.is_open() && ::access(unnamed_path().c_str(), F_OK) == 0;
   }
 
-  // For file systems that know only files with names.
+  // For file systems that support only files with names.
   bool open_named() {
     const std::string name = new_name();
     file_ = FileDescriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -416,8 +419,8 @@ class FileUpload final : public Upload {
     return linked == 0 || is_taken_by_this_file(path);
   }
 
-  // After EEXIST, which stays in errno. Over NFS the answer to a link may get lost; the repeated request then
-  // hears that the name is taken, by this very file.
+  // Called after EEXIST, and leaves it in errno. Over NFS the answer to a link may be lost; the repeated
+  // request then fails because this very file has taken the name.
   bool is_taken_by_this_file(const std::string& path) const {
     if (errno != EEXIST) return false;
     struct stat own {
@@ -434,14 +437,15 @@ class FileUpload final : public Upload {
     return true;
   }
 
-  // Where neither a rename can spare what is there (NFS) nor a file have two names (exFAT), it fails.
+  // Fails on a file system that supports neither a rename without replacement (NFS does not) nor a second
+  // name for a file (exFAT does not).
   bool name_if_absent() {
     if (!name_.empty() && (rename_to_target(RENAME_NOREPLACE) || is_taken_by_this_file(target_))) return true;
     return (name_.empty() || errno != EEXIST) && link_to(target_);
   }
 
   Status publish() {
-    if (name_.empty()) {  // only a name can replace another
+    if (name_.empty()) {  // only a file with a name can replace another file
       const std::string name = new_name();
       if (!link_to(name)) return system_error(errno, doing());
       name_ = name;
@@ -458,7 +462,7 @@ class FileUpload final : public Upload {
     const bool is_folder =
         errno == EEXIST && ::stat(target_.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
     if (!is_folder)
-      return errno == EEXIST ? Error{Code::kAlreadyExists, concat(store_.describe(key_), " exists already")}
+      return errno == EEXIST ? Error{Code::kAlreadyExists, concat(store_.describe(key_), " already exists")}
                              : system_error(errno, doing());
     if (::rmdir(target_.c_str()) != 0 || !name_if_absent()) return system_error(EISDIR, doing());
     return {};
@@ -479,11 +483,11 @@ Result<std::unique_ptr<Upload>> FileStore::start_upload(std::string_view key, co
   if (concat("/", key).find(concat("/", kUnfinishedPrefix)) != std::string::npos) {
     return Error{Code::kInvalidArgument,
                  concat("writing ", describe(key), ": names that begin with ", kUnfinishedPrefix,
-                        " are those of unfinished writes; choose another")};
+                        " are reserved for unfinished writes; choose another name")};
   }
   if (options.if_version) {
-    return Error{Code::kUnimplemented,
-                 concat("writing ", describe(key), ": a file store cannot replace one version only")};
+    return Error{Code::kUnimplemented, concat("writing ", describe(key),
+                                              ": a file store cannot replace only one version (if_version)")};
   }
   auto upload = std::make_unique<FileUpload>(*this, std::string(key), options);
   HEADRACE_CHECK(upload->open());

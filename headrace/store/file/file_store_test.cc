@@ -50,7 +50,7 @@ bool is_struck(const char* path) {
 
 }  // namespace
 
-// In place of the C library's, for all of this program.
+// These replace the C library's functions in the whole program.
 extern "C" int open(const char* path, int flags, ...) {
   const bool is_unnamed = (flags & O_TMPFILE) == O_TMPFILE;
   if (is_struck(path)) {
@@ -289,7 +289,7 @@ TEST_F(FileStoreTest, AWriteThatEndsWithoutCommitLeavesNothing) {
     const auto refused = write_text(*store_, "a", "after", {.only_if_absent = true});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kAlreadyExists);
-    EXPECT_EQ(refused.error().message, concat("file://", root_, "/a exists already"));
+    EXPECT_EQ(refused.error().message, concat("file://", root_, "/a already exists"));
     EXPECT_THAT(names(), ElementsAre("a"));
     ASSERT_TRUE(write_text(*store_, "a", "after"));
     EXPECT_EQ(text_of("a"), "after");
@@ -367,7 +367,7 @@ TEST_F(FileStoreTest, SaysWhyItRefuses) {
   EXPECT_EQ(store_->read_into("f/a", target, {.offset_bytes = 6}).error().message,
             concat("offset 6 lies past the end of ", place, "/a, which has 5 bytes"));
   EXPECT_EQ(write_text(*store_, "f/a", "x", {.if_version = object.version}).error().message,
-            concat("writing ", place, "/a: a file store cannot replace one version only"));
+            concat("writing ", place, "/a: a file store cannot replace only one version (if_version)"));
   EXPECT_EQ(store_->read_into("f/a", target, {.if_version = Version{"1"}}).error().message,
             concat(place, "/a was changed since it was last looked at"));
   EXPECT_EQ(store_->stat("f", {}).error().message,
@@ -376,7 +376,7 @@ TEST_F(FileStoreTest, SaysWhyItRefuses) {
             concat("there is no object ", place, " (a folder has that name)"));
   EXPECT_EQ(store_->stat("f/a/b", {}).error().message, concat("there is no object ", place, "/a/b"));
   EXPECT_THAT(write_text(*store_, "f/.headrace-write-1", "x").error().message,
-              HasSubstr("names that begin with .headrace-write- are those of unfinished writes"));
+              HasSubstr("names that begin with .headrace-write- are reserved for unfinished writes"));
   EXPECT_EQ(store_->remove_unfinished({.key = "f/a"}, {}).error().message,
             concat(place, "/a is not an unfinished write"));
   const auto listed = list_all(*store_, std::string(300, 'n') + "/");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kCachedBytes = 1 << 20;
 constexpr std::size_t kBufferBytes = 4 << 20;
-// Alignment of memory, offset and size: no disk asks for more.
+// Alignment of memory, offset and size; no disk requires more.
 constexpr std::size_t kAlignmentBytes = 4096;
 
 bool set_direct(const FileDescriptor& file, bool is_direct) {
@@ -71,8 +71,8 @@ bool SequentialWriter::hold(BytesView data) {
   return write_directly({buffer_.get(), kBufferBytes});
 }
 
-// If the file system refuses a direct write, for example after a limit cut the write before, this piece and
-// all later ones go through the cache.
+// If the file system refuses a direct write, for example because a limit cut off the write before it, this
+// piece and all later ones go through the cache.
 bool SequentialWriter::write_directly(BytesView data) {
   while (!data.empty()) {
     const ssize_t written = ::write(file_.get(), data.data(), data.size());

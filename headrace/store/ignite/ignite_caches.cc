@@ -23,10 +23,10 @@ std::int64_t IgniteClient::now_ms() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(options_.now().time_since_epoch()).count();
 }
 
-// A connection may be lost while it is made, or a node may be starting.
+// A connection may be lost while it is being made, or a node may be starting.
 Result<std::shared_ptr<ignite::Cluster>> IgniteClient::connect(const CallOptions& call) const {
   ignite::ClusterOptions options = options_.cluster;
-  // Later calls with a longer deadline use this connection, too.
+  // Later calls with a longer deadline also use this connection.
   options.connection.connect_timeout =
       std::min(options.connection.connect_timeout, std::max(call.deadline, kShortestConnect));
   const auto until = std::chrono::steady_clock::now() + call.deadline;

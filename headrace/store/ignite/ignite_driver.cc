@@ -12,7 +12,7 @@ constexpr Option kIgniteOptionTable[] = {
     {.name = "username",
      .sentence = "The user, if the cluster asks for one.",
      .variable = "HEADRACE_IGNITE_USER"},
-    {.name = "password", .sentence = "Belongs to username.", .variable = "HEADRACE_IGNITE_PASSWORD"},
+    {.name = "password", .sentence = "The password of username.", .variable = "HEADRACE_IGNITE_PASSWORD"},
     {.name = "tls",
      .sentence = "true: the nodes use TLS, as they also do if a file for TLS is given.",
      .choices = "true|false",
@@ -48,8 +48,8 @@ constexpr Option kIgniteOptionTable[] = {
 
 constexpr DriverVariable kIgfsVariables[] = {
     {"IGNITE_HOST, IGFS_HOST, IGNITE_PORT",
-     "The node for URLs without a host, igfs:///key; else localhost, and 10800."},
-    {"IGFS_FS_NAME", "The name of the store; else default_fs."},
+     "The node for URLs without a host (igfs:///key); default: localhost, port 10800."},
+    {"IGFS_FS_NAME", "The name of the store; default: default_fs."},
 };
 
 constexpr std::string_view kDetails =
@@ -63,7 +63,7 @@ Status check_user(const OptionValues& given, Environment&) {
   if (given.given("username") != given.given("password"))
     return Error{Code::kInvalidArgument, "give username and password together, or neither of them"};
   if (given.given("client-key") && !given.given("client-certificate"))
-    return Error{Code::kInvalidArgument, "client_key belongs to client_certificate, which is not given"};
+    return Error{Code::kInvalidArgument, "client_key is given without client_certificate; give both"};
   return {};
 }
 
@@ -80,7 +80,7 @@ Result<OpenedStore> open_store(const Url& url, const Environment& environment) {
                "the network path can read and change everything");
   for (const ignite::Address& node : place.options.cluster.addresses)
     opened.server += concat(opened.server.empty() ? "" : ",", node.text());
-  opened.server += concat("/", place.name);  // igfs:///key has neither
+  opened.server += concat("/", place.name);  // igfs:///key names neither node nor store
   opened.store = open_ignite_store(root_of(url), place.name, place.options);
   return opened;
 }
@@ -106,15 +106,16 @@ const StoreDriver kIgniteDriver = {.scheme = "ignite",
                                    .check_options = check_user,
                                    .examine = examine_store};
 
-const StoreDriver kIgfsDriver = {.scheme = "igfs",
-                                 .example = "igfs:///key",
-                                 .summary = "The same, by the URLs of TensorFlow's former Ignite file system",
-                                 .details = kDetails,
-                                 .url_form = {.may_lack_authority = true},
-                                 .options = kIgniteOptionTable,
-                                 .variables = kIgfsVariables,
-                                 .open = open_store,
-                                 .check_options = check_user,
-                                 .examine = examine_store};
+const StoreDriver kIgfsDriver = {
+    .scheme = "igfs",
+    .example = "igfs:///key",
+    .summary = "The same, with the URLs of TensorFlow's former Ignite file system",
+    .details = kDetails,
+    .url_form = {.may_lack_authority = true},
+    .options = kIgniteOptionTable,
+    .variables = kIgfsVariables,
+    .open = open_store,
+    .check_options = check_user,
+    .examine = examine_store};
 
 }  // namespace headrace

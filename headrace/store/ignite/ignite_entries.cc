@@ -41,17 +41,17 @@ bool read_upload(ObjectCursor& cursor, UploadId& upload) {
 }
 
 Error not_ours(std::string_view why) {
-  return {Code::kDataLoss, concat("an entry of the cluster that Headrace cannot read: ", why)};
+  return {Code::kDataLoss, concat("Headrace cannot read an entry of the cluster: ", why)};
 }
 
-// The content between the magic and the checksum, after both were checked; `flag` is its first byte.
+// Checks the magic and the checksum, and returns the content between them; `flag` is set to its first byte.
 Result<BytesView> opened(BytesView entry, std::string_view magic, std::size_t least_bytes, bool& flag) {
   const Result<BytesView> content = ignite::byte_array_content(entry);
   if (!content) return not_ours(content.error().message);
   if (content->size() < 5 || as_text(content->first(magic.size())) != magic)
-    return not_ours("another program wrote it; give the store a name of its own");
+    return not_ours("another program wrote it; use another name for the store");
   if ((*content)[4] != std::byte{kFormat})
-    return Error{Code::kUnimplemented, concat("an entry in version ", static_cast<int>((*content)[4]),
+    return Error{Code::kUnimplemented, concat("an entry has version ", static_cast<int>((*content)[4]),
                                               " of the format; a newer Headrace wrote it")};
   if (content->size() < least_bytes + kChecksumBytes) return not_ours("it is cut off");
   const BytesView checked = content->first(content->size() - kChecksumBytes);
@@ -129,7 +129,7 @@ Result<IgniteHead> decode_head(BytesView entry) {
   cursor.read(head.modified_ms);
   head.content = content.subspan(cursor.position());
   if (is_object && head.chunk_bytes == 0 && head.content.size() != head.size_bytes)
-    return not_ours("a head whose content has another size");
+    return not_ours("the content of a head does not have the size that the head states");
   if (head.chunk_bytes != 0 &&
       (!head.content.empty() || head.chunk_bytes < kIgniteInlineBytes || head.chunk_bytes > kMostChunkBytes ||
        head.size_bytes / head.chunk_bytes >= std::numeric_limits<std::uint32_t>::max()))
@@ -175,7 +175,7 @@ Bytes chunk_prefix(std::size_t content_bytes) {
 Result<BytesView> chunk_content(BytesView entry, std::size_t content_bytes) {
   const Result<BytesView> value = ignite::byte_array_content(entry);
   if (!value || value->size() != content_bytes + kChecksumBytes)
-    return Error{Code::kDataLoss, "a chunk does not have the size that its head says"};
+    return Error{Code::kDataLoss, "a chunk does not have the size that its head states"};
   const BytesView content = value->first(content_bytes);
   if (load_little_endian<std::uint32_t>(value->data() + content_bytes) != crc32c(content))
     return Error{Code::kDataLoss, "the checksum of a chunk is wrong"};

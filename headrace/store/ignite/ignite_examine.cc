@@ -15,7 +15,7 @@ std::string advice_for(const Error& error) {
     case Code::kUnauthenticated:
       return "set HEADRACE_IGNITE_USER and HEADRACE_IGNITE_PASSWORD, or the files for TLS";
     case Code::kUnimplemented:
-      return "use a cluster of Ignite 2, from 2.5 on";
+      return "use a cluster of Ignite 2.5 or a later version 2";
     default:
       return "check host and port (10800 unless it was changed) and whether the nodes speak TLS";
   }
@@ -39,7 +39,7 @@ Result<std::shared_ptr<ignite::Cluster>> examine_connection(const IgnitePlace& p
   report({"connection", Outcome::kOk,
           concat((*connection)->address().text(), " speaks version ",
                  (*connection)->agreement().version.text(), "; nodes known: ", (*cluster)->nodes().size(),
-                 options.connection.tls ? "; TLS" : "; no TLS: nothing protects the bytes on the way")});
+                 options.connection.tls ? "; TLS" : "; no TLS: nothing protects the bytes on the network")});
   return cluster;
 }
 
@@ -57,7 +57,7 @@ bool examine_caches(const std::shared_ptr<ignite::Cluster>& cluster, const Ignit
     report({"caches", Outcome::kFailure, backups.error().message,
             backups.error().code == Code::kFailedPrecondition
                 ? "activate the cluster: control.sh --set-state ACTIVE"
-                : "look into the node's log"});
+                : "look at the node's log"});
     return false;
   }
   const bool is_alone = *backups == 0 && cluster->nodes().size() > 1;

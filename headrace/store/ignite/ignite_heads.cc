@@ -18,7 +18,8 @@ Result<std::optional<Bytes>> read_entry(const IgniteCaches& caches, BytesView ke
   return std::optional(Bytes((*stored)->bytes.begin(), (*stored)->bytes.end()));
 }
 
-// After this, no commit of the upload that has read the head before can succeed. False: the head has changed.
+// Makes sure that a commit of the upload that has already read the head cannot succeed. Returns false if the
+// head has changed.
 Result<bool> fence(const IgniteCaches& caches, const IgniteNote& note,
                    const std::optional<StoredHead>& stored) {
   if (!stored || stored->is_of(note.upload)) return true;
@@ -31,8 +32,8 @@ Result<bool> fence(const IgniteCaches& caches, const IgniteNote& note,
   return caches.heads.replace_if_equals(key, stored->entry, encode_head(fenced), caches.stop);
 }
 
-// True: the upload can no longer be committed, if it is not already. False: the writer, or another, was
-// faster.
+// Returns true if the upload can no longer be committed (it may already be). Returns false if the writer or
+// another process was faster.
 Result<bool> condemn(const IgniteCaches& caches, StoredNote& stored) {
   HEADRACE_TRY(const std::optional<StoredHead> head, read_head(caches, stored.note.key));
   HEADRACE_TRY(const bool is_fenced, fence(caches, stored.note, head));
@@ -41,7 +42,7 @@ Result<bool> condemn(const IgniteCaches& caches, StoredNote& stored) {
   return write_note(caches, stored.note.upload, stored.entry, encode_note(stored.note));
 }
 
-// Removes those chunks of the note's two uploads that the head does not name.
+// Removes the chunks of the note's two uploads, except those of an upload that the head names.
 Status remove_chunks_of(const IgniteCaches& caches, const IgniteNote& note) {
   HEADRACE_TRY(const std::optional<StoredHead> head, read_head(caches, note.key));
   if (!head || !head->is_of(note.upload)) HEADRACE_CHECK(remove_chunks(caches, note.upload, note.chunks));
@@ -102,7 +103,7 @@ Status remove_upload(const IgniteCaches& caches, const UploadId& upload) {
     return remove_note(caches, upload);
   }
   return Error{Code::kUnavailable,
-               "an unfinished write changes again and again; is it still being written? Try again when it "
+               "an unfinished write keeps changing; is it still being written? Try again when it "
                "is not"};
 }
 

@@ -8,10 +8,10 @@
 namespace headrace {
 namespace {
 
-// Memory of a kept name besides its characters.
+// Memory for a kept name besides its characters.
 constexpr std::size_t kNameBytes = 200;
 
-// The smallest names after one, as many as the memory takes.
+// Keeps the smallest names, as many as fit into the memory.
 class SmallestNames {
  public:
   explicit SmallestNames(std::size_t memory_bytes) : memory_bytes_(memory_bytes) {}

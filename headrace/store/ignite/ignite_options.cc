@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int32_t kMostBackups = 1'000;
 
-// Where an igfs:// URL without a host leads.
+// Returns the address for an igfs:// URL without a host.
 std::string configured_address(const Environment& environment) {
   const std::string host =
       environment.get("IGNITE_HOST").value_or(environment.get("IGFS_HOST").value_or("localhost"));
@@ -37,7 +37,7 @@ Result<IgnitePlace> ignite_place_from(const Url& url, const Environment& environ
     if (!number || *number < 0 || *number > kMostBackups)
       return Error{Code::kInvalidArgument,
                    concat("HEADRACE_IGNITE_BACKUPS is \"", printable_line(*backups, 40),
-                          "\"; it is a number from 0 to ", kMostBackups)};
+                          "\"; it must be a number from 0 to ", kMostBackups)};
     place.options.backups = *number;
   }
   place.options.now = environment.now;

@@ -1,4 +1,5 @@
-// Removing objects, many at once: notes first, so that a removal that is killed leaves nothing unknown.
+// Removes many objects at the same time. Notes are written first, so that gc can find the chunks that a
+// killed removal leaves.
 
 #include <map>
 
@@ -16,11 +17,11 @@ struct Removal {
   std::string key;
   Bytes encoded_key;
   StoredHead stored;
-  UploadId note{};  // none: there are no chunks
+  UploadId note{};  // none if there are no chunks
   Bytes note_entry{};
 };
 
-// Those of the keys that have an object.
+// Returns the objects that exist under these keys.
 Result<std::vector<Removal>> find_objects(const IgniteCaches& caches, std::span<const std::string> keys) {
   std::vector<Bytes> encoded;
   for (const std::string& key : keys) encoded.push_back(ignite::encode_string(key));
@@ -62,7 +63,8 @@ Status put_notes(const IgniteCaches& caches, std::vector<Removal>& removals, std
   return caches.heads.put_all(entries, caches.stop);
 }
 
-// Which of the keys have to be looked at again: others have changed their objects.
+// Removes each object once. Returns the keys that must be tried again because other writers have changed
+// their objects.
 Result<std::vector<std::string>> remove_once(const IgniteCaches& caches, std::span<const std::string> keys,
                                              std::int64_t now_ms) {
   HEADRACE_TRY(std::vector<Removal> removals, find_objects(caches, keys));
@@ -92,7 +94,8 @@ Status remove_objects(const IgniteCaches& caches, std::span<const std::string> k
     std::vector<std::string> left(part.begin(), part.end());
     for (int round = 0; !left.empty(); ++round) {
       if (round == kMostRounds)
-        return Error{Code::kUnavailable, concat(left.front(), " is written again and again by others")};
+        return Error{Code::kUnavailable, concat("other writers keep changing ", left.front(),
+                                                "; remove it when nobody writes to it")};
       HEADRACE_TRY(left, remove_once(caches, left, now_ms));
     }
   }

@@ -13,7 +13,7 @@ namespace {
 
 // How often a read begins again because the object was replaced meanwhile.
 constexpr int kMostRestarts = 20;
-// Requests of a call whose heads are got at once.
+// How many requests of a call get their heads together.
 constexpr std::size_t kReadTogether = 256;
 
 class IgniteUpload final : public Upload {
@@ -137,7 +137,7 @@ Result<StoredHead> IgniteStore::find(const IgniteCaches& caches, std::string_vie
 
 Status IgniteStore::check_version(const IgniteHead& head, const std::optional<Version>& wanted) {
   if (!wanted || wanted->token == head.upload.text()) return {};
-  return Error{Code::kFailedPrecondition, "it is no longer the version that was asked for"};
+  return Error{Code::kFailedPrecondition, "it is no longer the requested version"};
 }
 
 Result<ReadResult> IgniteStore::read(std::string_view key, MutableBytesView target,
@@ -154,8 +154,8 @@ Result<ReadResult> IgniteStore::read(std::string_view key, MutableBytesView targ
           "a chunk of it is missing: nodes that held all copies left the cluster, or another program "
           "removed it"};
     if (options.offset_bytes > head.size_bytes)
-      return Error{Code::kOutOfRange, concat("it has ", head.size_bytes, " bytes, and byte ",
-                                             options.offset_bytes, " was asked for")};
+      return Error{Code::kOutOfRange, concat("it has ", head.size_bytes,
+                                             " bytes, but the read begins at byte ", options.offset_bytes)};
     ReadResult result{.object = head.info(key)};
     if (options.is_whole && head.size_bytes > target.size()) return result;
     const std::size_t count = std::min<std::uint64_t>(target.size(), head.size_bytes - options.offset_bytes);
@@ -170,10 +170,10 @@ Result<ReadResult> IgniteStore::read(std::string_view key, MutableBytesView targ
     if (!missing) return result;
     before = head.upload;
   }
-  return Error{Code::kUnavailable, "it was replaced again and again while it was read"};
+  return Error{Code::kUnavailable, "other writers kept replacing it while it was read"};
 }
 
-// Fills the targets whose objects stay as they are; appends to `alone` the numbers of the other requests.
+// Fills the targets whose objects do not change; appends the indexes of the other requests to `alone`.
 Status IgniteStore::read_group(const IgniteCaches& caches, std::span<const ReadRequest> requests,
                                std::vector<std::size_t>& alone) {
   std::map<std::string_view, Bytes> keys;
@@ -206,7 +206,7 @@ Status IgniteStore::read_group(const IgniteCaches& caches, std::span<const ReadR
   return {};
 }
 
-// Requests that fail are made again one by one, which tells the first that fails, and why.
+// If a group fails, its requests are repeated one by one, which shows the first one that fails, and why.
 Status IgniteStore::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
   for (const ReadRequest& request : requests) HEADRACE_CHECK(check_key(request.key));
   Result<IgniteCaches> caches = client_.for_reading(options);
@@ -237,7 +237,7 @@ Result<std::unique_ptr<Upload>> IgniteStore::start_upload(std::string_view key, 
   return std::unique_ptr<Upload>(std::make_unique<IgniteUpload>(client_, std::move(write), std::string(key)));
 }
 
-// Nothing: the source was replaced meanwhile.
+// Returns no value if the source was replaced meanwhile.
 Result<std::optional<ObjectInfo>> IgniteStore::copy_once(const IgniteCaches& caches, std::string_view from,
                                                          std::string_view to, const WriteOptions& options) {
   HEADRACE_TRY(const StoredHead source, named(from, find(caches, from)));
@@ -270,7 +270,8 @@ Result<ObjectInfo> IgniteStore::copy_object(std::string_view from, std::string_v
     HEADRACE_TRY(std::optional<ObjectInfo> written, copy_once(caches, from, to, options));
     if (written) return *std::move(written);
   }
-  return Error{Code::kUnavailable, concat(describe(from), " was replaced again and again")};
+  return Error{Code::kUnavailable,
+               concat("other writers kept replacing ", describe(from), " while it was copied")};
 }
 
 Result<ObjectInfo> IgniteStore::copy(std::string_view from, std::string_view to,

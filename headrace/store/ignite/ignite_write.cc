@@ -31,14 +31,14 @@ IgniteWrite::IgniteWrite(const IgniteClient& client, IgniteCaches caches, std::s
 
 IgniteWrite::~IgniteWrite() {
   if (is_done_ || note_entry_.empty()) return;
-  IgniteCaches caches = caches_;  // the call may have been stopped
+  IgniteCaches caches = caches_;  // without the call's stop, which may have been requested
   caches.stop = {};
   const std::chrono::milliseconds time = std::min(client_.options().cleaning_time, caches.deadline);
   caches.heads = caches.heads.within(time);
   caches.chunks = caches.chunks.within(time);
   pipeline_.wait_at_most(time);
   caches_ = caches;
-  // A chunk that arrives after its upload was removed would stay for ever: then the note stays, too.
+  // A chunk that arrives after its upload was removed would stay forever, so the note stays, too.
   if (!settle(0)) return;
   Status removed = remove_upload(caches, note_.upload);
   // Chunks that were sent after the upload was removed are still there.
@@ -70,7 +70,7 @@ Status IgniteWrite::make_room() {
   if (!is_full && steady_clock::now() - note_saved_ < kNoteAge) return {};
   if (is_full) {
     if (sent > std::numeric_limits<std::uint32_t>::max() - kRoomChunks)
-      return Error{Code::kOutOfRange, "an object of so many chunks is too large"};
+      return Error{Code::kOutOfRange, "the object has too many chunks"};
     note_.chunks += kRoomChunks;
     note_.chunk_bytes = kIgniteChunkBytes;
   }
@@ -96,16 +96,16 @@ Status IgniteWrite::put_chunk(BytesView content) {
 }
 
 Status IgniteWrite::check_conditions(const std::optional<StoredHead>& current) const {
-  if (options_.only_if_absent && is_object(current)) return Error{Code::kAlreadyExists, "it exists already"};
+  if (options_.only_if_absent && is_object(current)) return Error{Code::kAlreadyExists, "it already exists"};
   if (!options_.if_version) return {};
   const std::optional<UploadId> wanted = UploadId::parse(options_.if_version->token);
   if (!wanted || !current || !current->is_of(*wanted))
-    return Error{Code::kFailedPrecondition, "it is no longer the version that was asked for"};
+    return Error{Code::kFailedPrecondition, "it is no longer the requested version"};
   return {};
 }
 
-// The bytes that the new head will replace, empty where there are none; nothing: the head has changed. Where
-// chunks are at stake, it makes sure that gc can tell whether this commit may still succeed.
+// Returns the bytes that the new head will replace, empty if there is no head; no value if the head has
+// changed. If chunks are involved, it makes sure that gc can tell whether this commit may still succeed.
 Result<std::optional<Bytes>> IgniteWrite::prepare(const std::optional<StoredHead>& current) {
   Bytes before = current ? current->entry : Bytes();
   const bool replaces_chunks = is_object(current) && current->head.chunk_bytes > 0;
@@ -151,7 +151,7 @@ Result<ObjectInfo> IgniteWrite::commit(BytesView content) {
       return Error{
           Code::kUnknown,
           "a connection was lost during the commit, and another writer has changed the object since: "
-          "whether it was written is unknown"};
+          "it is unknown whether the object was written"};
     HEADRACE_CHECK(check_conditions(current));
     HEADRACE_TRY(const std::optional<Bytes> before, prepare(current));
     if (before) {
@@ -161,15 +161,16 @@ Result<ObjectInfo> IgniteWrite::commit(BytesView content) {
       if (outcome == Outcome::kUnknown) unknown = *before;
     }
     if (steady_clock::now() >= until)
-      return Error{Code::kDeadlineExceeded, "other writers of the same object were faster again and again"};
+      return Error{Code::kDeadlineExceeded, "other writers kept changing the object first; try again"};
   }
   is_done_ = true;
-  remove_what_was_replaced();
+  remove_replaced_chunks();
   return head_.info(key_);
 }
 
-// The object is written. Chunks that cannot be removed now stay with the note, for gc.
-void IgniteWrite::remove_what_was_replaced() {
+// Called when the object is written. If chunks cannot be removed now, gc removes them later with the help of
+// the note.
+void IgniteWrite::remove_replaced_chunks() {
   if (note_entry_.empty()) return;
   Status removed = remove_chunks(caches_, note_.replaced, note_.replaced_chunks);
   if (removed) removed = remove_note(caches_, note_.upload);

@@ -43,7 +43,7 @@ class IgniteWrite {
   Status check_conditions(const std::optional<StoredHead>& current) const;
   Result<std::optional<Bytes>> prepare(const std::optional<StoredHead>& current);
   Result<Outcome> swap_head(BytesView before, BytesView entry);
-  void remove_what_was_replaced();
+  void remove_replaced_chunks();
 
   const IgniteClient& client_;
   IgniteCaches caches_;

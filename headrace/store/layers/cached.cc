@@ -12,7 +12,7 @@ namespace headrace {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 12;
-// A range of more than this share of the cache would drive out too much.
+// A range larger than 1 / kLargestShare of the cache is not kept, since it would evict too much.
 constexpr std::uint64_t kLargestShare = 4;
 
 std::uint32_t checksum(std::uint64_t object_bytes, BytesView data) {
@@ -41,7 +41,7 @@ class CachedStore final : public ForwardingStore {
     return read;
   }
 
-  // Through read_into, so that ranges are kept.
+  // Uses read_into, so that ranges are kept.
   Status read_many(std::span<const ReadRequest> requests, const CallOptions& options) override {
     return Store::read_many(requests, options);
   }
@@ -59,7 +59,7 @@ class CachedStore final : public ForwardingStore {
                                                           '\0', options.offset_bytes, '\0', size))));
   }
 
-  // Removes a damaged object, since only missing ones are written.
+  // Removes a damaged object, because only missing objects are written.
   std::optional<ReadResult> find(const std::string& name, std::string_view key, MutableBytesView target,
                                  const ReadOptions& options) const {
     auto kept = read_kept(name, key, target, options);
@@ -91,8 +91,8 @@ class CachedStore final : public ForwardingStore {
     store_little_endian(header.data() + 8, checksum(read.object.size_bytes, data));
     const std::uint64_t bytes = data.size() + header.size();
     if (!room_->begin_write(folder_, bytes, options_.max_bytes, call)) return;
-    // Only if absent: to replace an object, a store of files must give the new one another name first, which
-    // stays if the process is killed then. Not durable: the checksum tells.
+    // Only if absent: to replace an object, a file store must first give the new one another name, and that
+    // file stays if the process is killed then. Not durable: the checksum shows damage.
     auto upload =
         folder_.store->start_upload(name, {.only_if_absent = true, .is_durable = false, .call = call});
     if (upload && (*upload)->append(header) && (*upload)->append(data)) (void)(*upload)->commit().has_value();

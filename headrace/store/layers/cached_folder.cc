@@ -14,18 +14,18 @@
 namespace headrace {
 namespace {
 
-// The user's folder may hold other things, even some that are named by digests.
+// The user's folder may contain other files, even some with digests as names.
 constexpr std::string_view kSubfolder = "headrace-cache";
 constexpr std::size_t kDigestSize = 64;
-constexpr std::size_t kFanOutSize = 2;  // digits of the digest that name a folder
-// The folder is looked at after this share of its most has been written; a full one is brought below that
-// much of it.
+constexpr std::size_t kFanOutSize = 2;  // number of digits of the digest that name a folder
+// The folder is checked each time this share of its limit has been written. A full folder is reduced to
+// kKeptTenths of the limit.
 constexpr std::uint64_t kLookShare = 20;
 constexpr std::uint64_t kKeptTenths = 9;
 
 bool is_hexadecimal(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == text.npos; }
 
-// Of a key below the subfolder: does it lie where the cache's objects do?
+// Returns whether a key below the subfolder lies where the cache's objects do.
 bool is_in_fan_out(std::string_view name) {
   return name.size() > kFanOutSize && is_hexadecimal(name.substr(0, kFanOutSize)) &&
          name.find('/') == kFanOutSize && name.rfind('/') == kFanOutSize;
@@ -36,8 +36,8 @@ bool is_cached_name(std::string_view name) {
          is_hexadecimal(name.substr(kFanOutSize + 1));
 }
 
-// An item that takes room: a kept object, or the rest of a killed write. A write that still runs may be taken
-// for such a rest; then its range is not kept.
+// An item that takes room: a kept object, or the rest of a killed write. A write that is still running may be
+// taken for such a rest; then its range is not kept.
 struct CachedItem {
   UnfinishedWrite item;
   std::uint64_t bytes;
@@ -68,7 +68,8 @@ Status remove(const Location& folder, std::span<const CachedItem> items, const C
   return folder.store->remove_many(objects, call);
 }
 
-// Removes objects at random, if need be, so that so many bytes more find room; gives what is left.
+// If there is no room for `coming_bytes`, removes objects at random. Returns the size of the remaining
+// objects.
 Result<std::uint64_t> make_room(const Location& folder, std::uint64_t coming_bytes, std::uint64_t max_bytes,
                                 const CallOptions& call) {
   HEADRACE_TRY(std::vector<CachedItem> items, list_cached(folder, call));
@@ -91,8 +92,9 @@ struct Rooms {
   std::map<std::string, std::weak_ptr<CacheRoom>> by_folder;
 };
 
-// Those of this process. A fork's child leaves its parent's alone and never destroys them: threads that are
-// not there may hold their locks, count what they write, or seem to be looking.
+// Returns the rooms of this process. A fork's child does not touch its parent's rooms and never destroys
+// them: threads that do not exist in the child may hold their locks, count their bytes, or seem to be
+// checking a folder.
 Rooms& rooms_of_process() {
   static std::atomic<Rooms*> latest = nullptr;
   Rooms* rooms = latest.load();
@@ -127,7 +129,8 @@ bool CacheRoom::begin_write(const Location& folder, std::uint64_t bytes, std::ui
   const bool is_time = unseen_bytes_ + bytes > max_bytes / kLookShare;
   if (is_time || !known_bytes_ || *known_bytes_ + bytes > max_bytes) {
     is_looking_ = true;
-    const std::uint64_t writing_bytes = writing_bytes_;  // may or may not be seen: counted twice, if so
+    // The check may already see some of these bytes; they then count twice.
+    const std::uint64_t writing_bytes = writing_bytes_;
     lock.unlock();
     const auto end_look = [&] {
       lock.lock();

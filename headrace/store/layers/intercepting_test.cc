@@ -17,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Tells of each call as "operation key, asked/moved" and its ranges, and may refuse all.
+// Records each call as "operation key, asked/moved" with its ranges, and may refuse all calls.
 class TellingStore final : public InterceptingStore {
  public:
   using InterceptingStore::InterceptingStore;

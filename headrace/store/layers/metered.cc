@@ -10,7 +10,7 @@ namespace {
 
 using Labels = std::map<std::string, std::string>;
 
-// One metric: its two lines of heading, and samples.
+// One metric: its two header lines and its samples.
 class PrometheusMetric {
  public:
   PrometheusMetric(std::string_view name, std::string_view type, std::string_view help, Labels labels)

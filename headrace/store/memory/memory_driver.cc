@@ -15,7 +15,7 @@ const StoreDriver kMemoryDriver = {
     .scheme = "memory",
     .example = "memory://name/key",
     .summary = "Objects in this process's memory, for tests and examples",
-    .details = "They are gone with the process, and no other process sees them.",
+    .details = "They disappear with the process, and no other process sees them.",
     .open = open_memory};
 
 }  // namespace headrace

@@ -12,7 +12,8 @@ namespace headrace {
 namespace {
 
 struct StoredObject {
-  std::shared_ptr<const Bytes> data;  // shared with readers: a write replaces it, nothing changes it
+  // Shared with readers: a write replaces the pointer, and never changes the bytes.
+  std::shared_ptr<const Bytes> data;
   std::uint64_t generation = 0;
 };
 
@@ -48,7 +49,7 @@ class MemoryStore final : public Store {
     const auto found = objects_.find(key);
     const bool present = found != objects_.end();
     if (options.only_if_absent && present)
-      return Error{Code::kAlreadyExists, concat(describe(key), " exists already")};
+      return Error{Code::kAlreadyExists, concat(describe(key), " already exists")};
     if (options.if_version && (!present || *options.if_version != version_of(found->second)))
       return changed(key);
     StoredObject& object = objects_[std::string(key)];
@@ -84,7 +85,7 @@ class MemoryStore final : public Store {
       if (const std::size_t slash = next.key.find('/', prefix.size());
           options.collapse_folders && slash != std::string::npos) {
         next = {.key = next.key.substr(0, slash + 1)};
-        after = next.key + "\xff";  // past everything in that folder: no key holds this byte
+        after = next.key + "\xff";  // after everything in that folder: no key contains this byte
         if (next.key <= options.after) continue;
       }
       if (!visit(next)) return {};
@@ -112,7 +113,7 @@ class MemoryStore final : public Store {
     return {.key = std::string(key), .size_bytes = object.data->size(), .version = version_of(object)};
   }
   Error changed(std::string_view key) const {
-    return {Code::kFailedPrecondition, concat(describe(key), " is no longer the version that was asked for")};
+    return {Code::kFailedPrecondition, concat(describe(key), " is no longer the requested version")};
   }
 
   Result<StoredObject> find(std::string_view key) const {
@@ -122,7 +123,7 @@ class MemoryStore final : public Store {
     return found->second;
   }
 
-  // "a" beside "a/b" is refused. REQUIRES: mutex_ is held.
+  // Refuses "a" beside "a/b". REQUIRES: mutex_ is held.
   Status check_no_folder_conflict(std::string_view key) const {
     const std::string folder = concat(key, "/");
     const auto below = objects_.lower_bound(folder);

@@ -44,11 +44,11 @@ TEST_F(MemoryStoreTest, SaysWhyItRefuses) {
   EXPECT_EQ(past.error().message, "offset 6 lies past the end of memory://name/a/b, which has 5 bytes");
   EXPECT_EQ(store_->stat("c", {}).error().message, "there is no object memory://name/c");
   EXPECT_EQ(write_text(*store_, "a/b", "", {.only_if_absent = true}).error().message,
-            "memory://name/a/b exists already");
+            "memory://name/a/b already exists");
   const auto absent = write_text(*store_, "c", "x", {.if_version = object.version});
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, Code::kFailedPrecondition);
-  EXPECT_EQ(absent.error().message, "memory://name/c is no longer the version that was asked for");
+  EXPECT_EQ(absent.error().message, "memory://name/c is no longer the requested version");
   EXPECT_FALSE(store_->stat("c", {}));
 }
 

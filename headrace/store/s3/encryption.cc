@@ -15,7 +15,7 @@ constexpr std::size_t kCustomerKeyBytes = 32;
 
 Error refuse(std::string_view why) { return {Code::kInvalidArgument, concat("s3: ", why)}; }
 
-// The file's bytes, or what they are in base64; a key is far shorter than what is read.
+// Returns the file's bytes, decoded if they are base64. The buffer is far larger than a key in base64.
 Result<Bytes> read_key_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::array<char, 256> text{};
@@ -23,7 +23,8 @@ Result<Bytes> read_key_file(const std::string& path) {
   const std::string_view read(text.data(), static_cast<std::size_t>(file.gcount()));
   if (read.size() == kCustomerKeyBytes) return to_bytes(read);
   if (auto key = parse_base64(trim(read))) return *std::move(key);
-  return refuse("HEADRACE_S3_SSE_CUSTOMER_KEY_FILE names no file with 32 bytes, or those in base64");
+  return refuse(
+      "HEADRACE_S3_SSE_CUSTOMER_KEY_FILE must name a file with 32 bytes, or with 32 bytes in base64");
 }
 
 Result<S3Encryption> customer_key_from(const Environment& environment) {
@@ -78,7 +79,7 @@ Result<S3Encryption> encryption_from(const Environment& environment) {
   if (!mode) return S3Encryption(NoEncryption());
   if (*mode == "customer") return customer_key_from(environment);
   if (*mode != "AES256" && *mode != "aws:kms" && *mode != "aws:kms:dsse")
-    return refuse("HEADRACE_S3_SSE is none of AES256, aws:kms, aws:kms:dsse, customer");
+    return refuse("HEADRACE_S3_SSE must be AES256, aws:kms, aws:kms:dsse or customer");
   const auto key_id = environment.get("HEADRACE_S3_SSE_KMS_KEY_ID");
   if (key_id && *mode == "AES256")
     return refuse("HEADRACE_S3_SSE_KMS_KEY_ID is set, but HEADRACE_S3_SSE is not aws:kms");

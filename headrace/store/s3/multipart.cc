@@ -12,10 +12,11 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kMarkName = "x-amz-meta-headrace-write";
-// For cleaning up behind a failure: not with the caller's stop, which may be why we clean up.
+// Limit for cleaning up after a failure. The caller's stop is not used, since it may be the reason for the
+// cleaning.
 constexpr std::chrono::seconds kLongestCleaning{5};
 
-// Where the server encrypts with keys that are not its own, a part's ETag says nothing of its content.
+// If the server encrypts with keys other than its own, a part's ETag says nothing about its content.
 bool may_resume(const S3Client& client, const WriteOptions& options) {
   const auto* keys = std::get_if<ServerKeyEncryption>(&client.options().encryption);
   const bool etags_are_digests = std::holds_alternative<NoEncryption>(client.options().encryption) ||
@@ -23,7 +24,7 @@ bool may_resume(const S3Client& client, const WriteOptions& options) {
   return options.resumes && etags_are_digests;
 }
 
-// Which object of which store, and what was asked of the server when its upload began.
+// Returns a name for an object of a store, and for the settings with which its upload began.
 std::string note_name(const S3Client& client, std::string_view key, bool with_checksums) {
   const bool is_encrypted = !std::holds_alternative<NoEncryption>(client.options().encryption);
   return concat(client.options().endpoint ? client.options().endpoint->text() : "AWS", '\0',
@@ -31,9 +32,8 @@ std::string note_name(const S3Client& client, std::string_view key, bool with_ch
                 with_checksums ? "CRC32C" : "");
 }
 
-// The ETag of a part is the MD5 of its content, in hexadecimal digits, where nothing is encrypted, or with
-// the server's own keys:
-// https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
+// If nothing is encrypted, or only with the server's own keys, the ETag of a part is the MD5 of its content
+// in hexadecimal digits: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
 bool is_of(const S3SentPart& part, BytesView data) {
   return part.size_bytes == data.size() && part.etag == md5_hex(data);
 }
@@ -58,10 +58,11 @@ Result<std::optional<ObjectInfo>> find_marked(S3Client& client, std::string_view
   const bool is_absent = answer && answer->http.status == 404;
   if (!answer || (!answer->ok() && !is_absent)) {
     const Error why = answer ? client.explain(request, *answer) : answer.error();
-    return Error{Code::kUnavailable, concat(client.describe(key),
-                                            ": a write whose answer was lost was then refused, and whether ",
-                                            "it had been done at first could not be found out: ", why.message,
-                                            "; read the object to see who has written it")};
+    return Error{
+        Code::kUnavailable,
+        concat(client.describe(key), ": the answer to a write was lost, its repetition was refused, and ",
+               "it could not be found out whether the first attempt wrote the object: ", why.message,
+               "; read the object to see which version it has")};
   }
   if (is_absent || answer->http.header(kMarkName) != mark.value) return std::optional<ObjectInfo>();
   return std::optional(ObjectInfo{
@@ -79,7 +80,7 @@ Error write_error(const S3Client& client, const S3Request& request, const S3Answ
   const bool no_longer = status == 412 || (status == 404 && answer.error_code == "NoSuchKey");
   if (options.only_if_absent && status == 412) {
     return {Code::kAlreadyExists,
-            concat(client.describe(request.key), ": it exists already, and was to be created")};
+            concat(client.describe(request.key), ": it already exists, but this write may only create it")};
   }
   if (options.if_version && no_longer) {
     return {Code::kFailedPrecondition,
@@ -132,7 +133,7 @@ Result<std::unique_ptr<MultipartUpload>> MultipartUpload::resume_or_start(S3Clie
     upload->note_ = std::move(note);
     HEADRACE_TRY(const bool goes_on, upload->find_sent(first_part));
     if (goes_on) return upload;
-    note = std::move(upload->note_);  // without it, the upload's end removes what was sent
+    note = std::move(upload->note_);  // without the note, the upload's destructor removes the parts
   }
   HEADRACE_TRY(std::unique_ptr<MultipartUpload> upload, start(client, key, options, with_checksums));
   if (note->write({upload->id_, upload->mark_.value})) {
@@ -143,7 +144,7 @@ Result<std::unique_ptr<MultipartUpload>> MultipartUpload::resume_or_start(S3Clie
   return upload;
 }
 
-// Whether the server has parts of which the first is this one.
+// Finds the parts that the server has. Returns whether the first of them has these bytes.
 Result<bool> MultipartUpload::find_sent(BytesView first_part) {
   HEADRACE_TRY(const SentParts sent, sent_parts(client_, key_, id_, options_.call));
   if (!sent.parts) return false;
@@ -158,7 +159,7 @@ bool MultipartUpload::was_sent(std::size_t part, BytesView data) const {
 
 MultipartUpload::~MultipartUpload() {
   if (over_ || id_.empty() || note_ != nullptr) return;
-  // Best effort: what stays behind is an unfinished write, which list_unfinished finds.
+  // Best effort: if this fails, the parts stay as an unfinished write, which list_unfinished finds.
   const auto give_up_at = std::chrono::steady_clock::now() + kLongestCleaning;
   (void)abort_upload(client_, key_, id_, {}, give_up_at).has_value();
 }
@@ -271,7 +272,7 @@ Result<ObjectInfo> MultipartUpload::complete() {
   HEADRACE_TRY(const S3Answer answer, client_.perform(request));
   if (!answer.ok()) {
     Result<ObjectInfo> done = after_refusal(request, answer, all);
-    forget_note();  // who was refused would be again
+    forget_note();  // if it was refused, it would be refused again
     return done;
   }
   over_ = true;
@@ -289,8 +290,8 @@ void MultipartUpload::forget_note() {
 Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, const S3Answer& answer,
                                                   const S3Part& all) {
   const int status = answer.http.status;
-  // "No such upload", "it is there already" and a conflict, which may be one with ourselves, are what the
-  // second of two attempts hears if the first succeeded.
+  // If the first of two attempts succeeded, the second one gets "no such upload", "already exists" or a
+  // conflict, which may be a conflict with the first attempt.
   if (status == 409 || (answer.maybe_done_before && (status == 404 || status == 412))) {
     HEADRACE_TRY(auto done, find_marked(client_, key_, mark_, options_.call));
     if (done && done->size_bytes == all.size_bytes) {
@@ -298,12 +299,13 @@ Result<ObjectInfo> MultipartUpload::after_refusal(const S3Request& request, cons
       return *std::move(done);
     }
   }
-  // The upload is gone with a conflict (Amazon S3 User Guide, "Prevent object overwrites"): who was faster?
+  // A conflict ends the upload (Amazon S3 User Guide, "Prevent object overwrites"), so this finds out whether
+  // another writer was faster.
   if (status == 409 && (options_.only_if_absent || options_.if_version)) {
     const auto now = client_.perform({.method = "HEAD", .key = key_, .call = options_.call});
     if (now && now->ok() && options_.only_if_absent) {
       return Error{Code::kAlreadyExists,
-                   concat(client_.describe(key_), ": it exists already, and was to be created")};
+                   concat(client_.describe(key_), ": it already exists, but this write may only create it")};
     }
     if (now && now->ok() &&
         unquoted_etag(now->http.header("ETag").value_or("")) !=

@@ -6,7 +6,7 @@
 namespace headrace {
 namespace {
 
-// A bucket's name that can stand in a host name under one wildcard certificate.
+// Returns whether the bucket's name can be part of a host name that a wildcard certificate covers.
 bool fits_into_host(std::string_view bucket) {
   return bucket.size() >= 3 && bucket.size() <= 63 &&
          bucket.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos;

@@ -19,11 +19,11 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kAskFirstBytes = 1 << 20;
 constexpr int kMaxRedirections = 3;
-constexpr int kMaxBrokenAnswers = 4;  // of one request: a server that always answers so is not an S3 server
+constexpr int kMaxBrokenAnswers = 4;  // of one request; a server that sends more of them is not an S3 server
 
 bool only_reads(const S3Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
-// The end of an attempt that makes no progress from now on.
+// Returns when an attempt ends that makes no progress from now on.
 steady_clock::time_point limit_of(const S3Request& request) {
   const auto limit = steady_clock::now() + request.call.deadline;
   return request.give_up_at ? std::min(limit, *request.give_up_at) : limit;
@@ -39,7 +39,8 @@ bool is_answered_by_repeating(const S3Request& request, const S3Answer& answer) 
          (answer.error_code == "ConditionalRequestConflict" || answer.error_code == "OperationAborted");
 }
 
-// Keys that were good once, or will be: a session's end, or others in their file by now.
+// Returns whether the keys were refused, but may have been valid before, or may be valid soon: a session has
+// ended, or the file now contains other keys.
 bool are_refused_keys(const S3Answer& answer) {
   static constexpr std::array<std::string_view, 5> kCodes = {"ExpiredToken", "InvalidToken", "InvalidTokenId",
                                                              "TokenRefreshRequired", "InvalidAccessKeyId"};
@@ -68,7 +69,7 @@ HttpClientOptions http_options(const S3Options& options) {
           .proxies = options.proxies};
 }
 
-// Some answers carry their error under a 200, sent before the work was done.
+// Some answers have status 200 but contain an error, because the status was sent before the work was done.
 void take_error(S3Answer& answer, bool may_be_in_success) {
   const bool success = answer.http.is_success();
   if (success && (!may_be_in_success || answer.http.body.empty())) return;
@@ -83,7 +84,8 @@ void take_error(S3Answer& answer, bool may_be_in_success) {
   }
 }
 
-// For a long operation the server sends status 200 and a space now and then, before it sends the outcome.
+// For a long operation, the server sends status 200 and then a space from time to time, before it sends the
+// outcome.
 constexpr std::chrono::minutes kLongestTrickle{10};
 
 bool may_fail_after_200(const S3Request& request) {
@@ -134,7 +136,8 @@ HttpRequest S3Client::signed_request(const S3Request& request, const Assumptions
                    .leaves_longer_body = request.leaves_longer_body,
                    .expect_continue = request.body.size() >= kAskFirstBytes};
   if (may_fail_after_200(request)) http.trickle_time = kLongestTrickle;
-  // The HTTP client must not send again, unseen by `perform`, what a first sending would make fail.
+  // The HTTP client must not repeat a request, unseen by `perform`, if the first sending would make the
+  // second one fail.
   http.repeatable =
       only_reads(request) || (request.method != "POST" && !find_header(request.headers, "If-None-Match") &&
                               !find_header(request.headers, "If-Match"));
@@ -251,8 +254,8 @@ void S3Client::send(const std::shared_ptr<Call>& call) {
                                  [call, error = std::move(keys).error()] { call->done(error); });
   }
   call->keys = *std::move(keys);
-  // Reading is repeated on another connection before the caller's patience is at its end; the answer to a
-  // write may rightly take long.
+  // A read is repeated on another connection before the caller's deadline; the answer to a write may rightly
+  // take long.
   const auto left = std::chrono::ceil<milliseconds>(call->limit - steady_clock::now());
   const auto patience =
       only_reads(request) ? std::min(left, request.call.deadline / 3 + milliseconds(1)) : left;
@@ -313,9 +316,9 @@ void S3Client::take_response(const std::shared_ptr<Call>& call, Result<HttpRespo
 
 std::vector<StoreCounter> S3Client::counters() const {
   const HttpCounters http = http_.counters(s3_address(bucket_, options_, assumptions().region).endpoint);
-  return {{"requests_total", "Requests sent, those sent again included.", http.requests},
-          {"faults_total", "Attempts that got no answer, or one to be asked for again.", faults_},
-          {"resent_total", "Requests sent again since a kept connection was closed.", http.resent},
+  return {{"requests_total", "Requests sent, including repeated ones.", http.requests},
+          {"faults_total", "Attempts without an answer, or with one that requires a retry.", faults_},
+          {"resent_total", "Requests sent again because a kept connection was closed.", http.resent},
           {"overloads_total", "Answers with status 429 or 503.", http.overloads},
           {"hedges_total", "Second requests for late answers.", http.hedges},
           {"hedges_won_total", "Second requests that were answered first.", http.hedges_won},

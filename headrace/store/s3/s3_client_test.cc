@@ -364,8 +364,8 @@ TEST(S3Client, ManyRequestsAreOnTheirWayAtOnceAndNoneBeginsAfterAFailure) {
   EXPECT_THAT(script.seen(), ElementsAre("GET /bucket/0", "GET /bucket/1"));
 }
 
-// Which requests carry the fields of an encryption: reading, listing, writing, an upload's start, part,
-// completion and end, both kinds of copies, and removals.
+// Which requests carry the fields of an encryption: reads, listings, writes, an upload's start, part,
+// completion and abort, both kinds of copies, and removals.
 std::vector<std::string> encrypted_requests(const S3Encryption& encryption) {
   S3Options options;
   options.encryption = encryption;

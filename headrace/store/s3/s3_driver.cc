@@ -14,18 +14,18 @@ constexpr int kAttemptsOfExamination = 3;
 constexpr Option kS3OptionTable[] = {
     {.name = "endpoint-url",
      .unit = "URL",
-     .sentence = "The server; without it Amazon S3, at the region's endpoint.",
+     .sentence = "The server; default: Amazon S3 at the region's endpoint.",
      .variable = "AWS_ENDPOINT_URL_S3"},
     {.name = "access-key-id",
-     .sentence = "Instead of the keys of the environment or a profile.",
+     .sentence = "The access key ID, used instead of keys in the environment or a profile.",
      .variable = "AWS_ACCESS_KEY_ID"},
     {.name = "secret-access-key",
-     .sentence = "Belongs to access_key_id.",
+     .sentence = "The secret key of access_key_id.",
      .variable = "AWS_SECRET_ACCESS_KEY"},
     {.name = "session-token",
-     .sentence = "Belongs to keys that are temporary.",
+     .sentence = "The session token of temporary keys.",
      .variable = "AWS_SESSION_TOKEN"},
-    {.name = "region", .sentence = "The bucket's region; else us-east-1.", .variable = "AWS_REGION"},
+    {.name = "region", .sentence = "The bucket's region; default: us-east-1.", .variable = "AWS_REGION"},
     {.name = "verify-tls",
      .sentence = "false: do not check the server's certificate.",
      .choices = "true|false",
@@ -55,7 +55,7 @@ constexpr DriverVariable kS3Variables[] = {
     {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, AWS_CONTAINER_CREDENTIALS_FULL_URI",
      "Where a container gets its keys."},
     {"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE, AWS_CONTAINER_AUTHORIZATION_TOKEN",
-     "The token it sends there."},
+     "The token that it sends to that address."},
     {"HEADRACE_S3_INSTANCE_CREDENTIALS", "1: use the keys of the EC2 instance's role."},
     {"AWS_EC2_METADATA_SERVICE_ENDPOINT, AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
      "The instance metadata endpoint; IPv6."},
@@ -94,7 +94,9 @@ Status check_keys(const OptionValues& given, Environment& environment) {
   }
   const bool is_anonymous = given.shown("anonymous") == "true";
   if (has_id && is_anonymous)
-    return Error{Code::kInvalidArgument, "anonymous=True means without keys, but keys are given, too"};
+    return Error{
+        Code::kInvalidArgument,
+        "anonymous=True sends requests without keys, but keys are given, too; give only one of them"};
   if (has_id) environment.variables.insert_or_assign("AWS_SESSION_TOKEN", "");
   if (is_anonymous) {
     for (const std::string_view name : kSourcesOfKeys)
@@ -108,7 +110,8 @@ Status check_keys(const OptionValues& given, Environment& environment) {
 Result<OpenedStore> open_bucket(const Url& url, const Environment& environment) {
   HEADRACE_TRY(const S3Options options, s3_options_from(environment));
   OpenedStore opened{open_s3_store(url.authority, options)};
-  if (options.endpoint) opened.server = options.endpoint->text();  // else AWS, where a name is one bucket
+  // Without an endpoint it is AWS, where a bucket's name is unique.
+  if (options.endpoint) opened.server = options.endpoint->text();
   if (!options.tls.verify && (!options.endpoint || options.endpoint->tls)) {
     opened.warning = concat("s3://", url.authority,
                             ": the server's certificate is not checked (S3_VERIFY_SSL); anyone on the "
@@ -129,7 +132,7 @@ bool examine_bucket(const Url& url, const Environment& environment, const CallOp
   const Result<S3Options> options = options_of_examination(environment);
   if (options) return examine_s3(url.authority, *options, call, report);
   report({"settings", Finding::Outcome::kFailure, options.error().message,
-          "docs/environment.md lists the variables, docs/credentials.md where keys may come from"});
+          "docs/environment.md lists the variables; docs/credentials.md says where keys may come from"});
   return false;
 }
 

@@ -11,7 +11,8 @@ namespace {
 struct Meaning {
   std::string_view s3_code;
   Code code;
-  // Advice; "$endpoint", "$credentials", "$bucket" and so on are filled in. Empty: none.
+  // Advice; "$endpoint", "$credentials", "$bucket" and other names are replaced by values. Empty if there is
+  // none.
   std::string_view advice;
 };
 
@@ -45,13 +46,16 @@ constexpr std::array kMeanings = {
             "the bucket is in another region; set AWS_REGION"},
     Meaning{"TemporaryRedirect", Code::kUnavailable, "the bucket is moving; try again, or set AWS_REGION"},
     Meaning{"InvalidObjectState", Code::kFailedPrecondition, "the object is archived; restore it first"},
-    Meaning{"PreconditionFailed", Code::kFailedPrecondition, "the object is not the version expected"},
+    Meaning{"PreconditionFailed", Code::kFailedPrecondition, "the object is not the expected version"},
     Meaning{"ConditionalRequestConflict", Code::kAborted, "another write to the object was under way"},
     Meaning{"OperationAborted", Code::kAborted, "another operation on the bucket was under way"},
-    Meaning{"NoSuchUpload", Code::kAborted, "the upload is no longer there: completed, dropped or expired"},
-    Meaning{"BadDigest", Code::kDataLoss, "the server received other bytes than were sent"},
-    Meaning{"XAmzContentChecksumMismatch", Code::kDataLoss, "the server received other bytes than were sent"},
-    Meaning{"XAmzContentSHA256Mismatch", Code::kDataLoss, "the server received other bytes than were sent"},
+    Meaning{"NoSuchUpload", Code::kAborted,
+            "the upload no longer exists: it was completed, aborted or has expired"},
+    Meaning{"BadDigest", Code::kDataLoss, "the server did not receive the bytes that were sent"},
+    Meaning{"XAmzContentChecksumMismatch", Code::kDataLoss,
+            "the server did not receive the bytes that were sent"},
+    Meaning{"XAmzContentSHA256Mismatch", Code::kDataLoss,
+            "the server did not receive the bytes that were sent"},
     Meaning{"KeyTooLongError", Code::kInvalidArgument, "the key is too long for this server"},
     Meaning{"EntityTooLarge", Code::kInvalidArgument, "the object is larger than this server allows"},
     Meaning{"NotImplemented", Code::kUnimplemented,
@@ -61,9 +65,12 @@ constexpr std::array kMeanings = {
     Meaning{"XMinioStorageFull", Code::kResourceExhausted, "the server's disks are full"},
     Meaning{"QuotaExceeded", Code::kResourceExhausted, "the quota of the bucket is used up"},
     Meaning{"XMinioAdminBucketQuotaExceeded", Code::kResourceExhausted, "the quota of the bucket is used up"},
-    Meaning{"XMinioParentIsObject", Code::kFailedPrecondition, "a folder of this key is an object"},
-    Meaning{"ObjectParentIsFile", Code::kFailedPrecondition, "a folder of this key is an object"},
-    Meaning{"ExistingObjectIsDirectory", Code::kFailedPrecondition, "objects lie below this key"},
+    Meaning{"XMinioParentIsObject", Code::kFailedPrecondition,
+            "an object already has the name of a folder in this key"},
+    Meaning{"ObjectParentIsFile", Code::kFailedPrecondition,
+            "an object already has the name of a folder in this key"},
+    Meaning{"ExistingObjectIsDirectory", Code::kFailedPrecondition,
+            "there are objects below this key, so it is a folder"},
 };
 
 constexpr std::array<std::string_view, 9> kTransient = {

@@ -58,11 +58,11 @@ class S3Examination {
 };
 
 struct EncryptionName {
-  std::string operator()(const NoEncryption&) const { return "as the bucket says"; }
+  std::string operator()(const NoEncryption&) const { return "the bucket's default"; }
   std::string operator()(const ServerKeyEncryption& server) const {
     return concat(server.algorithm, server.kms_key_id.empty() ? "" : " with the key ", server.kms_key_id);
   }
-  std::string operator()(const CustomerKeyEncryption&) const { return "with a key of yours (SSE-C)"; }
+  std::string operator()(const CustomerKeyEncryption&) const { return "with your own key (SSE-C)"; }
 };
 
 void S3Examination::shows_settings() {
@@ -81,7 +81,8 @@ bool S3Examination::finds_keys() {
   }
   const auto keys = options_.credentials->get(call_.stop);
   if (!keys) {
-    fails(name, keys.error().message, concat("make this source work, or set another: docs/credentials.md"));
+    fails(name, keys.error().message,
+          concat("make this source work, or set another one: docs/credentials.md"));
     return false;
   }
   const std::string from =
@@ -89,9 +90,9 @@ bool S3Examination::finds_keys() {
   const bool can_be_renewed = options_.credentials->is_renewable();
   if ((*keys)->expires) {
     const auto left = std::chrono::duration_cast<seconds>(*(*keys)->expires - options_.now());
-    const std::string text = concat(from, ", good for another ", minutes_text(left));
+    const std::string text = concat(from, ", valid for another ", minutes_text(left));
     if (can_be_renewed || left > kSoon) {
-      ok(name, concat(text, can_be_renewed ? "; renewed before that" : ""));
+      ok(name, concat(text, can_be_renewed ? "; will be renewed before that" : ""));
     } else {
       warns(name, text, "renew them");
     }
@@ -114,14 +115,14 @@ std::string connection_advice(const Error& error, const S3Options& options, cons
   if (error.message.find("TLS") != std::string::npos)
     return concat("does the server speak TLS at this port? If not, ", where, " should begin with http://");
   if (error.code == Code::kDataLoss)
-    return concat("what listens there speaks no HTTP; if it speaks TLS, ", where,
+    return concat("the server there does not speak HTTP; if it speaks TLS, ", where,
                   " should begin with https://");
   if (error.code == Code::kDeadlineExceeded)
     return concat("nothing answers: look for a firewall or proxy, and check ", where);
   return concat("is the server running, and is the address in ", where, " right?");
 }
 
-// Unsigned, so that what comes is about the connection alone.
+// Sends an unsigned request, so that the answer depends on the connection alone.
 bool S3Examination::connects() {
   const S3Address to = s3_address(bucket_, options_, options_.region);
   HttpClient client({.max_connections = 1, .tls = options_.tls, .proxies = options_.proxies});
@@ -168,7 +169,7 @@ void S3Examination::judges_clock(const HttpResponse& answer, system_clock::time_
   const std::string text = concat(minutes_text(std::chrono::abs(skew)),
                                   skew < seconds(0) ? " behind" : " ahead of", " the server's");
   if (std::chrono::abs(skew) <= kMostSkew) return ok(name, text);
-  const std::string refused = "; signatures of this time are refused, and repeated with the server's";
+  const std::string refused = "; signatures with this time are refused, and repeated with the server's time";
   warns(name, concat(text, std::chrono::abs(skew) > kSkewThatIsRefused ? refused : ""),
         "set this machine's clock, or let NTP set it");
 }
@@ -200,11 +201,11 @@ bool S3Examination::lists() {
 
 void S3Examination::judges_region(const std::string& actual) {
   if (actual == options_.region) return;
-  warns("region of the bucket", concat(actual, ", not ", options_.region, ": found out by asking"),
+  warns("region of the bucket", concat(actual, ", not ", options_.region, ", as the server reported"),
         concat("set AWS_REGION=", actual, " to save requests, and for presigned URLs"));
 }
 
-// And not, say, the key or the signature.
+// Returns whether the server refuses the checksum, and not, for example, the key or the signature.
 bool refuses_checksum(const S3Answer& answer) {
   const bool names_it = to_lower(answer.error_message).find("checksum") != std::string::npos;
   return answer.http.status == 400 &&
@@ -224,7 +225,7 @@ void examine_s3_checksums(std::string_view bucket, std::string_view folder, cons
   const std::string name = "checksums";
   if (!options.send_checksums) {
     return report({name, Outcome::kWarning, "not sent (AWS_REQUEST_CHECKSUM_CALCULATION=when_required)",
-                   "unset it if the server knows x-amz-checksum-crc32c: it finds damage on the way"});
+                   "unset it if the server supports x-amz-checksum-crc32c, which detects damage in transit"});
   }
   S3Client client(std::string(bucket), options);
   const std::string key = join_key(folder, concat("headrace-doctor-", hex64(random_name_bits())));
@@ -241,7 +242,7 @@ void examine_s3_checksums(std::string_view bucket, std::string_view folder, cons
   if (!answer->ok())
     return report({name, Outcome::kWarning, concat("the server answers ", answer->error_code, ": unknown")});
   report({name, Outcome::kWarning, "the server accepts objects with a wrong CRC32C",
-          "damage on the way to the server is noticed when an object is read, not when it is written"});
+          "damage in transit to the server is noticed when an object is read, not when it is written"});
 }
 
 void examine_s3_completions(std::string_view bucket, std::string_view folder, const S3Options& options,
@@ -260,7 +261,7 @@ void examine_s3_completions(std::string_view bucket, std::string_view folder, co
                        " on CompleteMultipartUpload, or one writer at a time")});
         break;
       case Honoured::kUnknown:
-        report({name, Outcome::kWarning, "the server did not let it be found out",
+        report({name, Outcome::kWarning, "this could not be tested on the server",
                 "try again with the right to write and remove objects"});
     }
   }

@@ -123,7 +123,7 @@ TEST(S3Examine, WhatSpeaksNoHttpIsToldFromAServerThatIsDown) {
   const auto examined = examine(options_for(server));
   EXPECT_FALSE(examined.is_usable);
   EXPECT_EQ(examined.findings.at("connection").outcome, Outcome::kFailure);
-  EXPECT_THAT(examined.findings.at("connection").advice, HasSubstr("speaks no HTTP"));
+  EXPECT_THAT(examined.findings.at("connection").advice, HasSubstr("does not speak HTTP"));
   for (const char* later : {"TLS", "clock", "access", "region of the bucket"})
     EXPECT_FALSE(examined.findings.contains(later)) << "nothing is asked where nobody answers";
 }

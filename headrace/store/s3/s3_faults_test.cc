@@ -105,13 +105,13 @@ TEST(S3Read, AnswersThatDoNotFitTheQuestionAreRefused) {
     EXPECT_EQ(error.code, Code::kDataLoss);
     EXPECT_THAT(error.message, HasSubstr(why));
   };
-  refused(range_of(kObject, 3, 5), 2, "another range");
+  refused(range_of(kObject, 3, 5), 2, "did not send the requested range");
   refused(range_of(kObject, 2, 4), 2, "4 bytes instead of 5");
   refused(range_of(kObject, 2, 6), 2, "longer than the 5 bytes");
   refused(test_reply(200, "01234"), 2, "ignores ranges");
   refused(test_reply(200, kObject), 0, "longer than the 5 bytes");
-  refused(test_reply(206, "23456"), 2, "another range");
-  refused(test_reply(206, "23456", "Content-Range: bytes 2-6/4\r\n"), 2, "another range");
+  refused(test_reply(206, "23456"), 2, "did not send the requested range");
+  refused(test_reply(206, "23456", "Content-Range: bytes 2-6/4\r\n"), 2, "did not send the requested range");
   refused({"<html>\r\n"}, 0, "not valid HTTP");
 }
 

@@ -1,4 +1,4 @@
-// Keys that end, are refused, or cannot be had, while requests need them.
+// Keys that expire, are refused, or cannot be obtained while requests need them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ struct RefusedKeys {
                             if (failure) return *failure;
                             return S3Credentials{"id", "canary-secret", concat(++fetches)};
                           }},
-        // Each time it is asked another minute has passed.
+        // Each call of the clock is a minute later.
         [this] { return std::chrono::system_clock::now() + std::chrono::minutes(++minutes); });
     store = open_s3_store("bucket", options);
   }

@@ -12,7 +12,7 @@ struct Setting {
   std::string source;
 };
 
-// The first of the variables that is set.
+// Returns the first of the variables that is set.
 std::optional<Setting> first_of(const Environment& environment,
                                 std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
@@ -65,7 +65,7 @@ Status take_region(const Environment& environment, const AwsProfile& profile, S3
   if (found->value.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") !=
       std::string::npos) {
     return Error{Code::kInvalidArgument, concat("s3: the region (", found->source,
-                                                ") holds other characters than letters, digits, - and _")};
+                                                ") contains characters other than letters, digits, - and _")};
   }
   options.region = found->value;
   options.region_source = found->source;
@@ -77,7 +77,7 @@ Status take_others(const Environment& environment, const AwsProfile& profile, S3
   if (!style) style = profile.get("s3.addressing_style");
   if (style && *style != "auto") {
     if (*style != "path" && *style != "virtual") {
-      return Error{Code::kInvalidArgument, "s3: the addressing style is none of path, virtual, auto"};
+      return Error{Code::kInvalidArgument, "s3: the addressing style must be path, virtual or auto"};
     }
     options.addressing = *style == "path" ? S3Addressing::kPath : S3Addressing::kVirtual;
   }
@@ -90,7 +90,7 @@ Status take_others(const Environment& environment, const AwsProfile& profile, S3
   HEADRACE_TRY(options.probe_conditions, environment.is_on("HEADRACE_S3_PROBE_CONDITIONS", true));
   if (const auto payer = environment.get("AWS_REQUEST_PAYER")) {
     if (to_lower(*payer) != "requester")
-      return Error{Code::kInvalidArgument, "s3: AWS_REQUEST_PAYER is not requester"};
+      return Error{Code::kInvalidArgument, "s3: AWS_REQUEST_PAYER must be requester"};
     options.requester_pays = true;
   }
   return {};

@@ -27,7 +27,7 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   return ContentRange{*first, *last, *size};
 }
 
-// Returns the result if the whole range that was asked for came.
+// Returns the result if the answer contains the whole requested range.
 Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const S3Answer& answer) {
   const auto wrong = [&](std::string_view what) {
     return Error{Code::kDataLoss,
@@ -43,7 +43,7 @@ Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const
   if (answer.http.status == 206) {
     const auto said = parse_content_range(answer.http.header("Content-Range").value_or(""));
     if (!said || said->first != range.offset_bytes || said->last - said->first + 1 != result.bytes_read)
-      return wrong("the server sent another range than it was asked for");
+      return wrong("the server did not send the requested range");
     result.object.size_bytes = said->size_bytes;
   } else if (range.offset_bytes != 0) {
     return wrong("the server ignores ranges");
@@ -54,7 +54,7 @@ Result<ReadResult> result_of(const S3Client& client, const S3Range& range, const
     return wrong(concat("the server sent ", result.bytes_read, " bytes instead of ", expected));
   if (range.is_whole && result.object.crc32c && answer.http.body_crc32c != result.object.crc32c) {
     return wrong(concat("the received bytes have the CRC32C ", hex32(answer.http.body_crc32c),
-                        ", and the store keeps ", hex32(*result.object.crc32c)));
+                        ", but the store has ", hex32(*result.object.crc32c)));
   }
   return result;
 }
@@ -127,8 +127,8 @@ HttpHeaders if_match(const std::optional<Version>& version) {
 
 namespace {
 
-// The checksum of the whole content. For an object of parts the header may be a checksum of the parts'
-// checksums.
+// Returns the checksum of the whole content. For an object of parts, the header may be a checksum of the
+// parts' checksums, which is not used.
 std::optional<std::uint32_t> crc32c_of(const HttpResponse& http) {
   if (http.header("x-amz-checksum-type").value_or("FULL_OBJECT") != "FULL_OBJECT") return std::nullopt;
   return parse_crc32c_field(http.header("x-amz-checksum-crc32c").value_or(""));

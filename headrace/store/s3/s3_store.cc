@@ -20,7 +20,7 @@ constexpr std::size_t kKeysPerDelete = 1'000;
 constexpr std::size_t kMaxSinglePutBytes = 64 << 20;
 
 constexpr int kMostRestarts = 3;
-constexpr int kMostPagesWithoutNews = 1'000;  // a server may scan far between two objects, not for ever
+constexpr int kMostPagesWithoutNews = 1'000;  // limit for a server that scans far between objects
 
 class S3Store final : public Store {
  public:
@@ -73,7 +73,8 @@ Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Versi
   const std::size_t needed_headers = request.headers.size();
   if (client_.options().send_checksums) request.headers.push_back({"x-amz-checksum-mode", "ENABLED"});
   HEADRACE_TRY(S3Answer answer, client_.perform(request));
-  // The checksum of an object encrypted by KMS takes the right to decrypt it, the rest does not.
+  // To read the checksum of an object encrypted by KMS, the caller needs the right to decrypt it. The other
+  // facts need no such right.
   if (answer.http.status == 403 && request.headers.size() > needed_headers) {
     request.headers.resize(needed_headers);
     HEADRACE_TRY(answer, client_.perform(request));
@@ -87,8 +88,8 @@ Result<ObjectInfo> S3Store::head(std::string_view key, const std::optional<Versi
   if (answer.http.status == 412 || (answer.http.status == 404 && client_.bucket_was_seen())) {
     return read_error(client_, request, answer);
   }
-  // The answer to HEAD has no body, so it cannot tell a missing object from a missing bucket, nor why access
-  // is denied, nor that it was a mistake. The answer to GET says.
+  // The answer to HEAD has no body. So it does not show whether the object or the bucket is missing, why
+  // access is denied, or whether the refusal was a mistake. The answer to GET shows it.
   std::byte first_byte{};
   S3Range range{.key = request.key, .target = {&first_byte, 1}, .if_version = version};
   read_ranges(client_, {&range, 1}, call);
@@ -102,17 +103,17 @@ Result<ObjectInfo> S3Store::stat(std::string_view key, const CallOptions& option
   return head(key, std::nullopt, options);
 }
 
-// For ranges that begin at or past the end, which S3 refuses without saying where the end is.
+// For ranges that begin at or after the end. S3 refuses them without saying where the end is.
 Result<ReadResult> S3Store::read_at_end(std::string_view key, const ReadOptions& options) {
   HEADRACE_TRY(ObjectInfo object, head(key, options.if_version, options.call));
   if (options.offset_bytes > object.size_bytes) {
-    return Error{Code::kOutOfRange, concat(describe(key), " has ", object.size_bytes, " bytes, and byte ",
-                                           options.offset_bytes, " was asked for")};
+    return Error{Code::kOutOfRange, concat(describe(key), " has ", object.size_bytes,
+                                           " bytes, but the read begins at byte ", options.offset_bytes)};
   }
   return ReadResult{0, std::move(object)};
 }
 
-// With one request, whose answer tells the checksum of what is whole.
+// Reads a whole object with one request. The answer contains the checksum of the object.
 Result<ReadResult> S3Store::read_whole(std::string_view key, MutableBytesView target,
                                        const ReadOptions& options) {
   S3Range range{
@@ -123,7 +124,7 @@ Result<ReadResult> S3Store::read_whole(std::string_view key, MutableBytesView ta
   return *std::move(read);
 }
 
-// All ranges are of one version: that which was asked for, or which is there now.
+// Reads all ranges from one version: the requested version, or else the current one.
 Result<ReadResult> S3Store::read_in_ranges(std::string_view key, MutableBytesView target,
                                            const ReadOptions& options, const ObjectInfo* object) {
   const std::optional<Version> version = object ? object->version : options.if_version;
@@ -177,7 +178,7 @@ Result<ReadResult> S3Store::read_into(std::string_view key, MutableBytesView tar
 Status S3Store::read_many(std::span<const ReadRequest> requests, const CallOptions& options) {
   const std::size_t range_bytes = client_.options().range_bytes;
   std::vector<S3Range> ranges;
-  std::vector<std::size_t> ends;  // of each request's ranges; none of what is read alone afterwards
+  std::vector<std::size_t> ends;  // end of each request's ranges; a request that is read alone has none
   for (const ReadRequest& request : requests) {
     HEADRACE_CHECK(check_key(request.key));
     std::vector<S3Range> of_request =
@@ -196,7 +197,7 @@ Status S3Store::read_many(std::span<const ReadRequest> requests, const CallOptio
           *this, request.key, request.target,
           {.offset_bytes = request.offset_bytes, .if_version = request.if_version, .call = options}));
     }
-    for (; at < ends[i]; ++at) {  // all ranges up to the first that failed have an answer
+    for (; at < ends[i]; ++at) {  // all ranges before the first failed one have an answer
       HEADRACE_TRY(const std::optional<ReadResult> read, check_range(client_, ranges[at]));
       if (!read || read->bytes_read != ranges[at].target.size()) {
         return Error{Code::kDataLoss, concat(describe(request.key), ": it ends before byte ",
@@ -222,7 +223,7 @@ Result<ObjectInfo> S3Store::copy(std::string_view from, std::string_view to, con
   HEADRACE_CHECK(check_key(from));
   HEADRACE_CHECK(check_key(to));
   HEADRACE_TRY(ObjectInfo source, head(from, std::nullopt, options.call));
-  // S3 refuses to copy an object to itself; the result would be what is there.
+  // S3 refuses to copy an object to itself; the result would be the object as it is.
   const bool conditional = options.only_if_absent || options.if_version;
   if (from == to && !conditional) return source;
   return copy_object(client_, source, to, options);
@@ -251,7 +252,7 @@ Status S3Store::remove_batch(const std::vector<std::string>& keys, const CallOpt
     if (failure.code == "NoSuchKey") continue;
     const bool was_asked = std::ranges::find(keys, failure.key) != keys.end();
     if (was_asked && is_transient_s3_code(failure.code)) {
-      HEADRACE_CHECK(remove_one(failure.key, options));  // which repeats, as it may have to
+      HEADRACE_CHECK(remove_one(failure.key, options));  // with retries
       continue;
     }
     S3Answer single;
@@ -299,7 +300,7 @@ Status S3Store::list(std::string_view prefix, const ListOptions& options,
     if (!page) return page.error().in(concat(describe(""), ": listing ", prefix));
     const std::string before = last;
     for (const ObjectInfo& entry : page->entries) {
-      // Some servers repeat a folder on the next page, or report the one that `after` lies in.
+      // Some servers repeat a folder on the next page, or report the folder that contains `after`.
       if (entry.key <= options.after || entry.key == last) continue;
       if (entry.key < last || !entry.key.starts_with(prefix)) {
         return Error{Code::kDataLoss, concat(describe(entry.key), ": listing ", prefix,
@@ -312,7 +313,7 @@ Status S3Store::list(std::string_view prefix, const ListOptions& options,
     pages_without_news = last == before ? pages_without_news + 1 : 0;
     if (page->continuation == continuation || pages_without_news == kMostPagesWithoutNews) {
       return Error{Code::kDataLoss, concat(describe(""), ": listing ", prefix,
-                                           ": the server goes on with pages that name no further object")};
+                                           ": the server keeps sending pages that name no further object")};
     }
     continuation = page->continuation;
   }

@@ -123,7 +123,8 @@ TEST(S3ReadInto, ARangeIsBelievedOnlyIfItIsWellFormed) {
   EXPECT_EQ(message("bytes 2-2/3", "2"), "2");
   for (const char* wrong : {"items 2-6/10", "bytes 2-6", "bytes 2/6-10", "bytes 26/10", "bytes 2-6/6",
                             "bytes 6-2/10", "bytes x-6/10", "bytes 2-x/10", "bytes 2-6/x", "bytes 2-7/10"})
-    EXPECT_THAT(message(wrong), HasSubstr("s3://bucket/key, from byte 2: the server sent another range"))
+    EXPECT_THAT(message(wrong),
+                HasSubstr("s3://bucket/key, from byte 2: the server did not send the requested range"))
         << wrong;
 }
 
@@ -175,7 +176,7 @@ TEST(S3ReadInto, AtTheEndAHeadTellsWhereItIs) {
   Script behind({past, head_of(10)});
   const Error error = error_of(behind.read(5, {.offset_bytes = 11}));
   EXPECT_EQ(error.code, Code::kOutOfRange);
-  EXPECT_THAT(error.message, HasSubstr("s3://bucket/key has 10 bytes, and byte 11 was asked for"));
+  EXPECT_THAT(error.message, HasSubstr("s3://bucket/key has 10 bytes, but the read begins at byte 11"));
   Script whole({past, head_of(0)});
   EXPECT_EQ(*whole.read(5, {.is_whole = true}), "");
 }
@@ -402,7 +403,7 @@ TEST(S3ListObjects, GoesOnThroughAThousandPagesWithoutNewsAndNoFurther) {
   EXPECT_EQ(patient->size(), 3U);
   const Error error = error_of(list_with_pages_between(1'000));
   EXPECT_EQ(error.code, Code::kDataLoss);
-  EXPECT_THAT(error.message, HasSubstr("goes on with pages that name no further object"));
+  EXPECT_THAT(error.message, HasSubstr("keeps sending pages that name no further object"));
 }
 
 TEST(S3Copying, IsOneRequestUpToAQuarterOfAGibibyte) {

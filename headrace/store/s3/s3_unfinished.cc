@@ -14,16 +14,16 @@
 namespace headrace {
 namespace {
 
-constexpr int kMostPagesOfParts = 10;  // of 1,000, as many as an upload can have
+constexpr int kMostPagesOfParts = 10;  // of 1,000 parts each; an upload has no more
 constexpr int kMostAborts = 6;
 
 using GiveUpAt = std::optional<std::chrono::steady_clock::time_point>;
 
 bool is_gone(const S3Answer& answer) { return answer.error_code == "NoSuchUpload"; }
 
-// A caller that may abort or list uploads may lack the right to look at their parts. Some servers cannot list
-// parts.
-bool does_not_tell(const S3Answer& answer) {
+// A caller that may abort or list uploads may still lack the right to list their parts. Some servers cannot
+// list parts at all.
+bool cannot_list_parts(const S3Answer& answer) {
   const int status = answer.http.status;
   return status == 403 || status == 405 || status == 501;
 }
@@ -42,7 +42,7 @@ Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string
     if (last_part > 0) request.query.emplace_back("part-number-marker", concat(last_part));
     HEADRACE_TRY(const S3Answer answer, client.perform(request));
     if (is_gone(answer)) return SentParts{};
-    if (!answer.ok() && does_not_tell(answer)) return SentParts{.is_told = false};
+    if (!answer.ok() && cannot_list_parts(answer)) return SentParts{.are_listed = false};
     if (!answer.ok()) return client.explain(request, answer).in("listing the parts of an unfinished upload");
     Result<S3PartsPage> page = parse_parts_page(answer.http.body);
     if (!page) return std::move(page).error().in(client.describe(key));
@@ -57,7 +57,8 @@ Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string
 
 namespace {
 
-// Calls `visit` for each upload that the server shows for `asked_prefix`; false once that has returned false.
+// Calls `visit` for each upload that the server lists for `asked_prefix`. Returns false if `visit` has
+// returned false.
 Result<bool> list_shown_uploads(S3Client& client, std::string_view asked_prefix, const CallOptions& call,
                                 const std::function<Result<bool>(const S3PendingUpload&)>& visit) {
   S3UploadsPage page;
@@ -95,7 +96,7 @@ Status list_pending_uploads(S3Client& client, std::string_view prefix, const Cal
       if (!upload.key.starts_with(prefix) || seen.contains(hash)) return true;
       if (!asked.empty()) seen.insert(hash);
       HEADRACE_TRY(const SentParts sent, sent_parts(client, upload.key, upload.id, call));
-      if (!sent.parts && sent.is_told) return true;  // ended meanwhile
+      if (!sent.parts && sent.are_listed) return true;  // ended meanwhile
       UnfinishedWrite write{.key = upload.key, .id = upload.id};
       if (sent.parts) {
         write.size_bytes = sent.parts->size_bytes();
@@ -130,8 +131,8 @@ Status abort_upload(S3Client& client, std::string_view key, std::string_view id,
   }
   return Error{Code::kUnavailable,
                concat(client.describe(key),
-                      ": an unfinished upload still has parts after it was aborted again and "
-                      "again; is it still being written? Try again when it is not")};
+                      ": an unfinished upload still has parts after it was aborted several times"
+                      "; is it still being written? Try again when it is not")};
 }
 
 }  // namespace headrace

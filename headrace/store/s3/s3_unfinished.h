@@ -24,11 +24,11 @@ namespace headrace {
 Status list_pending_uploads(S3Client& client, std::string_view prefix, const CallOptions& call,
                             const std::function<bool(const UnfinishedWrite&)>& visit);
 
-/// The parts of an upload. If `parts` is none, the server does not know the upload or, if `is_told` is false,
-/// does not list its parts.
+/// The parts of an upload. If `parts` is none, the server does not know the upload or, if `are_listed` is
+/// false, does not list its parts.
 struct SentParts {
   std::optional<S3PartsPage> parts{};
-  bool is_told = true;
+  bool are_listed = true;
 };
 /// All parts of an upload that the server has. `give_up_at` as in S3Request.
 Result<SentParts> sent_parts(S3Client& client, std::string_view key, std::string_view id,

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kMinPartBytes = 5 << 20;
 constexpr std::uint64_t kMaxPutBytes = std::uint64_t{5} << 30;
-constexpr std::uint64_t kMaxSingleCopyBytes = 256 << 20;  // S3 allows 5 GiB, but says nothing while it copies
+// S3 allows 5 GiB, but sends nothing while it copies.
+constexpr std::uint64_t kMaxSingleCopyBytes = 256 << 20;
 
 std::size_t first_part_bytes(const S3Client& client) {
   return std::max(client.options().part_bytes, kMinPartBytes);
@@ -29,9 +30,9 @@ Error too_many_parts(const S3Client& client, std::string_view key) {
           concat(client.describe(key), ": more than ", kMaxParts, " parts; write larger parts")};
 }
 
-// A condition that a server ignores when it completes an upload would let one writer replace the work of
-// another without a word. Found out before the first upload under a condition of that kind begins; a server
-// that cannot be asked is trusted.
+// If a server ignores a condition when it completes an upload, one writer could replace another writer's
+// object without an error. This is tested before the first upload with a condition of that kind begins. If
+// the test cannot be made, the server is trusted.
 Honoured honours_at_completion(S3Client& client, std::string_view key, const WriteOptions& options) {
   const bool is_conditional = options.only_if_absent || options.if_version;
   if (!is_conditional || !client.options().probe_conditions) return Honoured::kYes;
@@ -43,16 +44,17 @@ Honoured honours_at_completion(S3Client& client, std::string_view key, const Wri
 
 Status check_honoured_at_completion(S3Client& client, std::string_view key, const WriteOptions& options) {
   if (honours_at_completion(client, key, options) != Honoured::kNo) return {};
-  return Error{Code::kUnimplemented,
-               concat(client.describe(key), " was not written: the server ignores ",
-                      options.if_version ? "If-Match" : "If-None-Match",
-                      " when it completes a multipart upload, so two runs that publish here at once would "
-                      "destroy one another's results. Use a store that honours it (headrace doctor checks "
-                      "this); or, if only one process writes here at a time, set "
-                      "HEADRACE_S3_PROBE_CONDITIONS=0")};
+  return Error{
+      Code::kUnimplemented,
+      concat(client.describe(key), " was not written: the server ignores ",
+             options.if_version ? "If-Match" : "If-None-Match",
+             " when it completes a multipart upload, so two runs that publish here at the same time would "
+             "destroy each other's results. Use a store that honours it (headrace doctor checks "
+             "this); or, if only one process writes here at a time, set "
+             "HEADRACE_S3_PROBE_CONDITIONS=0")};
 }
 
-// Sends parts in the background, a bounded number at once, while the caller fills the next one.
+// Sends parts in the background, a limited number at the same time, while the caller fills the next part.
 class S3Upload final : public Upload {
  public:
   S3Upload(S3Client& client, std::string_view key, const WriteOptions& options)
@@ -67,7 +69,7 @@ class S3Upload final : public Upload {
       const std::size_t taken = std::min(data.size(), want - filling_.size());
       headrace::append(filling_, data.first(taken));
       data = data.subspan(taken);
-      // A full part waits for the byte after it: an object of one part needs no multipart upload.
+      // A full part waits for the next byte, because an object of one part needs no multipart upload.
       if (filling_.size() == want && !data.empty()) HEADRACE_CHECK(remember(send_filling()));
     }
     return {};
@@ -76,7 +78,7 @@ class S3Upload final : public Upload {
   Result<ObjectInfo> commit() override {
     if (!failed_) return failed_.error();
     if (committed_)
-      return Error{Code::kFailedPrecondition, concat(client_.describe(key_), ": committed a second time")};
+      return Error{Code::kFailedPrecondition, concat(client_.describe(key_), ": it was already committed")};
     committed_ = true;
     if (!upload_) return put_object(client_, key_, filling_, options_);
     HEADRACE_CHECK(remember(send_filling()));
@@ -102,8 +104,8 @@ class S3Upload final : public Upload {
       HEADRACE_TRY(upload_, MultipartUpload::resume_or_start(client_, key_, options_,
                                                              client_.options().send_checksums, filling_));
     }
-    // Fewer at once when parts are large: memory stays near (parallel_parts + 1) × first_part_bytes for as
-    // long as parts keep their first size.
+    // Sends fewer parts at the same time if they are large: memory stays near (parallel_parts + 1) ×
+    // first_part_bytes as long as parts keep their first size.
     const std::size_t at_once =
         std::max<std::size_t>(1, client_.options().parallel_parts * first_part_bytes(client_) /
                                      std::max(filling_.size(), first_part_bytes(client_)));
@@ -121,7 +123,7 @@ class S3Upload final : public Upload {
     };
     try {
       sending.done = std::async(std::launch::async, send);
-    } catch (const std::exception&) {  // the system allows no further thread: this one sends
+    } catch (const std::exception&) {  // the system allows no further thread, so this thread sends
       const Bytes data = std::move(sending.data);
       sending_.pop_back();
       HEADRACE_CHECK(upload_->send_part(next_part_, data));
@@ -137,7 +139,7 @@ class S3Upload final : public Upload {
     return status;
   }
 
-  // All of them, whatever comes of each; the first error.
+  // Waits for all parts, whatever their results are, and returns the first error.
   Status wait_for_all() {
     Status first;
     while (!sending_.empty()) {
@@ -152,16 +154,16 @@ class S3Upload final : public Upload {
   const WriteOptions options_;
   std::unique_ptr<MultipartUpload> upload_;
   Bytes filling_;
-  Bytes spare_;  // memory to be filled next
+  Bytes spare_;  // memory for the next part
   std::deque<Sending> sending_;
   std::size_t next_part_ = 0;
   Status failed_;
   bool committed_ = false;
 };
 
-// A write under a condition has succeeded: the same again must be refused. A server that takes it looks at no
-// conditions, and of two writers that count on them one would destroy the other's work. Asked once, twice if
-// need be, since somebody may remove the object meanwhile.
+// Called after a conditional write has succeeded: the server must refuse the same write now. A server that
+// accepts it ignores conditions, and one of two writers that rely on them would destroy the other's work.
+// Asks once, and once more if the server accepts it, since another process may remove the object meanwhile.
 Status check_condition_was_honoured(S3Client& client, S3Request request) {
   const auto version = std::ranges::find(request.headers, "If-Match", &HttpHeader::name);
   const bool is_of_version = version != request.headers.end();
@@ -175,11 +177,12 @@ Status check_condition_was_honoured(S3Client& client, S3Request request) {
   }
   return Error{
       Code::kUnimplemented,
-      concat(client.describe(request.key), " was written, but the server ignores ",
-             is_of_version ? "If-Match" : "If-None-Match",
-             ": two runs that publish here at once would destroy one another's results. Use a store that "
-             "honours it (headrace doctor checks this); or, if only one process writes here at a time, set "
-             "HEADRACE_S3_PROBE_CONDITIONS=0")};
+      concat(
+          client.describe(request.key), " was written, but the server ignores ",
+          is_of_version ? "If-Match" : "If-None-Match",
+          ": two runs that publish here at the same time would destroy each other's results. Use a store "
+          "that honours it (headrace doctor checks this); or, if only one process writes here at a time, set "
+          "HEADRACE_S3_PROBE_CONDITIONS=0")};
 }
 
 }  // namespace
@@ -197,7 +200,7 @@ Honoured probe_completion(S3Client& client, std::string_view key, bool of_versio
   if (!upload || !(*upload)->send_part(0, {&content, 1})) return Honoured::kUnknown;
   const auto there = put_object(client, probe, {&content, 1}, {.call = call});
   const auto completed = there ? (*upload)->complete() : Result<ObjectInfo>(there.error());
-  // Also if its answer was lost.
+  // Even if the answer to the write was lost.
   (void)client.perform({.method = "DELETE", .key = probe, .call = {.deadline = std::chrono::seconds(10)}});
   if (completed) return Honoured::kNo;
   const Code code = completed.error().code;
@@ -232,7 +235,7 @@ Result<ObjectInfo> put_object(S3Client& client, std::string_view key, BytesView 
                       .version = {unquoted_etag(answer.http.header("ETag").value_or(""))},
                       .crc32c = crc};
   }
-  // Refused because an earlier attempt, whose answer was lost, had succeeded?
+  // The write may be refused because an earlier attempt succeeded but its answer was lost.
   if (conditional && answer.maybe_done_before && answer.http.status == 412) {
     HEADRACE_TRY(auto ours, find_marked(client, key, mark, options.call));
     if (ours) return *std::move(ours);

@@ -116,7 +116,7 @@ TEST(S3Put, TellsTheFactsOfAWriteWhoseAnswerWasLost) {
 TEST(S3Put, RefusalsSayWhatWasWanted) {
   Script there({kRefused});
   EXPECT_THAT(error_of(write_text(*there.store, "key", "text", {.only_if_absent = true})).message,
-              HasSubstr("s3://bucket/key: it exists already, and was to be created"));
+              HasSubstr("s3://bucket/key: it already exists, but this write may only create it"));
   EXPECT_THAT(error_of(write_text(*there.store, "key", "text", {.if_version = Version{"v"}})).message,
               HasSubstr("s3://bucket/key: it is no longer the version that was to be replaced"));
   EXPECT_EQ(error_of(write_text(*there.store, "key", "text")).code, Code::kFailedPrecondition);
@@ -220,7 +220,7 @@ TEST(S3UploadInParts, IsCommittedOnce) {
   ASSERT_TRUE((*upload)->commit());
   const Error error = error_of((*upload)->commit());
   EXPECT_EQ(error.code, Code::kFailedPrecondition);
-  EXPECT_THAT(error.message, HasSubstr("s3://bucket/key: committed a second time"));
+  EXPECT_THAT(error.message, HasSubstr("s3://bucket/key: it was already committed"));
   EXPECT_EQ(script.requests().size(), 4U);
 }
 
@@ -292,7 +292,7 @@ TEST(S3UploadInParts, OfAConflictTheObjectTellsWhoWasFaster) {
   EXPECT_EQ(refusal({.if_version = Version{"v1"}}, head_of(3)).code, Code::kAborted) << "nobody";
   const Error made = refusal({.only_if_absent = true}, head_of(3));
   EXPECT_EQ(made.code, Code::kAlreadyExists);
-  EXPECT_THAT(made.message, HasSubstr("s3://bucket/key: it exists already"));
+  EXPECT_THAT(made.message, HasSubstr("s3://bucket/key: it already exists"));
   EXPECT_EQ(refusal({.if_version = Version{"v0"}}, test_reply(404)).code, Code::kAborted);
   EXPECT_EQ(refusal({}, head_of(3)).code, Code::kAborted);
 }
@@ -369,8 +369,8 @@ TEST(S3CopyInParts, APartWithoutETagIsAnError) {
   EXPECT_THAT(error.message, StartsWith("s3://bucket/to: "));
 }
 
-// Every request is sent with how long the caller waits: at an answer that asks for a longer pause, the
-// call ends, whichever of its requests was answered so.
+// Every request is sent with the caller's deadline. If an answer asks for a longer pause, the call ends,
+// whichever of its requests got that answer.
 void expect_to_keep_the_deadline(const std::vector<TestHttpReply>& replies, const S3Options& options,
                                  Initiative initiative,
                                  const std::function<bool(Script&, const CallOptions&)>& call) {
@@ -558,7 +558,7 @@ TEST(S3UnfinishedWrites, APageOfPartsThatRepeatsItselfIsTheLast) {
   ASSERT_TRUE(sent) << sent.error().message;
   EXPECT_EQ(script.requests().size(), 2U);
   ASSERT_TRUE(sent->parts);
-  EXPECT_TRUE(sent->is_told);
+  EXPECT_TRUE(sent->are_listed);
 }
 
 TEST(S3UnfinishedWrites, AreAbortedOnceWhereNothingIsLeft) {

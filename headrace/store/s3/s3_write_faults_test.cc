@@ -70,7 +70,8 @@ TEST(S3Write, WhoWonIsNotGuessedWhereNobodyTells) {
   Script hidden({kDropped, refused, test_reply(403)});
   const Error unknown = error_of(write_text(*hidden.store, "key", "text", {.only_if_absent = true}));
   EXPECT_EQ(unknown.code, Code::kUnavailable);
-  EXPECT_THAT(unknown.message, HasSubstr("whether it had been done at first could not be found out"));
+  EXPECT_THAT(unknown.message,
+              HasSubstr("it could not be found out whether the first attempt wrote the object"));
   Script gone({kDropped, refused, test_reply(404)});
   EXPECT_EQ(error_of(write_text(*gone.store, "key", "text", {.only_if_absent = true})).code,
             Code::kAlreadyExists);

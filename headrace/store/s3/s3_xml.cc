@@ -12,7 +12,8 @@
 namespace headrace {
 namespace {
 
-// The root element of `body`, if it has that name; any namespace prefix is ignored by no server we know of.
+// Returns the root element of `body` if it has that name. The name must have no namespace prefix: no known
+// server sends one.
 pugi::xml_node root_of(pugi::xml_document& document, BytesView body, const char* name) {
   const auto parsed =
       document.load_buffer(body.data(), body.size(), pugi::parse_default, pugi::encoding_utf8);
@@ -23,10 +24,10 @@ Error unexpected(std::string_view what) {
   return {Code::kDataLoss, concat("the server's answer is not ", what, "; does the endpoint speak S3?")};
 }
 
-// Short: it goes into our messages.
+// Shortens a text that goes into messages.
 std::string clean(std::string_view text) { return printable_line(text, 300); }
 
-// A key of a listing, decoded where the server says that it is encoded.
+// Returns a key of a listing, decoded if the server says that it is encoded.
 Result<std::string> key_text(const pugi::xml_node& parent, const char* name, bool encoded) {
   const char* text = parent.child_value(name);
   if (!encoded) return std::string(text);

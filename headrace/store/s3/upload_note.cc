@@ -27,7 +27,7 @@ bool is_note(const std::string& name) {
   return name.size() == kNameDigits && name.find_first_not_of("0123456789abcdef") == name.npos;
 }
 
-// A note that cannot be removed only takes room.
+// Removes old notes. Errors are ignored: a note that cannot be removed only takes room.
 void remove_unused(const fs::path& folder) {
   std::error_code ignored;
   const auto oldest = fs::file_time_type::clock::now() - kUnused;

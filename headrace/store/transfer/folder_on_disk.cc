@@ -19,7 +19,7 @@ Error cannot_look_at(const std::string& path) {
   return {Code::kUnknown, concat("looking at ", path, ": ", std::strerror(errno))};
 }
 
-// The path on this machine.
+// Returns the path on this machine.
 std::string path_of(const Location& place) { return concat("/", place.key); }
 
 using FileIdentity = std::pair<dev_t, ino_t>;
@@ -31,7 +31,7 @@ Result<FileIdentity> identity_of(const std::string& path) {
   return cannot_look_at(path);
 }
 
-// The nearest that is there, of the folder and those above it.
+// Returns the folder if it exists, else the nearest folder above it that exists.
 std::string nearest_folder(std::string path) {
   struct stat status {};
   while (path != "/" && ::stat(path.c_str(), &status) != 0 && is_absence(errno))
@@ -68,8 +68,8 @@ Status check_absent(const Location& from, std::string_view name) {
     if (S_ISLNK(status.st_mode)) {
       return Error{Code::kFailedPrecondition,
                    concat(path,
-                          " is a symbolic link, which is not followed, so everything behind it would be "
-                          "removed from the copy; put the folder there itself, or --exclude it")};
+                          " is a symbolic link, which is not followed, so all objects below it would be "
+                          "removed from the copy; replace the link by the folder, or --exclude it")};
     }
   }
   return {};

@@ -46,7 +46,7 @@ class ObjectCursor {
   const FolderPairOptions& options_;
   std::vector<ObjectInfo> entries_;
   std::size_t at_ = 0;
-  std::string last_;  // listed
+  std::string last_;  // the name listed last
   bool is_at_end_ = false;
 };
 

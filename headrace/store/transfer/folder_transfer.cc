@@ -18,15 +18,15 @@ namespace {
 constexpr std::size_t kJobsAtOnce = 50'000;  // listed before any of them is done
 constexpr int kLargeAtOnce = 4;
 constexpr int kRanks = 3;
-constexpr int kPartAttempts = 5;  // of others who create and remove the same part
+constexpr int kPartAttempts = 5;  // while other processes create and remove the same part
 constexpr std::size_t kMostRemoved = 1'000'000;
 constexpr std::size_t kRemovedAtOnce = 1'000;
 
 struct Job {
   std::string name;
   ObjectInfo source;
-  std::optional<ObjectInfo> target{};  // would be replaced
-  bool compares = false;               // nothing is to be done if the target is the same
+  std::optional<ObjectInfo> target{};  // the object that would be replaced
+  bool compares = false;               // nothing needs to be done if the target is the same
 };
 
 class FolderTransfer {
@@ -67,7 +67,7 @@ class FolderTransfer {
     if (options_.removes_others) HEADRACE_CHECK(remove_others());
     const bool saw_all = !options_.selects && options_.name_prefix.empty();
     if (options_.journal != nullptr && saw_all && options_.same != SameObjects::kNone) {
-      // It is an aid: what cannot be forgotten takes room only.
+      // Errors are ignored: a journal entry that cannot be removed only takes room.
       (void)options_.journal->forget_unseen();
     }
     return totals_;
@@ -122,11 +122,12 @@ class FolderTransfer {
     return {};
   }
 
-  // Compares with the target; if that is the same, nothing is left to be done.
+  // Compares the source with the target. If they are the same, the job is done.
   Result<bool> is_same(const Job& job) {
     const Result<bool> same =
         have_same_content(from_.at(job.name), job.source, to_.at(job.name), *job.target, object_options_);
-    // Either may have been changed or removed since it was listed: then it is copied as it is now.
+    // The source or the target may have been changed or removed since it was listed: then the source is
+    // copied as it is now.
     const bool has_changed =
         !same && (same.error().code == Code::kFailedPrecondition || same.error().code == Code::kNotFound);
     if (has_changed) return false;
@@ -137,7 +138,7 @@ class FolderTransfer {
     return true;
   }
 
-  // Somebody else has put there what was to be created: the same bytes may stay.
+  // Another process has created the object: it may stay if it has the same bytes.
   Status keep_part(const Job& job) {
     Job now = job;
     HEADRACE_TRY(now.source, from_.store->stat(from_.at(job.name).key, options_.call));
@@ -146,12 +147,12 @@ class FolderTransfer {
     if (same) return {};
     return Error{
         Code::kFailedPrecondition,
-        concat(to_.at(job.name).describe(), " is part of what is published there, or will be, and ",
+        concat(to_.at(job.name).describe(), " is part of published data, or will be, and ",
                from_.at(job.name).describe(),
                " has other bytes; nothing was replaced. Choose another TO, or remove that folder first")};
   }
 
-  // Nobody's part is ever replaced, not even by the same bytes: readers would see another version.
+  // Existing parts are never replaced, not even by the same bytes: readers would see another version.
   Status copy_part(const Job& job) {
     ObjectTransferOptions options = object_options_;
     options.write.only_if_absent = true;
@@ -211,7 +212,8 @@ class FolderTransfer {
     for (std::size_t begin = 0, end = 0; begin < others_.size(); begin = end) {
       if (options_.call.stop.stop_requested())
         return Error{Code::kCancelled, concat("removing below ", to_.describe(), " was stopped")};
-      // Those of one rank at a time, since a store may remove what it is given at once in any order.
+      // Removes objects of one rank at a time, because a store may remove the objects of one call in any
+      // order.
       std::vector<std::string> keys;
       for (; end < others_.size() && keys.size() < kRemovedAtOnce &&
              rank_of(others_[end].name) == rank_of(others_[begin].name);
@@ -225,7 +227,7 @@ class FolderTransfer {
     return {};
   }
 
-  // Published folders stay whole.
+  // Makes sure that published folders stay complete.
   Status check_others() {
     if (options_.publications == nullptr) return {};
     for (const Job& other : others_) {
@@ -267,7 +269,7 @@ class FolderTransfer {
   bool found_any_ = false;
   bool all_listed_ = false;
   std::array<std::vector<Job>, kRanks> jobs_;
-  std::vector<Job> others_;  // to be removed
+  std::vector<Job> others_;  // jobs for objects that are to be removed
   TransferCount planned_;
 
   std::mutex mutex_;
@@ -275,7 +277,7 @@ class FolderTransfer {
   TransferTotals totals_;
 };
 
-// Checks folders neither of which lies in the other by name.
+// Checks two folders whose names do not contain each other.
 Status check_overlap_on_disk(const Location& from, const Location& to) {
   HEADRACE_TRY(const bool contains_itself, lies_in(to, from));
   HEADRACE_TRY(const bool is_inside, lies_in(from, to));
@@ -285,7 +287,7 @@ Status check_overlap_on_disk(const Location& from, const Location& to) {
                                               " by a link or a mount; choose a TO that does not touch FROM")};
 }
 
-// A copy must neither contain itself, nor replace or remove what it has yet to read.
+// A copy must not contain itself, and must not replace or remove objects that it has not yet read.
 Status check_overlap(const Location& from, const Location& to, const FolderTransferOptions& options) {
   if (!is_same_store(from, to)) return {};
   const std::string from_prefix = folder_prefix(from.key), to_prefix = folder_prefix(to.key);

@@ -304,7 +304,7 @@ TEST_F(FolderTransferTest, APartOfWhatIsPublishedIsCreatedOrStays) {
   const auto differs = transfer({.jobs = 1, .publications = &parts});
   ASSERT_FALSE(differs);
   EXPECT_EQ(differs.error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(differs.error().message, HasSubstr("memory://b/copy/part-1 is part of what is published"));
+  EXPECT_THAT(differs.error().message, HasSubstr("memory://b/copy/part-1 is part of published data"));
   EXPECT_THAT(differs.error().message, HasSubstr("memory://a/data/part-1 has other bytes"));
   EXPECT_EQ(transfer({.only_if_absent = true, .jobs = 1, .publications = &parts}).error().code,
             Code::kAlreadyExists);
@@ -393,7 +393,7 @@ TEST_F(FolderTransferTest, WhatIsPublishedIsRemovedBeforeItsPartsOrStaysWhole) {
   EXPECT_EQ(objects_below(to_), (std::map<std::string, std::string>{{"a", "1"}}));
 }
 
-// Does something else before it says that an object is a part; notes what it was asked and told.
+// Runs an action before it says that an object is a part; notes the questions and reports that it gets.
 class MeddlingParts final : public Publications {
  public:
   bool take(ObjectPair&) override { return false; }

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kMostRestarts = 3;
 
-// With its checksum, if the store keeps one. Lists tell none; beside a large object, a request is little.
+// Returns the object with its checksum, if the store has one. Listings contain no checksums; compared with a
+// large object, one request costs little.
 Result<ObjectInfo> with_checksum(const Location& from, const ObjectInfo& object,
                                  const ObjectTransferOptions& options) {
   if (object.crc32c || (object.size_bytes <= kPieceBytes && !options.verify)) return object;
@@ -22,7 +23,8 @@ Result<ObjectInfo> with_checksum(const Location& from, const ObjectInfo& object,
   return now.version == object.version ? std::move(now) : object;
 }
 
-// The pieces of one version of an object, front to back; the next one is read while the last one is used.
+// Reads the pieces of one version of an object in order. The next piece is read while the caller uses the
+// last one.
 class ReadAhead {
  public:
   ReadAhead(const Location& from, const ObjectInfo& object, const ObjectTransferOptions& options)
@@ -55,7 +57,7 @@ class ReadAhead {
     };
     try {
       reading_ = std::async(std::launch::async, read);
-    } catch (const std::system_error&) {  // no further thread may be had: `next` reads
+    } catch (const std::system_error&) {  // the system allows no further thread, so `next` reads
       reading_ = std::async(std::launch::deferred, read);
     }
     piece_ = target;
@@ -70,7 +72,7 @@ class ReadAhead {
   std::size_t turn_ = 0;
   std::uint64_t offset_ = 0;
   BytesView piece_;
-  std::future<Status> reading_;  // last: its end is waited for before the buffers go
+  std::future<Status> reading_;  // last member: its destructor waits before the buffers are destroyed
 };
 
 void advance(const ObjectTransferOptions& options, std::int64_t bytes) {
@@ -96,7 +98,7 @@ Result<ObjectTransfer> copy_large(const Location& from, const ObjectInfo& object
   std::uint32_t crc = 0;
   const auto copy_piece = [&](BytesView piece) -> Status {
     crc = crc32c(piece, crc);
-    while (!piece.empty()) {  // in slices, so that it can be stopped and seen to advance
+    while (!piece.empty()) {  // in slices, so that a stop and the progress take effect soon
       if (options.write.call.stop.stop_requested())
         return Error{Code::kCancelled, concat("copying ", from.describe(), " was stopped")};
       const BytesView slice = piece.first(std::min(piece.size(), kPieceBytes));
@@ -189,12 +191,12 @@ Result<ObjectTransfer> transfer_object(const Location& from, const ObjectInfo& o
   source.key = from.key;
   for (int restarts = 0;; ++restarts) {
     Result<ObjectTransfer> done = transfer_once(from, source, to, options);
-    // A continued upload may turn out to have been removed meanwhile: then it starts again.
+    // A continued upload may have been removed meanwhile; then it starts again.
     const bool upload_is_gone = !done && done.error().code == Code::kAborted && options.write.resumes;
     if (upload_is_gone && restarts < kMostRestarts) continue;
     if (done || done.error().code != Code::kFailedPrecondition) return done;
     HEADRACE_TRY(ObjectInfo now, from.store->stat(from.key, options.write.call));
-    if (now.version == source.version) return done;  // not the source has changed
+    if (now.version == source.version) return done;  // the source has not changed
     if (restarts == kMostRestarts) {
       return Error{
           Code::kFailedPrecondition,

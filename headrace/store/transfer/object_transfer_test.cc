@@ -118,7 +118,7 @@ TEST(ObjectTransfer, OfAnObjectThatNeverRestsFailsAndLeavesTheTarget) {
   EXPECT_EQ(content_of(to), to_bytes("before"));
 }
 
-// Keeps something else than it is given.
+// A store that keeps other bytes than it is given.
 class ForgetfulStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
@@ -141,7 +141,7 @@ TEST(ObjectTransfer, VerifyNoticesACopyThatDiffers) {
   EXPECT_THAT(done.error().message, HasSubstr("memory://b/y: read again"));
 }
 
-// Keeps checksums, as S3 does, which lists do not tell; and gives the wrong bytes.
+// A store that keeps checksums, as S3 does. Listings do not contain them, and reads return wrong bytes.
 class FlippingStore final : public ForwardingStore {
  public:
   FlippingStore(std::shared_ptr<Store> store, std::uint32_t crc)

@@ -78,14 +78,14 @@ Result<std::unique_ptr<TransferJournal>> TransferJournal::open(const Location& c
   const auto old = read_object(*file.store, file.key, kMostLines * (kLineDigits + 1));
   std::vector<Line> known;
   if (old) known = lines_in(as_text(old->data));
-  // Made again if it cannot be read.
+  // The journal starts anew if it cannot be read.
   if (!old) HEADRACE_CHECK(write_text(*file.store, file.key, "", {.is_durable = false}));
   FileDescriptor descriptor(::open(concat("/", file.key).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!descriptor.is_open()) {
     return Error{Code::kUnavailable, concat("opening ", file.describe(), ": ", std::strerror(errno))};
   }
-  // A failure here only leaves files that take room.
-  (void)::futimens(descriptor.get(), nullptr);  // used now
+  // Errors are ignored: they only leave files that take room.
+  (void)::futimens(descriptor.get(), nullptr);  // sets the time of the last use
   (void)remove_unused(cache, now);
   return std::unique_ptr<TransferJournal>(
       new TransferJournal(std::move(file), std::move(descriptor), std::move(known), from.url, to.url, now));

@@ -59,7 +59,7 @@ class FaultyStore final : public InterceptingStore {
     return error;
   }
 
-  // Changes one bit of what was read, or all that lies behind it.
+  // Changes one bit of the bytes read, or all bytes from that place to the end.
   void spoil(const StoreCall& call, std::uint64_t number, bool to_the_end) const {
     if (call.moved_bytes == 0) return;
     std::uint64_t at = draw(number, kWhere) % call.moved_bytes;

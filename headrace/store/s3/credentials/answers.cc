@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxReasonBytes = 300;
 
-// They go into header fields.
+// Keys and tokens go into header fields, so they must be visible ASCII.
 bool is_key_text(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
@@ -24,7 +24,7 @@ Result<S3Credentials> checked(S3Credentials credentials, std::string_view expira
     return unusable("the answer holds no AccessKeyId or no SecretAccessKey");
   if (!is_key_text(credentials.access_key_id) || !is_key_text(credentials.secret_access_key) ||
       !is_key_text(credentials.session_token))
-    return unusable("a key or token in the answer holds spaces or other than ASCII characters");
+    return unusable("a key or token in the answer contains spaces or non-ASCII characters");
   if (!expiration.empty()) {
     credentials.expires = parse_iso_time(expiration);
     if (!credentials.expires) return unusable("the Expiration in the answer is not a time");

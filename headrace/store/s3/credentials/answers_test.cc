@@ -94,7 +94,7 @@ TEST(CredentialsJson, MustHoldBothKeysInPrintableAscii) {
   for (const char* bad : {"a b", "a\x7f", "é"}) {
     for (const auto& keys : {read(bad, "s", "t"), read("i", bad, "t"), read("i", "s", bad)}) {
       ASSERT_FALSE(keys) << bad;
-      EXPECT_THAT(keys.error().message, HasSubstr("spaces or other than ASCII")) << bad;
+      EXPECT_THAT(keys.error().message, HasSubstr("spaces or non-ASCII")) << bad;
     }
   }
 }

@@ -23,7 +23,7 @@ std::string path_of(const Environment& environment, std::string_view variable, s
   return home ? concat(*home, "/.aws/", in_home) : "";
 }
 
-// "[profile x]" → "profile x", white space made single.
+// "[profile x]" → "profile x", with runs of white space replaced by one space.
 std::optional<std::string> section_name(std::string_view line) {
   if (!line.starts_with('[')) return std::nullopt;
   const std::size_t close = line.find(']');
@@ -62,7 +62,7 @@ std::optional<std::map<std::string, std::string, std::less<>>> parse_aws_section
     if (!inside || equals == std::string_view::npos) continue;
     const std::string name = to_lower(trim(line.substr(0, equals)));
     std::string_view value = trim(line.substr(equals + 1));
-    // A comment ends a value only after white space: secrets hold '#' and ';'.
+    // A comment begins only after white space, because secrets may contain '#' and ';'.
     value = trim(value.substr(0, std::min(value.find(" #"), value.find(" ;"))));
     const bool nested = (raw[0] == ' ' || raw[0] == '\t') && !outer.empty();
     settings[nested ? concat(outer, '.', name) : name] = value;

@@ -182,7 +182,7 @@ TEST_F(Chain, RefusesAChainOfProfilesThatNeverEnds) {
   for (int i = 0; i < 20; ++i)
     many += concat("[profile p", i, "]\nrole_arn = arn:x\nsource_profile = p", i + 1, '\n');
   write("config", many);
-  EXPECT_THAT(id(), HasSubstr("never comes to keys"));
+  EXPECT_THAT(id(), HasSubstr("never reaches keys"));
 }
 
 TEST_F(Chain, SaysWhatIsWrongInAProfile) {
@@ -195,9 +195,10 @@ TEST_F(Chain, SaysWhatIsWrongInAProfile) {
   EXPECT_THAT(with("aws_secret_access_key = canary\n"),
               HasSubstr("has aws_secret_access_key without aws_access_key_id"));
   EXPECT_THAT(with("role_arn = arn:x\n"), HasSubstr("source_profile, credential_source"));
-  EXPECT_THAT(with("role_arn = arn:x\nsource_profile = nobody\n"), HasSubstr("\"nobody\" that is not there"));
-  EXPECT_THAT(with("role_arn = arn:x\ncredential_source = Moon\n"), HasSubstr("none of Environment"));
-  EXPECT_THAT(with("role_arn = arn:x\ncredential_source = Environment\n"), HasSubstr("has none"));
+  EXPECT_THAT(with("role_arn = arn:x\nsource_profile = nobody\n"),
+              HasSubstr("\"nobody\" that does not exist"));
+  EXPECT_THAT(with("role_arn = arn:x\ncredential_source = Moon\n"), HasSubstr("must be Environment"));
+  EXPECT_THAT(with("role_arn = arn:x\ncredential_source = Environment\n"), HasSubstr("has no keys"));
   EXPECT_THAT(with("role_arn = arn:x\nsource_profile = default\nduration_seconds = long\n"),
               HasSubstr("duration_seconds"));
   EXPECT_THAT(with("role_arn = arn:x\nsource_profile = default\nmfa_serial = 1\n"), HasSubstr("mfa_serial"));
@@ -259,10 +260,10 @@ TEST_F(Chain, StsIsNotAskedInTheClearOverANetwork) {
         "[default]\nrole_arn = arn:x\nsource_profile = default\naws_access_key_id = own\n"
         "aws_secret_access_key = canary\n");
   set("AWS_ENDPOINT_URL_STS", "http://sts.example.invalid");
-  EXPECT_THAT(id(), HasSubstr("in the clear; AWS_ENDPOINT_URL_STS must"));
+  EXPECT_THAT(id(), HasSubstr("unencrypted; AWS_ENDPOINT_URL_STS must"));
   environment.variables.erase("AWS_ENDPOINT_URL_STS");
   set("AWS_ENDPOINT_URL", "http://sts.example.invalid");
-  EXPECT_THAT(id(), HasSubstr("in the clear; AWS_ENDPOINT_URL must"));
+  EXPECT_THAT(id(), HasSubstr("unencrypted; AWS_ENDPOINT_URL must"));
 }
 
 TEST_F(Chain, AWebIdentityIsExchangedForKeysUnsigned) {
@@ -294,7 +295,7 @@ TEST_F(Chain, AContainerIsAskedWithItsToken) {
 
 TEST_F(Chain, AContainerIsNotAskedInTheClearOverANetwork) {
   set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://10.0.0.1/keys");
-  EXPECT_THAT(id(), HasSubstr("in the clear"));
+  EXPECT_THAT(id(), HasSubstr("unencrypted"));
   for (const char* link : {"http://169.254.170.2/x", "http://169.254.170.23/x", "http://[fd00:ec2::23]/x",
                            "https://10.0.0.1/x"}) {
     set("AWS_CONTAINER_CREDENTIALS_FULL_URI", link);
@@ -436,7 +437,7 @@ TEST_F(Chain, EightRolesMayFollowEachOther) {
   write("config", roles(8));
   EXPECT_TRUE(find());
   write("config", roles(9));
-  EXPECT_THAT(id(), HasSubstr("never comes to keys: default → p1"));
+  EXPECT_THAT(id(), HasSubstr("never reaches keys: default → p1"));
 }
 
 TEST_F(Chain, AnotherProfileGivesKeysAlsoIfItHasARole) {
@@ -473,7 +474,7 @@ TEST_F(Chain, AProfileThatIsGoneHoldsNoKeys) {
   const auto keys = provider->get({});
   ASSERT_FALSE(keys);
   EXPECT_EQ(keys.error().code, Code::kUnauthenticated);
-  EXPECT_THAT(keys.error().message, HasSubstr("no longer holds any"));
+  EXPECT_THAT(keys.error().message, HasSubstr("no longer contains any"));
 }
 
 TEST_F(Chain, StsIsAskedBelowItsBasePathAtTheTimeOfTheClock) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kRelative = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
 constexpr std::string_view kFull = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
-// ECS, and EKS by IPv4 and IPv6: links of the machine, on which no TLS is spoken.
+// The addresses of ECS, and of EKS over IPv4 and IPv6: links of the machine, on which TLS is not used.
 constexpr std::array<std::string_view, 3> kLinkLocal = {"169.254.170.2", "169.254.170.23", "fd00:ec2::23"};
 
 Result<std::string> authorization_of(const Environment& environment) {
@@ -44,7 +44,7 @@ Result<std::optional<CredentialsSource>> container_source(const Environment& env
   if (!is_link_local && !is_confidential(url->endpoint)) {
     return Error{Code::kInvalidArgument,
                  concat("s3: ", name, " names ", url->endpoint.host,
-                        " without TLS: keys would travel in the clear; it must begin with https://")};
+                        " without TLS: keys would be sent unencrypted; it must begin with https://")};
   }
   return std::optional(CredentialsSource{
       .name = std::string(name), .fetch = [url = *url, environment, ca_file](const FetchLimits& limits) {

@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-// The service is on this machine's link: where it is not, the packets go nowhere.
+// The service is reached over this machine's link. If there is none, the packets are lost.
 constexpr std::chrono::milliseconds kPatience{2'000};
 constexpr std::string_view kRoles = "/latest/meta-data/iam/security-credentials/";
 

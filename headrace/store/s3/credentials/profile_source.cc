@@ -17,7 +17,8 @@ using Found = Result<std::optional<CredentialsSource>>;
 Result<StsService> sts_of(const CredentialsContext& context) {
   const std::string_view suffix = context.region.starts_with("cn-") ? ".cn" : "";
   std::string url = concat("https://sts.", context.region, ".amazonaws.com", suffix), source = "the region";
-  for (const char* variable : {"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_STS"}) {  // the last one counts
+  // The last variable that is set counts.
+  for (const char* variable : {"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_STS"}) {
     if (const auto value = context.environment.get(variable)) url = *value, source = variable;
   }
   Result<HttpEndpoint> endpoint = parse_http_endpoint(url);
@@ -73,7 +74,7 @@ Found ProfileChain::source_of(const std::string& name, bool is_for_a_role) {
     if (std::ranges::find(visited_, name) != visited_.end() || visited_.size() == kMaxChain) {
       visited_.push_back(name);
       return refuse(profile,
-                    concat("the chain of source_profile never comes to keys: ", join(visited_, " → ")));
+                    concat("the chain of source_profile never reaches keys: ", join(visited_, " → ")));
     }
     visited_.push_back(name);
     return role_of(profile, *arn);
@@ -82,7 +83,7 @@ Found ProfileChain::source_of(const std::string& name, bool is_for_a_role) {
   if (const auto command = profile.get("credential_process"))
     return std::optional(process_source(*command, context_.environment, shown(profile)));
   if (profile.get("sso_start_url") || profile.get("sso_session")) {
-    return refuse(profile, concat("SSO is not supported; in a profile of its own write credential_process = "
+    return refuse(profile, concat("SSO is not supported; in a separate profile, write credential_process = "
                                   "aws configure export-credentials --profile ",
                                   name, " --format process"));
   }
@@ -112,7 +113,7 @@ Result<Role> ProfileChain::described_role(const AwsProfile& profile, const std::
   }
   if (profile.get("mfa_serial"))
     return refuse(profile,
-                  "mfa_serial asks for a person's code, which Headrace cannot do; use "
+                  "mfa_serial requires a code from a person, which Headrace cannot provide; use "
                   "credential_process or temporary keys");
   return role;
 }
@@ -124,22 +125,22 @@ Found ProfileChain::role_of(const AwsProfile& profile, const std::string& arn) {
     return std::optional(std::move(source));
   }
   HEADRACE_TRY(std::optional<CredentialsSource> base, base_of(profile));
-  if (!base) return refuse(profile, "the source of the keys for its role_arn has none");
+  if (!base) return refuse(profile, "the source of the keys for its role_arn has no keys");
   HEADRACE_TRY(StsService sts, sts_of(context_));
   return std::optional(role_source(std::move(sts), role, *std::move(base), shown(profile)));
 }
 
-// The keys that a role is assumed with.
+// Returns the source of the keys with which a role is assumed.
 Found ProfileChain::base_of(const AwsProfile& profile) {
   const auto from_profile = profile.get("source_profile"), from = profile.get("credential_source");
   if (from_profile.has_value() == from.has_value())
     return refuse(profile,
-                  "with role_arn goes one of source_profile, credential_source and "
+                  "role_arn needs exactly one of source_profile, credential_source and "
                   "web_identity_token_file");
   if (from_profile) {
     if (read_aws_profile(context_.environment, *from_profile).found_in.empty())
       return refuse(profile,
-                    concat("source_profile names a profile \"", *from_profile, "\" that is not there"));
+                    concat("source_profile names a profile \"", *from_profile, "\" that does not exist"));
     return source_of(*from_profile, /*is_for_a_role=*/true);
   }
   if (*from == "Environment") return environment_source(context_.environment);
@@ -148,7 +149,7 @@ Found ProfileChain::base_of(const AwsProfile& profile) {
     HEADRACE_TRY(CredentialsSource source, instance_source(context_.environment));
     return std::optional(std::move(source));
   }
-  return refuse(profile, "credential_source is none of Environment, EcsContainer, Ec2InstanceMetadata");
+  return refuse(profile, "credential_source must be Environment, EcsContainer or Ec2InstanceMetadata");
 }
 
 }  // namespace
@@ -188,10 +189,10 @@ Result<CredentialsSource> web_identity_source(const CredentialsContext& context,
 Found profile_source(const CredentialsContext& context, const std::string& profile) {
   HEADRACE_TRY(std::optional<CredentialsSource> source, ProfileChain(context).source_of(profile, false));
   if (!source) return std::optional<CredentialsSource>();
-  // The files are read again each time: whoever rotates keys replaces them.
+  // The files are read again each time, because key rotation replaces them.
   const auto fetch = [context, profile](const FetchLimits& limits) -> Result<S3Credentials> {
     HEADRACE_TRY(const std::optional<CredentialsSource> now, ProfileChain(context).source_of(profile, false));
-    if (!now) return Error{Code::kUnauthenticated, "the profile no longer holds any"};
+    if (!now) return Error{Code::kUnauthenticated, "the profile no longer contains any"};
     return now->fetch(limits);
   };
   return std::optional(CredentialsSource{.name = source->name, .fetch = fetch});

@@ -14,13 +14,14 @@ using std::chrono::system_clock;
 constexpr seconds kRenewBefore{300};
 constexpr seconds kRenewJitter{60};
 constexpr seconds kPauseAfterFailure{30};
-// A source whose new keys are refused would return the same keys again.
+// If new keys are refused, the source would return the same keys again.
 constexpr seconds kPauseAfterSuccess{30};
-// Keys that this machine's clock takes for expired when they come are used so long, and then fetched again.
+// Keys that have already expired by this machine's clock when they arrive are used for this long, and then
+// fetched again.
 constexpr seconds kLeastUse{60};
 constexpr std::chrono::milliseconds kPatienceAhead{5'000};
 
-// Others wait for its end.
+// Turns exceptions into errors, because other threads wait for the end of a fetch.
 Result<S3Credentials> fetch_from(const CredentialsSource& source, const FetchLimits& limits) {
   try {
     return source.fetch(limits);
@@ -73,7 +74,7 @@ Result<CredentialsProvider::Current> CredentialsProvider::fetch(std::unique_lock
     renew_at_ = now_() + kPauseAfterFailure;
   } else {
     Error error = std::move(fetched).error().in(concat("s3: credentials from ", source_.name));
-    // A stopped caller says nothing about the source, so each waiting caller tries for itself.
+    // A caller's stop is not an error of the source, so each waiting caller tries for itself.
     if (error.code != Code::kCancelled) last_ = error;
     return error;
   }

@@ -16,11 +16,11 @@ constexpr int kMaxAttempts = 3;
 constexpr std::size_t kMaxTokenBytes = 64 << 10;
 
 // https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html
-constexpr std::array<std::string_view, 4> kComeAgain = {"Throttling", "ThrottlingException",
-                                                        "RequestLimitExceeded", "IDPCommunicationError"};
+constexpr std::array<std::string_view, 4> kRetryCodes = {"Throttling", "ThrottlingException",
+                                                         "RequestLimitExceeded", "IDPCommunicationError"};
 
-bool may_pass(const Result<HttpResponse>& answer) {
-  if (answer) return asks_to_come_again(*answer);
+bool is_retryable(const Result<HttpResponse>& answer) {
+  if (answer) return asks_for_retry(*answer);
   return answer.error().code == Code::kUnavailable || answer.error().code == Code::kDeadlineExceeded;
 }
 
@@ -38,11 +38,11 @@ Result<ServiceUrl> parse_service_url(std::string_view url) {
 
 bool is_confidential(const HttpEndpoint& endpoint) { return endpoint.tls || endpoint.is_loopback(); }
 
-bool asks_to_come_again(const HttpResponse& answer) {
+bool asks_for_retry(const HttpResponse& answer) {
   if (answer.status == 429 || answer.status >= 500) return true;
   const std::string reason = parse_sts_error(as_text(answer.body));
   return answer.status == 400 &&
-         std::ranges::find(kComeAgain, reason.substr(0, reason.find(':'))) != kComeAgain.end();
+         std::ranges::find(kRetryCodes, reason.substr(0, reason.find(':'))) != kRetryCodes.end();
 }
 
 Result<HttpResponse> ask_service(HttpRequest request, const std::string& ca_file, const HttpProxies& proxies,
@@ -58,7 +58,7 @@ Result<HttpResponse> ask_service(HttpRequest request, const std::string& ca_file
                   random_name_bits());
   for (int attempt = 1;; ++attempt) {
     Result<HttpResponse> answer = client.perform(request, limits.stop);
-    if (attempt == kMaxAttempts || !may_pass(answer)) return answer;
+    if (attempt == kMaxAttempts || !is_retryable(answer)) return answer;
     if (!sleep_unless_stopped(backoff.next(), limits.stop))
       return Error{Code::kCancelled, "stopped while asking for credentials"};
   }

@@ -20,10 +20,10 @@ bool is_confidential(const HttpEndpoint& endpoint);
 
 /// Whether a retry may help: 429, 5xx, or STS's answers with 400 when it is overloaded or cannot reach an
 /// identity provider.
-bool asks_to_come_again(const HttpResponse& answer);
+bool asks_for_retry(const HttpResponse& answer);
 
 /// Sends the request and returns the answer, whatever its status. Retries up to twice if there is no answer,
-/// or if asks_to_come_again. The server's certificate is verified; `ca_file` as in TlsOptions.
+/// or if asks_for_retry. The server's certificate is verified; `ca_file` as in TlsOptions.
 /// \error kCancelled  a stop was requested on `limits.stop`
 /// \error             as for HttpClient::perform
 Result<HttpResponse> ask_service(HttpRequest request, const std::string& ca_file, const HttpProxies& proxies,

@@ -46,7 +46,7 @@ TEST(ServiceAnswer, AsksToComeAgainByItsStatusOrReason) {
   const auto asks = [](int status, std::string_view body = "") {
     HttpResponse answer{.status = status};
     answer.body.assign(as_bytes(body).begin(), as_bytes(body).end());
-    return asks_to_come_again(answer);
+    return asks_for_retry(answer);
   };
   for (const int status : {429, 500, 503, 599}) EXPECT_TRUE(asks(status)) << status;
   for (const int status : {200, 400, 403, 404, 428, 430, 499}) EXPECT_FALSE(asks(status)) << status;

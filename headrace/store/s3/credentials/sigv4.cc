@@ -23,7 +23,7 @@ Bytes hmac_sha256(BytesView key, std::string_view text) {
   return digest;
 }
 
-// Trimmed, runs of spaces made single.
+// Trims the value, and replaces runs of spaces by one space.
 std::string canonical_value(std::string_view value) {
   std::string out;
   for (const char c : trim(value)) {

@@ -24,7 +24,7 @@ Result<S3Credentials> ask_sts(const StsService& sts, const Role& role, std::stri
                               const FetchLimits& limits) {
   const std::string doing = concat("assuming the role ", role.arn, " at ", sts.endpoint.text());
   if (!is_confidential(sts.endpoint)) {
-    return Error{Code::kInvalidArgument, concat(doing, ": keys would travel in the clear; ",
+    return Error{Code::kInvalidArgument, concat(doing, ": keys would be sent unencrypted; ",
                                                 sts.endpoint_source, " must begin with https://")};
   }
   HttpRequest request{.endpoint = sts.endpoint,
@@ -36,7 +36,7 @@ Result<S3Credentials> ask_sts(const StsService& sts, const Role& role, std::stri
   if (!answer) return std::move(answer).error().in(doing);
   const std::string_view text = as_text(answer->body);
   if (!answer->is_success())
-    return Error{asks_to_come_again(*answer) ? Code::kUnavailable : Code::kUnauthenticated,
+    return Error{asks_for_retry(*answer) ? Code::kUnavailable : Code::kUnauthenticated,
                  concat(doing, ": [", answer->status, ' ', parse_sts_error(text), "]")};
   Result<S3Credentials> credentials = parse_sts_credentials(text, action);
   if (!credentials) return std::move(credentials).error().in(doing);
