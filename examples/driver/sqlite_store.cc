@@ -302,7 +302,7 @@ class SqliteStore final : public Store {
     return {Code::kNotFound, concat("there is no object ", describe(key))};
   }
   Error changed(std::string_view key) const {
-    return {Code::kFailedPrecondition, concat(describe(key), " is no longer the version that was asked for")};
+    return {Code::kFailedPrecondition, concat(describe(key), " is no longer the requested version")};
   }
 
   Result<std::optional<ObjectInfo>> find(std::string_view key) {
@@ -318,7 +318,7 @@ class SqliteStore final : public Store {
     HEADRACE_CHECK(check_no_folder_conflict(key));
     HEADRACE_TRY(const std::optional<ObjectInfo> before, find(key));
     if (options.only_if_absent && before)
-      return Error{Code::kAlreadyExists, concat(describe(key), " exists already")};
+      return Error{Code::kAlreadyExists, concat(describe(key), " already exists")};
     if (options.if_version && (!before || *options.if_version != before->version)) return changed(key);
     HEADRACE_CHECK(Statement(database_.get(), "DELETE FROM objects WHERE key = ?1").bind(key).run());
     HEADRACE_CHECK(insert());

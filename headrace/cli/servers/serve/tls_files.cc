@@ -91,7 +91,7 @@ Result<std::shared_ptr<ssl_ctx_st>> load_context(const HttpServerTls& options) {
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
   ERR_clear_error();
   std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
-  if (!context) return Error{Code::kResourceExhausted, concat("cannot set TLS up: ", openssl_reason())};
+  if (!context) return Error{Code::kResourceExhausted, concat("cannot set up TLS: ", openssl_reason())};
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                          SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
