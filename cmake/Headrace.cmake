@@ -10,7 +10,8 @@
 # called by several. WINDOWS: sources for Windows. There, NAME_windows.cc takes the place of NAME.cc, or comes
 # beside the others if there is none (docs/decisions/windows.md). LINUX_TESTS, WINDOWS_TESTS: tests
 # with the system's own calls. ORCHESTRATES: the folder works once a command, not once a record, request or
-# piece of data; it is optimized less, which saves a third of the time to compile it. COMPUTES: the folder
+# piece of data; it is optimized less, which saves a third of the time to compile it, and its tests run with
+# sanitizers in `./dev soak` alone. COMPUTES: the folder
 # works on each byte or number; it is optimized in trees with sanitizers, too. Others are not, which halves
 # the time to compile them.
 
@@ -124,18 +125,24 @@ function(headrace_library name)
     target_compile_options(${target} PRIVATE ${HEADRACE_COMPUTES_OPTIONS})
   endif()
   if(arg_TESTS)
-    set(threads)
+    set(kind)
     if(arg_THREADS)
-      set(threads THREADS)
+      list(APPEND kind THREADS)
     endif()
-    headrace_test(${name} ${threads}
+    if(arg_ORCHESTRATES)
+      list(APPEND kind ORCHESTRATES)
+    endif()
+    headrace_test(${name} ${kind}
       SOURCES ${arg_TESTS} LINKS ${target} ${arg_PRIVATE_LINKS} ${arg_TEST_LINKS})
   endif()
 endfunction()
 
-# The programs that ctest runs, and those of them with THREADS.
+# The programs that ctest runs, and those of them with THREADS. In trees with sanitizers, those that only
+# `./dev soak` runs are apart.
 add_custom_target(headrace_tests)
 add_custom_target(headrace_threads)
+add_custom_target(headrace_soak_tests)
+add_custom_target(headrace_soak_threads)
 
 # headrace_test_program(TARGET SOURCES … LINKS …): a program with googletest's main().
 function(headrace_test_program target)
@@ -147,21 +154,28 @@ function(headrace_test_program target)
 endfunction()
 
 function(headrace_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS" "" "SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;ORCHESTRATES" "" "SOURCES;LINKS")
   if(HEADRACE_COMMAND_ONLY)
     return()
   endif()
   set(target headrace_${name}_test)
   headrace_test_program(${target} SOURCES ${arg_SOURCES} LINKS ${arg_LINKS})
-  add_dependencies(headrace_tests ${target})
+  set(soak)
+  set(labels)
+  if(HEADRACE_SANITIZE AND arg_ORCHESTRATES)
+    set(soak soak_)
+    list(APPEND labels soak)
+  endif()
+  add_dependencies(headrace_${soak}tests ${target})
   add_test(NAME ${name} COMMAND ${target} --gtest_brief=1)
   # COST, in about seconds, where it is long: ctest starts those first, so that no one runs alone at the end.
   # TIMEOUT is for what hangs: the longest takes two minutes of a quiet machine, with ThreadSanitizer.
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
   if(arg_THREADS)
-    add_dependencies(headrace_threads ${target})
-    set_tests_properties(${name} PROPERTIES LABELS threads)
+    add_dependencies(headrace_${soak}threads ${target})
+    list(APPEND labels threads)
   endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}")
 endfunction()
 
 # A store driver from outside headrace/store: the library headrace_store_NAME, which defines `const

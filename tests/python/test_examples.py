@@ -52,7 +52,11 @@ def share_right(answers: list[dict], truth: dict[str, dict], column: str) -> flo
 
 @pytest.mark.parametrize(
     ("name", "kind", "column"),
-    [("income", "binary", "rich"), ("digits", "classes", "digit"), ("two_inputs", "classes", "genre")],
+    [
+        pytest.param("income", "binary", "rich", marks=pytest.mark.soak),
+        ("digits", "classes", "digit"),
+        pytest.param("two_inputs", "classes", "genre", marks=pytest.mark.soak),
+    ],
 )
 def test_classes_are_learnt_and_answered(run_example, name, kind, column):
     target, answers, truth = run_example(name)

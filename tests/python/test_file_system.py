@@ -729,7 +729,7 @@ def test_pyarrow_reads_and_writes_many_files(place, table):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.soak)])
 def test_dask_reads_what_it_wrote(url, table, scheduler):
     if url.startswith("hr+memory") and scheduler == "processes":
         return

@@ -373,14 +373,17 @@ def assert_trains_as_keras(
         np.testing.assert_allclose(weights[name], variable.numpy(), rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-# A quarter of the kinds runs always, a quarter with --all, half in the soak.
-MARKS_IN_TURN = ([pytest.mark.soak], [], [pytest.mark.soak], [pytest.mark.exhaustive])
+# The others only in the soak.
+EACH = 3  # kinds
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=MARKS_IN_TURN[number % 4]) for number, kind in enumerate(KINDS)],
+    [
+        pytest.param(kind, marks=pytest.mark.soak if number % EACH else [])
+        for number, kind in enumerate(KINDS)
+    ],
 )
 def test_a_model_trains_as_keras_trains_it(kind, traced):
     build, features, labels, kinds = KINDS[kind]

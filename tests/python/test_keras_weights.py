@@ -339,9 +339,6 @@ WEIGHED = {
 }
 
 
-OFTEN = {("one-hot", "both"), ("yes", "records"), ("two outputs", "records")}
-
-
 def cases():
     """Each kind with one way to weigh, if not more; all pairs in the soak."""
     for kind, (_, labels) in KINDS.items():
@@ -351,8 +348,8 @@ def cases():
                     continue
             elif class_weights is not None and (len(labels) > 1 or labels[0]["dtype"] != "int64"):
                 continue
-            marks = pytest.mark.exhaustive if weighed == "records" else pytest.mark.soak
-            yield pytest.param(kind, weighed, marks=[] if (kind, weighed) in OFTEN else marks)
+            is_chosen = weighed == "records" or (kind, weighed) == ("one-hot", "both")
+            yield pytest.param(kind, weighed, marks=[] if is_chosen else pytest.mark.soak)
 
 
 @pytest.mark.exhaustive

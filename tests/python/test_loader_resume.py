@@ -113,8 +113,22 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("interruptions, options", CASES.values(), ids=CASES)
+SOAKED = (
+    "before anything was saved",
+    "at the end of an epoch",
+    "just after an epoch",
+    "while Keras reads ahead",
+)
+
+
 @pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "interruptions, options",
+    [
+        pytest.param(*case, id=name, marks=[pytest.mark.soak] if name in SOAKED else [])
+        for name, case in CASES.items()
+    ],
+)
 def test_an_interrupted_training_ends_as_an_uninterrupted_one(
     data, uninterrupted, tmp_path, interruptions, options
 ):
@@ -141,7 +155,7 @@ class LossyData:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("lost_batch", [0, *(pytest.param(b, marks=pytest.mark.slow) for b in (3, 5))])
+@pytest.mark.parametrize("lost_batch", [0, *(pytest.param(b, marks=pytest.mark.soak) for b in (3, 5))])
 def test_a_batch_that_has_lost_all_its_records_moves_no_epoch(tmp_path, lost_batch):
     data = LossyData(tmp_path / "a.tfrecord", lost_batch)
     whole = Job(data, tmp_path / "whole", prefetch=10)

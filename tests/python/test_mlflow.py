@@ -636,8 +636,15 @@ def test_gc_compacts_the_segments_of_a_run_that_goes_on(client, headrace, file_u
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("how", ["plugin", "server"])
-@pytest.mark.parametrize("autolog", ["mlflow.keras", "mlflow.tensorflow"])
+@pytest.mark.parametrize(
+    ("how", "autolog"),
+    [
+        ("plugin", "mlflow.keras"),
+        ("server", "mlflow.tensorflow"),
+        pytest.param("plugin", "mlflow.tensorflow", marks=pytest.mark.soak),
+        pytest.param("server", "mlflow.keras", marks=pytest.mark.soak),
+    ],
+)
 def test_keras_autolog(client, headrace, file_url, autolog):
     import keras
     import numpy as np

@@ -135,8 +135,11 @@ def test_a_wrong_file_keeps_the_models_and_says_so(build, folder, tmp_path):
         server.wait_until(lambda: server.models()["/configuration"]["is_current"])
 
 
+SOAKED = (pytest.param(name, marks=pytest.mark.soak) for name in ("rejecting", "slow"))
+
+
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", ["failing", "rejecting", "slow"])
+@pytest.mark.parametrize("name", ["failing", *SOAKED])
 def test_a_canary_gets_its_weight_at_most_and_is_withdrawn(headrace, build, folder, tmp_path, name):
     config = tmp_path / "serving.toml"
     canary = "[models.half.canary]\nversion = 2\nweight = 20\nmin-requests = 5\n"
@@ -170,7 +173,7 @@ def test_a_canary_gets_its_weight_at_most_and_is_withdrawn(headrace, build, fold
         server.wait_until(lambda: server.models()["half"]["canary"]["state"] == "in force")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.soak
 def test_a_sticky_header_keeps_a_client_on_one_side(build, folder, tmp_path):
     config = tmp_path / "serving.toml"
     HalfPlusTwo(7).save(tmp_path / "half/2")

@@ -72,7 +72,7 @@ ENDS = {
     "fit has failed": ("fit_damaged_images()", 1),
 }
 TIMES = [
-    pytest.param(1, id="1", marks=pytest.mark.exhaustive),
+    pytest.param(1, id="1"),
     pytest.param(25, id="25", marks=pytest.mark.soak),
 ]
 

@@ -142,9 +142,9 @@ print(sum(int(number) for number in dataset), sum(int(number) for number in data
     assert len([path for path in tmp_path.rglob("*.snapshot")]) > 5
 
 
-@pytest.mark.parametrize("kills", KILLS)
-@pytest.mark.parametrize("place", ["s3", "hrfile"])
 @pytest.mark.exhaustive
+@pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.parametrize("place", ["s3", pytest.param("hrfile", marks=pytest.mark.soak)])
 def test_a_killed_save_leaves_what_was_saved_before(place, kills, request, root, tmp_path):
     folder = request.getfixturevalue("s3_url") if place == "s3" else f"hrfile://{tmp_path}/saved"
     program = root / "tests/python/saving_loop.py"
