@@ -4,16 +4,20 @@
 #
 # makes the static library headrace_store (alias headrace::store) and, where TESTS are given, the program
 # headrace_store_test, which ctest runs as one test. LINKS are public, PRIVATE_LINKS stay inside the folder:
-# third-party libraries belong there, since no public header names a third-party type. ALONE: more sources,
-# which are compiled one by one, since they have options of their own or the same names in anonymous
-# namespaces. THREADS: the tests run under ThreadSanitizer, too; say so where the folder starts threads or is
-# called by several. WINDOWS: sources for Windows. There, NAME_windows.cc takes the place of NAME.cc, or comes
-# beside the others if there is none (docs/decisions/windows.md). LINUX_TESTS, WINDOWS_TESTS: tests
-# with the system's own calls. ORCHESTRATES: the folder works once a command, not once a record, request or
-# piece of data; it is optimized less, which saves a third of the time to compile it, and its tests run with
-# sanitizers in `./dev soak` alone. COMPUTES: the folder
-# works on each byte or number; it is optimized in trees with sanitizers, too. Others are not, which halves
-# the time to compile them.
+# third-party libraries belong there, since no public header names a third-party type. More words:
+#
+#   ALONE          more sources, which are compiled one by one, since they have options of their own or the
+#                  same names in anonymous namespaces
+#   THREADS        the tests run under ThreadSanitizer, too: the folder starts threads or is called by several
+#   SOAK_THREADS   the same in `./dev soak` alone, since other folders' tests run the same threads
+#   ORCHESTRATES   the folder works once a command, not once a record, request or piece of data. It is
+#                  optimized less, which saves a third of the time to compile it, and its tests run with
+#                  sanitizers in `./dev soak` alone
+#   COMPUTES       the folder works on each byte or number. It is optimized in trees with sanitizers, too;
+#                  others are not, which halves the time to compile them
+#   WINDOWS        sources for Windows. There, NAME_windows.cc takes the place of NAME.cc, or comes beside the
+#                  others if there is none (docs/decisions/windows.md)
+#   LINUX_TESTS, WINDOWS_TESTS   tests with the system's own calls
 
 set(HEADRACE_SANITIZE "" CACHE STRING "sanitizers to build with, for -fsanitize=")
 
@@ -106,7 +110,7 @@ function(headrace_unity out target sources)
 endfunction()
 
 function(headrace_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;ORCHESTRATES;COMPUTES" ""
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;SOAK_THREADS;ORCHESTRATES;COMPUTES" ""
     "SOURCES;WINDOWS;ALONE;TESTS;LINUX_TESTS;WINDOWS_TESTS;LINKS;PRIVATE_LINKS;TEST_LINKS")
   set(target headrace_${name})
   headrace_for_this_system(arg_SOURCES "${arg_SOURCES}" "${arg_WINDOWS}")
@@ -126,12 +130,11 @@ function(headrace_library name)
   endif()
   if(arg_TESTS)
     set(kind)
-    if(arg_THREADS)
-      list(APPEND kind THREADS)
-    endif()
-    if(arg_ORCHESTRATES)
-      list(APPEND kind ORCHESTRATES)
-    endif()
+    foreach(each THREADS SOAK_THREADS ORCHESTRATES)
+      if(arg_${each})
+        list(APPEND kind ${each})
+      endif()
+    endforeach()
     headrace_test(${name} ${kind}
       SOURCES ${arg_TESTS} LINKS ${target} ${arg_PRIVATE_LINKS} ${arg_TEST_LINKS})
   endif()
@@ -154,7 +157,7 @@ function(headrace_test_program target)
 endfunction()
 
 function(headrace_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;ORCHESTRATES" "" "SOURCES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THREADS;SOAK_THREADS;ORCHESTRATES" "" "SOURCES;LINKS")
   if(HEADRACE_COMMAND_ONLY)
     return()
   endif()
@@ -162,7 +165,7 @@ function(headrace_test name)
   headrace_test_program(${target} SOURCES ${arg_SOURCES} LINKS ${arg_LINKS})
   set(soak)
   set(labels)
-  if(HEADRACE_SANITIZE AND arg_ORCHESTRATES)
+  if((HEADRACE_SANITIZE AND arg_ORCHESTRATES) OR (HEADRACE_SANITIZE STREQUAL thread AND arg_SOAK_THREADS))
     set(soak soak_)
     list(APPEND labels soak)
   endif()
@@ -171,7 +174,7 @@ function(headrace_test name)
   # COST, in about seconds, where it is long: ctest starts those first, so that no one runs alone at the end.
   # TIMEOUT is for what hangs: the longest takes two minutes of a quiet machine, with ThreadSanitizer.
   set_tests_properties(${name} PROPERTIES TIMEOUT 1200)
-  if(arg_THREADS)
+  if(arg_THREADS OR arg_SOAK_THREADS)
     add_dependencies(headrace_${soak}threads ${target})
     list(APPEND labels threads)
   endif()

@@ -71,10 +71,6 @@ ENDS = {
     ),
     "fit has failed": ("fit_damaged_images()", 1),
 }
-TIMES = [
-    pytest.param(1, id="1"),
-    pytest.param(25, id="25", marks=pytest.mark.soak),
-]
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +87,14 @@ def damaged(tmp_path_factory):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("times", TIMES)
-def test_a_process_ends_whatever_tensorflow_holds(numbered, damaged, times):
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param(list(ENDS)[::3], id="each third"),
+        pytest.param(list(ENDS) * 25, id="all", marks=pytest.mark.soak),
+    ],
+)
+def test_a_process_ends_whatever_tensorflow_holds(numbered, damaged, ways):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
     def status_of(script: str) -> int | str:
@@ -102,7 +104,6 @@ def test_a_process_ends_whatever_tensorflow_holds(numbered, damaged, times):
         except subprocess.TimeoutExpired:
             return "it does not end"
 
-    ways = list(ENDS) * times
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as two_at_once:
         found = list(two_at_once.map(lambda way: status_of(ENDS[way][0]), ways))
     wrong = [(way, status) for way, status in zip(ways, found, strict=True) if status != ENDS[way][1]]
