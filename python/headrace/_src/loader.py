@@ -208,9 +208,7 @@ class Loader:
         self._first_step = self.step
         self._pass_start = self.step
         self._pass_end: int | None = None
-        self._passed_over: list[int] | None = (
-            None  # steps that passes since `begin_passes_at` left out, ascending
-        )
+        self._passed_over: list[int] | None = None  # steps left out since `begin_passes_at`, ascending
         self._pass_lock = threading.RLock()  # reentrant: a signal handler may close the loader during a pass
         self._pass_number = 0
         self._early_end = EarlyEnd()

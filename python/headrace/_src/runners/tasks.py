@@ -19,9 +19,7 @@ from headrace._src.program import find_program
 
 # Temporary errors: docs/concepts.md, "Errors".
 _TRANSIENT = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "RESOURCE_EXHAUSTED"}
-_GROUPS = (
-    256  # about the number of groups of a phase: enough for many machines, yet few starts of the program
-)
+_GROUPS = 256  # of a phase, about: enough for many machines, yet few starts of the program
 _GROUP_TASKS_MAX = 64
 
 
