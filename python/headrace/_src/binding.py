@@ -690,7 +690,8 @@ def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list
             raise ModelError(
                 "classes",
                 f"the output {to.name} of {model_name} has as many values as its input, but labels have a "
-                "fixed number of values: end the model with a layer that gives a fixed shape, such as pooling",
+                "fixed number of values: end the model with a layer that gives a fixed shape, such as "
+                "pooling",
             )
     if len(compared) == len(spec.labels) == 1 and not compared[0].fits(spec.labels[0]):
         raise ModelError("classes", _misfit(model_name, compared[0], spec.labels[0]))
