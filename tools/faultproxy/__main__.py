@@ -17,7 +17,7 @@ from faultproxy.proxy import FaultProxy, Options
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="faultproxy",
-        description="A proxy that makes requests to an S3 server fail. Prints its URL, runs until it is asked "
+        description="A proxy that makes requests to an S3 server fail. Prints its URL, runs until asked "
         "to end (Ctrl-C, SIGTERM), then prints its account as JSON.",
     )
     parser.add_argument("store", nargs="?", help="host:port of the server, which uses plain HTTP")
