@@ -102,9 +102,7 @@ def summarise(curves: list[dict]) -> tuple[dict, dict]:
         name = f"90 % interval covers the truth at {key[3:]} x, true form {among} {required}"
         summary[name] = coverage(of_kind, "headrace", key)
         compared[name] = ", ".join(f"{peer} {coverage(of_kind, peer, key):.3g}" for peer in names)
-    steady = [
-        curve for curve in curves if curve["form"] != "exp3"
-    ]  # only curves whose errors do not vanish at 5 x
+    steady = [curve for curve in curves if curve["form"] != "exp3"]  # errors do not vanish at 5 x
     for name, of, mean in (
         ("mean interval score", curves, np.mean),
         ("mean interval score without exp3", steady, np.mean),

@@ -598,9 +598,7 @@ def check_sentences(tree: Tree) -> Iterator[Finding]:
     for path, text in tree.items():
         for paragraph in paragraphs(comments_of(path, text)):
             joined = " ".join(words for _, words in paragraph)
-            line_at = [
-                line for line, words in paragraph for _ in f"{words} "
-            ]  # line number of each character
+            line_at = [line for line, words in paragraph for _ in f"{words} "]  # of each character
             for match in FRAGMENT.finditer(joined):
                 if not match["sentence"].endswith("?"):
                     first = match["sentence"].split()[0]

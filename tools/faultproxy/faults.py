@@ -23,10 +23,10 @@ class Fault:
     """Attributes:
     phase: see above.
     needs: whether the fault can be played to such a request.
-    expected: every client has to get over it. False: only one that checks what the bytes mean, or that
-        can have new credentials; played if it is named.
-    over_tls: it breaks TLS, so that only a proxy that speaks it can play it.
-    burst: so many requests to any key that follow fail in the same way.
+    expected: every client must survive the fault. False: only a client that checks the meaning of the bytes,
+        or that can get new credentials, survives it; the fault is played only if it is named.
+    over_tls: the fault breaks TLS, so only a proxy with TLS can play it.
+    burst: number of following requests, to any key, that fail in the same way.
     """
 
     name: str

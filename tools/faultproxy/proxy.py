@@ -16,12 +16,16 @@ from faultproxy.play import HangUp, Play, Unfit
 
 @dataclasses.dataclass
 class Options:
-    """Attributes: rate: the share of all requests that should fail. The further failures of a burst are added
-    to that. kinds: names in FAULTS; if empty, all kinds that every client must survive, and that can be
-    played with the given `tls`. most: largest number of faults; 0: no limit. spare: number of requests at the
-    start that pass without a fault. apart: number of requests after each fault that pass without a fault.
-    path: only requests whose path contains this text fail. patience: seconds after which a client that waits
-    is expected to have given up. tls: the proxy uses TLS with its clients, but plain HTTP with the store.
+    """Attributes:
+    rate: the share of all requests that should fail. The further failures of a burst are added to that.
+    kinds: names in FAULTS; if empty, all kinds that every client must survive, and that can be played with
+        the given `tls`.
+    most: largest number of faults; 0: no limit.
+    spare: number of requests at the start that pass without a fault.
+    apart: number of requests after each fault that pass without a fault.
+    path: only requests whose path contains this text fail.
+    patience: seconds after which a waiting client is expected to have given up.
+    tls: the proxy uses TLS with its clients, but plain HTTP with the store.
     """
 
     rate: float = 0.1

@@ -344,8 +344,7 @@ class Dataset:
         if self._arguments is None:
             raise FailedPreconditionError(
                 f"the dataset of {self.url} cannot be copied or pickled, because it has connections: open "
-                "it in "
-                "the other process"
+                "it in the other process"
             )
         return _open_part, (self._arguments, self._range)
 

@@ -36,9 +36,7 @@ def load(model: keras.Model | keras.Layer, run: str) -> list[str]:
             taken.append(variable.path)
     if taken:
         return taken
-    ends = {
-        variable.path.rpartition("/")[2] for variable in model.weights
-    }  # such as "kernel"; excludes optimizer variables
+    ends = {variable.path.rpartition("/")[2] for variable in model.weights}  # "kernel", not an optimizer's
     paths = [key.removeprefix(_PREFIX).removesuffix(_SUFFIX).replace("__", "/") for key in shapes]
     there = sorted(path for path in paths if path.rpartition("/")[2] in ends)
     raise InvalidArgumentError(

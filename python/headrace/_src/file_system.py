@@ -43,7 +43,7 @@ class HeadraceFileSystem(AbstractFileSystem):
     """
 
     scheme: ClassVar[str]
-    bucket_segments: ClassVar[int] = 1  # segments of a path that name the store; else 2, for "host/name"
+    bucket_segments: ClassVar[int] = 1  # path segments that name the store; 2 if they are "host/name"
     blocksize = 8 << 20
 
     def __init__(self, **options: Any):
@@ -159,9 +159,7 @@ class HeadraceFileSystem(AbstractFileSystem):
             store, key = self._store_of(path)
             found = store.list(key and key + "/", folders=True)
             entries = [self._entry(path, key, info) for info in found]
-            entries = [
-                entry for entry in entries if entry["name"] != path
-            ]  # the object with the key "folder/"
+            entries = [entry for entry in entries if entry["name"] != path]  # an object "folder/"
             if not entries and key:
                 entry = self.info(path)
                 return ([entry] if detail else [path]) if entry["type"] == "file" else []

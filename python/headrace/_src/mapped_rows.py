@@ -161,8 +161,7 @@ def _check_name(name: Any) -> None:
 
 
 def _encode(value: Any) -> tuple[int, bytes]:
-    """Kind and bytes of a value. \\raises TypeError, ValueError, OverflowError  what is wrong with the "
-    "value"""
+    """Kind and bytes of a value. \\raises TypeError, ValueError, OverflowError  what is wrong with it"""
     if value is None:
         return _MISSING, b""
     if isinstance(value, str):

@@ -382,12 +382,12 @@ def load(
 
     For a SavedModel that Headrace did not write, which needs `like` or `schema`:
 
-        signature: the one to call; default "serving_default". features: input → feature, if neither names nor
-        types decide which goes where. Numbers are cast to the
+        signature: the signature to call; default "serving_default".
+        features: input → feature, if neither names nor types decide which goes where. Numbers are cast to the
             input's dtype and reshaped to its shape.
-        labels: output → label, whose classes name the output's scores; by default, answers are numbers. like:
-        a dataset whose schema, vocabularies and encoders say how rows become inputs. schema: instead of
-        `like`, a schema file for `headrace prepare`.
+        labels: output → label, whose classes name the output's scores; by default, answers are numbers.
+        like: a dataset whose schema, vocabularies and encoders say how rows become inputs.
+        schema: instead of `like`, a schema file for `headrace prepare`.
 
     Raises:
         TypeError: features or labels is not a dict of names.

@@ -222,9 +222,7 @@ def _concrete_functions(
     @tf.function(input_signature=gradient_specs)
     def apply_gradients(*computed):
         computation.apply(list(computed), computation.trainable)
-        iterations = keras.ops.convert_to_tensor(
-            model.optimizer.iterations
-        )  # a computed value if the optimizer accumulates gradients
+        iterations = keras.ops.convert_to_tensor(model.optimizer.iterations)  # may be a computed value
         return {"iteration": tf.cast(iterations, tf.int64)}
 
     @tf.function(input_signature=batch_spec)

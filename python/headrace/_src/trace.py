@@ -5,8 +5,8 @@
 
 The first command prints what a trace depends on (in a tenth of a second, since it imports no TensorFlow); the
 second writes FOLDER/saved_model/, FOLDER/graph.pb (a GraphDef to show) and, last, FOLDER/model.json
-(docs/formats/traced-model). The one line on standard output is JSON: the result, or {"error": {"kind",
-"message"}} with exit status 1. All output of imported modules goes to standard error.
+(docs/formats/traced-model). The one line on standard output is JSON: the result, or
+{"error": {"kind", "message"}} with exit status 1. All output of imported modules goes to standard error.
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ def answer(arguments: list[str] | None) -> dict:
         return {"output": str(options.output)}
     except ModelError as error:
         answer = error
-    except (
-        Exception
-    ) as error:  # such as a model that TensorFlow cannot trace, or a full disk; the caller reports it
+    except Exception as error:  # a model that cannot be traced, a full disk, …: the caller reports it
         traceback.print_exc()
         answer = ModelError("trace", f"tracing {options.model}: {type(error).__name__}: {error}")
     return {"error": {"kind": answer.kind, "message": str(answer)}}

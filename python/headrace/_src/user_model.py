@@ -65,8 +65,7 @@ def _check_given(name: str, parameters, passed: dict, offered: dict) -> None:
         raise ModelError(
             "argument",
             f"{name} has a parameter '{parameter.name}' that Headrace does not pass; give it a default. "
-            "Headrace passes"
-            f" those of {', '.join(offered)} that the function declares",
+            f"Headrace passes those of {', '.join(offered)} that the function declares",
         )
 
 

@@ -212,7 +212,8 @@ class Run:
         """Records that the run uses "NAME:ALIAS" or "NAME:v3"; without an alias, the latest version.
 
         Raises:
-            NotFoundError: there is none. InvalidArgumentError: it is of another type.
+            NotFoundError: there is no such artifact.
+            InvalidArgumentError: the artifact has another type.
         """
         used = self.tracked.use(name if ":" in name else f"{name}:latest")
         if used is None:

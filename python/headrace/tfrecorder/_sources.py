@@ -67,8 +67,7 @@ def _read(source: Any, header: Any, names: Sequence[str] | None) -> Source:
             return _read_folder(url)
     raise InvalidArgumentError(
         f"source is {source!r}; it must be a pandas.DataFrame, a path that ends in .csv, or a folder of "
-        "images as "
-        "<split>/<label>/<file>"
+        "images as <split>/<label>/<file>"
     )
 
 

@@ -3,8 +3,7 @@
 Messages, each an object of one member (channel.py):
 
 * "run": the facts of a run, as `SourceRun` has them, without points. The answer is "take" or "skip".
-* "points": points of the run that was taken last: `metric`, and for each point `steps`, `times_us` and
-`values`.
+* "points": points of the run that was taken last: `metric`, and `steps`, `times_us` and `values` of each.
 * "end": all points of that run were sent.
 * "problem": why a run, or the whole source, cannot be read.
 """

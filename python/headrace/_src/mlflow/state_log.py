@@ -121,9 +121,7 @@ class StateLog:
             self.load()
             # Others may already have written later states.
             taken = self._state if self._number == number else self._read(number)
-            return (
-                taken.get(_CHANGE) == state[_CHANGE]
-            )  # it is our own state, if the answer to an earlier attempt was lost
+            return taken.get(_CHANGE) == state[_CHANGE]  # ours, if the answer to an attempt was lost
         self._number = number
         self._state = state
         return True

@@ -66,7 +66,5 @@ def _run(plan: Plan, target: str, options: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(1)
-    )  # so that processes that were started here are ended here
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that child processes are ended
     sys.exit(main("ray", "ray", _run))
