@@ -98,7 +98,7 @@ def main() -> None:
     if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "tc", "ip"))):
         raise SystemExit("bench: this needs root, and Debian's iproute2")
     if not arguments.is_in_own_network:
-        peers.install("plot")  # it cannot be reached from the namespace
+        peers.install("plot")  # packages cannot be reached from the namespace
         start_anew_in_own_network()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     raw = measure(arguments.repeats)

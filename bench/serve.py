@@ -37,10 +37,7 @@ PEERS = {
     "PyTriton": ("pytriton", "serve_pytriton"),
 }
 KSERVE_PEERS = ("MLServer", "PyTriton")
-ENCODERS = {
-    "hash:512": 400_000,
-    "use-multilingual-v3": 16_000,
-}  # number of sentences of the longer prediction
+ENCODERS = {"hash:512": 400_000, "use-multilingual-v3": 16_000}  # sentences of the longer prediction
 WITHOUT_BATCHES = ["--batch-rows", 1]
 
 
@@ -262,7 +259,7 @@ def main() -> None:
     parser = measuring.arguments_of(__doc__, repeats=3)
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # its servers end with the block
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that its servers end, too
     done: dict = {}
     if arguments.json and arguments.json.exists() and set(arguments.only) != set(CASES):
         done = json.loads(arguments.json.read_text())["raw"]

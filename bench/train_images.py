@@ -49,7 +49,7 @@ def traced(folder: pathlib.Path, data: pathlib.Path) -> pathlib.Path:
 
 
 def native(program: pathlib.Path, model: pathlib.Path, data: pathlib.Path, epochs: int) -> dict:
-    threads = len(measuring.cores())  # values of `headrace train --intra-op-threads`
+    threads = len(measuring.cores())  # for `headrace train --intra-op-threads`
     command = [program, model, f"file://{data}", BATCH, epochs, threads]
     done = measuring.run(command, measuring.cores())
     return json.loads(done.output)

@@ -14,11 +14,7 @@ from . import ROOT, WORK, cores, peers
 BUCKET = "headrace-bench"
 _EXPIRES_S = 6 * 3600
 _THREADS = 8
-_IN_THE_PROJECT = (
-    "headrace",
-    "boto3",
-    "boto3, readinto",
-)  # the other libraries are in the peers' environment
+_IN_THE_PROJECT = ("headrace", "boto3", "boto3, readinto")  # others are in the peers' environment
 
 
 @contextlib.contextmanager

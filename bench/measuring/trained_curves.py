@@ -84,7 +84,7 @@ class Job:
 
 
 def prepared_digits(folder: pathlib.Path) -> Job:
-    """The example with more pictures, because a few hundred are enough to learn it."""
+    """The example with more pictures than it draws, because a few hundred already suffice to learn it."""
     example = ROOT / "examples" / "digits"
     drawing = (example / "make_data.py").read_text()
     assert "range(600)" in drawing, "the example draws another number of pictures now"

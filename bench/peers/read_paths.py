@@ -2,8 +2,8 @@
 
     python read_paths.py FOLDER|URL READERS REPEATS [cold]
 
-READERS: number of files that are read at once; 0: as many as tf.data chooses cold: the page cache of local
-files is dropped before each pass
+READERS: number of files that are read at once; 0: as many as tf.data chooses
+cold: the page cache of local files is dropped before each pass
 """
 
 import os

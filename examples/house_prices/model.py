@@ -11,7 +11,7 @@ def build() -> keras.Model:
             layers.BatchNormalization(),
             layers.Dense(32, "relu"),
             layers.Dense(1),
-            layers.Rescaling(100, 300),  # near the mean of the prices
+            layers.Rescaling(100, 300),  # to the range of the prices
         ]
     )
     model.compile(keras.optimizers.Adam(0.02), "mean_absolute_error")
