@@ -62,7 +62,7 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
         if "a" in mode:
             raise UnimplementedError(f"{path}: an object cannot be appended to; write a new object")
         if mode == "xb" and fs.exists(path):  # an early error; the check that counts is made on close
-            raise AlreadyExistsError(f"{path} exists already")
+            raise AlreadyExistsError(f"{path} already exists")
         if mode == "rb":
             details = fs.info(path, refresh=True)
             if details["type"] == "directory":
