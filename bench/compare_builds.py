@@ -1,11 +1,11 @@
-"""What has a change cost? The work of the main job, the loader, the S3 store and `prepare`, by this checkout
-and by another one, taking turns. Each has build/release built.
+"""What does a change cost? Runs the work of the main job, the loader, the S3 store and `prepare` with this
+checkout and with another one, taking turns. Both need a finished build/release.
 
     ./dev bench compare_builds OTHER --json bench/results/<date>/compare_builds.json
 
 Each figure is OTHER's seconds over this checkout's: below 1, this checkout is slower. Jobs without a server
-count seconds of CPU time of all their threads and children; those with MinIO count the wall's clock, since
-client and server share the cores. Medians; every job ends in a process of its own.
+count CPU seconds of all their threads and children. Jobs with MinIO count wall time, because client and
+server share the cores. Figures are medians; every job runs in a separate process.
 """
 
 import contextlib
@@ -30,16 +30,16 @@ SMALL_OBJECTS = 5_000
 
 
 class Checkout:
-    """One of the two, and where it writes."""
+    """One of the two checkouts, and the folder where it writes."""
 
     def __init__(self, root: pathlib.Path, work: pathlib.Path):
         self.root, self.work = root, work
-        self.folders = 0  # that were written to the store
+        self.folders = 0  # number of folders that were written to the store
         work.mkdir()
 
     @property
     def stored(self) -> str:
-        """The folder of the store that was written last."""
+        """The folder of the store that was last written."""
         return f"s3://{object_store.BUCKET}/{self.work.name}-{self.folders}"
 
     @contextlib.contextmanager
@@ -76,7 +76,7 @@ def predict(checkout: Checkout) -> measuring.Done:
 
 
 def load(what: str, name: str, epochs: int) -> Callable:
-    """Epochs of the loader in Python."""
+    """Reads epochs with the loader in Python."""
 
     def job(checkout: Checkout) -> measuring.Done:
         program = measuring.ROOT / "bench" / "peers" / "load_headrace.py"
@@ -91,7 +91,7 @@ def copy(source: str, target: str) -> Callable:
 
 
 def write_small(small: pathlib.Path, is_new: bool) -> Callable:
-    """Into a folder of its own, or over the one that was written last, which is listed first."""
+    """Writes into a new folder, or over the last written folder, which is listed first."""
 
     def job(checkout: Checkout) -> measuring.Done:
         checkout.folders += is_new
@@ -142,7 +142,7 @@ def store_jobs(large: pathlib.Path, small: pathlib.Path) -> dict[str, Callable]:
 
 
 def compare(jobs: dict[str, Callable], checkouts: dict[str, Checkout], clock: str, repeats: int) -> dict:
-    """The order of the two alternates; the first round counts for none."""
+    """The order of the two alternates; the first round does not count."""
     raw: dict = {name: {which: [] for which in checkouts} for name in jobs}
     for round_number in range(repeats + 1):
         order = list(checkouts) if round_number % 2 else list(reversed(checkouts))
@@ -158,7 +158,7 @@ def compare(jobs: dict[str, Callable], checkouts: dict[str, Checkout], clock: st
 
 def main() -> None:
     parser = measuring.arguments_of(__doc__, repeats=5)
-    parser.add_argument("other", type=pathlib.Path, help="another checkout, built")
+    parser.add_argument("other", type=pathlib.Path, help="another checkout with a finished build")
     parser.add_argument("--only", nargs="+", choices=("local", "store"), default=["local", "store"])
     arguments = parser.parse_args()
     measuring.DATA.mkdir(parents=True, exist_ok=True)

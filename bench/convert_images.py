@@ -1,11 +1,12 @@
-"""How fast do JPEGs of about 400 × 300, 40 kB each, become shards of JPEGs of 150 × 150? Beside libjpeg-turbo
-that decodes them and encodes pictures of that size, in memory, and resizes nothing, on one pinned core; and
-beside Pillow, which writes files, in two processes on two cores. Per second of CPU time, taking turns.
+"""How fast do JPEGs of about 400 × 300, 40 kB each, become shards of JPEGs of 150 × 150? The competitors are
+libjpeg-turbo, which decodes them and encodes pictures of that size in memory, without resizing, on one pinned
+core; and Pillow, which writes files, in two processes on two cores. Figures are per second of CPU time; the
+programs take turns.
 
     ./dev bench convert_images --json bench/results/<date>/convert_images.json
 
-`headrace prepare` counts whole, from start to exit; the others from when their files are read or their
-libraries imported. All encode in quality 90, colour at half of the resolution.
+`headrace prepare` is measured from start to exit; the others after their files are read or their libraries
+are imported. All encode with quality 90 and colour at half the resolution.
 """
 
 import pathlib

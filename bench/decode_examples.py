@@ -1,6 +1,6 @@
-"""How fast do tf.Examples that lie in memory become batches of 128? Beside TensorFlow's parse_example on
-batches and its parse_single_example. An Example is {float[512], int64, bytes} of 3.4 kB; examples per second
-of CPU time on one pinned core, each program a process of its own, taking turns.
+"""How fast do tf.Examples in memory become batches of 128? The competitors are TensorFlow's parse_example on
+batches and its parse_single_example. An Example is {float[512], int64, bytes} of 3.4 kB. Figures are examples
+per second of CPU time on one pinned core; each program is a separate process, and they take turns.
 
     ./dev bench decode_examples --json bench/results/<date>/decode_examples.json
 """

@@ -1,6 +1,7 @@
-"""How fast do JPEGs of about 400 × 300, 40 kB each, become batches of 32 images of 150 × 150? Beside
-libjpeg-turbo's decoding alone, in full and at 4/8, which resizes nothing, and tf.data (decode_jpeg, resize,
-batch). Images per second of CPU time on one pinned core, each program a process of its own, taking turns.
+"""How fast do JPEGs of about 400 × 300, 40 kB each, become batches of 32 images of 150 × 150? The competitors
+are libjpeg-turbo's decoding alone, in full and at 4/8, without resizing, and tf.data (decode_jpeg, resize,
+batch). Figures are images per second of CPU time on one pinned core; each program is a separate process, and
+they take turns.
 
     ./dev bench decode_images --json bench/results/<date>/decode_images.json
 """

@@ -1,5 +1,6 @@
-"""How fast do requests of the server become rows of a batch, and answers text? JSON's bytes per CPU-second of
-one core, beside what base/json.h's parser alone takes for the same body; and the cost of a small request.
+"""How fast do requests to the server become rows of a batch, and how fast do answers become text? Measures
+bytes of JSON per CPU-second of one core, beside the time of base/json.h's parser alone for the same body; and
+the cost of a small request.
 
     ./dev bench decode_requests --json bench/results/<date>/decode_requests.json
 """

@@ -1,7 +1,7 @@
-"""What does it cost Python to take a batch? CPU time, per batch, of the thread that takes batches of 128
-rows, {float32[512], int64[2]}: the engine's own threads decode beside it and do not count. Then the same with
-the arrays made those of JAX (whose int64 is int32, by a copy) and TensorFlow by DLPack, and what a
-tf.data.Dataset around the loader takes in all, the engine included.
+"""What does it cost Python to take a batch? Measures the CPU time per batch of the thread that takes batches
+of 128 rows, {float32[512], int64[2]}; the engine's own threads decode in parallel and do not count. Then the
+same with arrays that DLPack turns into those of JAX (whose int64 becomes int32, by a copy) and TensorFlow,
+and the total cost of a tf.data.Dataset around the loader, the engine included.
 
     ./dev bench hand_over
 """
@@ -31,7 +31,7 @@ def loader(folder: pathlib.Path) -> hr.Loader:
 
 
 def views(folder: pathlib.Path) -> dict:
-    """Name → what is iterated over."""
+    """Name → the iterable to measure."""
 
     def tensors():
         for batch in loader(folder):
@@ -47,7 +47,7 @@ def views(folder: pathlib.Path) -> dict:
 
 def cost_us(make, clock) -> float:
     batches = make()
-    next(iter(batches))  # imports, threads that start, the first window
+    next(iter(batches))  # imports, starting threads, the first window
     start, count = clock(), 0
     for _ in batches:
         count += 1

@@ -1,5 +1,5 @@
-"""What does TensorBoard's data server ask of the store for 1,000 runs that have ended, each time that it
-looks for something new? MinIO behind a proxy that tells what came once all were loaded.
+"""How many requests does TensorBoard's data server send to the store for 1,000 finished runs, each time that
+it looks for new data? MinIO runs behind a proxy that counts the requests after all runs are loaded.
 
     ./dev bench idle_reload --json bench/results/<date>/idle_reload.json
 """
@@ -54,7 +54,7 @@ def begins_listing(exchange: Exchange) -> bool:
 
 
 def watch_idle_server() -> dict:
-    """Requests from one look for something new on, up to another, and how many looks that were."""
+    """The requests from one look for new data to another, and the number of looks."""
     program = measuring.headrace().with_name("headrace-tensorboard-data")
     with FaultProxy(object_store.host(), Options(rate=0)) as proxy:
         command = [program, "--log-folder", URL, "--port", "0"]

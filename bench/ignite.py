@@ -1,29 +1,29 @@
-"""How fast do rows come from Apache Ignite on the same machine? Per second of the wall's clock, nodes and
-client on the same two cores, each program a process of its own, taking turns.
+"""How fast do rows come from Apache Ignite on the same machine? Figures are per second of wall time, with
+nodes and client on the same two cores; each program is a separate process, and they take turns.
 
     ./dev bench ignite --json bench/results/<date>/ignite.json
     ./dev bench ignite --rows 200 --objects 10000 --repeats 1      a try
 
-Rows of 1 MB: Headrace's scan beside a null client, which sends the same requests and throws the answers away,
-and beside the scan of Java's thin client; from one node and from three. Objects of 4 kB with a vector and an
-object in them: batches of 128 rows in Python, beside pyignite's (of a tenth of the rows) and beside Java's
-thin client with a scan of each partition on four threads. Before, each node answers about as many requests,
-so that Java has compiled what answers. The data set that TensorFlow had for Ignite was said to read 850 MB/s
-from one node.
+Rows of 1 MB: Headrace's scan beside a null client, which sends the same requests and discards the answers,
+and beside the scan of Java's thin client; from one node and from three. Objects of 4 kB that contain a vector
+and an object: batches of 128 rows in Python, beside pyignite's (with a tenth of the rows) and beside Java's
+thin client, which scans each partition on four threads. Before the measurement, each node answers about as
+many requests, so that Java has compiled its code. The dataset that TensorFlow had for Ignite was said to read
+850 MB/s from one node.
 """
 
 import measuring
 from measuring import ignite_nodes, peers
 
 ROW_BYTES = 1_000_000
-OBJECT_BYTES = 3970  # as Ignite encodes it
+OBJECT_BYTES = 3970  # size in Ignite's encoding
 INNER_REPEATS = 2
 JAVA_PAGE_BYTES = 4 << 20
 JAVA_THREADS = 4
 PYIGNITE_SHARE = 10
 PARTITIONS = 1024
 NODES = 3
-WARM_PASSES = 8  # over all rows, of the node that is alone
+WARM_PASSES = 8  # passes over all rows on the single node
 OLD_DATA_SET = "TensorFlow's old data set: 0.85 GB/s"
 
 
@@ -36,13 +36,14 @@ def fill(program, addresses: str, rows: int, objects: int) -> None:
 
 
 def warm_up(program, passes: dict[str, int]) -> None:
-    """Until Java has compiled what answers: nodes that share the rows get each a part of the requests."""
+    """Warms up the nodes until Java has compiled its code: nodes that share the rows each get a part of the
+    requests."""
     for addresses, count in passes.items():
         measuring.run([program, "scan", addresses, "LARGE", count], measuring.cores())
 
 
 def region_mib(rows: int, objects: int) -> int:
-    """Twice the data: partitions are not filled equally."""
+    """Twice the size of the data, because partitions are not filled equally."""
     return 512 + 2 * (rows * ROW_BYTES + objects * OBJECT_BYTES) // (1 << 20)
 
 
@@ -69,7 +70,7 @@ def programs(program, one: str, three: str) -> dict:
 
 
 def gigabytes_a_second(answers: dict) -> dict[str, float]:
-    """For each program that has answered, by the records that it has read."""
+    """The rate of each program that has answered, by the records that it has read."""
     rates = {}
     for name, of_name in answers.items():
         if of_name:

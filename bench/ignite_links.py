@@ -1,10 +1,10 @@
-"""What do more nodes of Apache Ignite bring, each behind a link of 1 Gbit/s? Rows of 1 MB from one to four
-nodes, beside the sum of their links. A plot beside the results.
+"""What do more nodes of Apache Ignite gain, each behind a link of 1 Gbit/s? Reads rows of 1 MB from one to
+four nodes, beside the sum of their links. A plot is written beside the results.
 
     ./dev bench ignite_links --json bench/results/<date>/ignite_links.json
 
-Needs root: nodes and client run in a network namespace of their own, where Linux' traffic control (HTB) lets
-each node send 1 Gbit/s to clients. All of them share this machine's cores.
+Needs root: nodes and client run in a separate network namespace, where Linux' traffic control (HTB) lets each
+node send 1 Gbit/s to clients. All of them share this machine's cores.
 """
 
 import argparse
@@ -27,7 +27,7 @@ INNER_REPEATS = 1
 
 
 def start_anew_in_own_network() -> None:
-    """In a network namespace that has a loopback device alone."""
+    """Runs in a network namespace that has only a loopback device."""
     words = [sys.executable, *sys.argv, "--is-in-own-network"]
     os.execvp("unshare", ["unshare", "--net", *words])
 
@@ -37,7 +37,7 @@ def control(*words) -> None:
 
 
 def limit(addresses: str) -> None:
-    """Each node sends what clients get through a link of its own. All else is as it was."""
+    """Each node sends its answers to clients through its own link. Other traffic is not limited."""
     control("qdisc", "replace", "root", "handle", "1:", "htb")
     for number, address in enumerate(addresses.split(","), 1):
         link = f"1:{number}"
@@ -98,7 +98,7 @@ def main() -> None:
     if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "tc", "ip"))):
         raise SystemExit("bench: this needs root, and Debian's iproute2")
     if not arguments.is_in_own_network:
-        peers.install("plot")  # there is no way to it from there
+        peers.install("plot")  # packages cannot be reached from the namespace
         start_anew_in_own_network()
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     raw = measure(arguments.repeats)

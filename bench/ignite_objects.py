@@ -1,6 +1,6 @@
-"""How much CPU do encoded objects of Apache Ignite take until they are batches? Objects of 4 kB that lie in
-memory, with a vector of 960 floats, into batches of 128 with the vector, a number and one of an object in
-the object; nanoseconds of one core for each.
+"""How much CPU time does it take to turn encoded objects of Apache Ignite into batches? Objects of 4 kB in
+memory, with a vector of 960 floats, become batches of 128 with the vector, a number, and a number of an inner
+object. Figures are nanoseconds of one core per object.
 
     ./dev bench ignite_objects --json bench/results/<date>/ignite_objects.json
 """

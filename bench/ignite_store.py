@@ -1,6 +1,7 @@
-"""How fast does 1 GiB become an object in the memory of an Apache Ignite node, and come back? Beside the
-client alone: putAll and getAll of as many entries of 1 MiB, and the scan that data sets use. Per second of
-the wall's clock, node and client on the same two cores; each program a process of its own, taking turns.
+"""How fast does 1 GiB become an object in the memory of an Apache Ignite node, and come back? Compares with
+the client alone: putAll and getAll of as many entries of 1 MiB, and the scan that datasets use. Figures are
+per second of wall time, with node and client on the same two cores; each program is a separate process, and
+they take turns.
 
     ./dev bench ignite_store --json bench/results/<date>/ignite_store.json
 

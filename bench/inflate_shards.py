@@ -1,7 +1,8 @@
-"""How fast do GZIP shards of 512 floats and a text become checked records? Beside libdeflate alone, which
-inflates the same bytes in memory into buffers of the right size, and tf.data. Two kinds of shards: of members
-of 1 MiB, as `headrace prepare` writes them, and of one member, as TensorFlow does. Examples per second of CPU
-time on one pinned core, each program a process of its own, taking turns.
+"""How fast do GZIP shards of 512 floats and a text become checked records? The competitors are libdeflate
+alone, which inflates the same bytes in memory into buffers of the right size, and tf.data. There are two
+kinds of shards: with members of 1 MiB, as `headrace prepare` writes them, and with one member, as TensorFlow
+writes them. Figures are examples per second of CPU time on one pinned core; each program is a separate
+process, and they take turns.
 
     ./dev bench inflate_shards --json bench/results/<date>/inflate_shards.json
 """

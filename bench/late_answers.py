@@ -1,6 +1,6 @@
-"""How long does a read of 16 MiB take from a store that is late with two of a hundred requests, by two
-seconds? MinIO behind a relay that delays them (late_relay.cc); reads one after the other, on a client that
-has learnt before what is usual.
+"""How long does a read of 16 MiB take from a store that answers two of a hundred requests two seconds late?
+MinIO runs behind a relay that delays them (late_relay.cc). Reads follow one another, on a client that has
+already learnt the usual latency.
 
     ./dev bench late_answers --json bench/results/<date>/late_answers.json
 """
@@ -23,8 +23,8 @@ REQUESTS_A_READ = 3  # version and size, two ranges of 8 MiB
 
 @contextlib.contextmanager
 def relay(seed: int, account: dict) -> Iterator[None]:
-    """While it lasts, AWS_ENDPOINT_URL_S3 is that of a relay in front of the server; then `account` holds how
-    many requests came and how many were late."""
+    """Inside the block, AWS_ENDPOINT_URL_S3 names a relay in front of the server; afterwards `account` holds
+    the number of requests and the number of late ones."""
     program = measuring.build("headrace_bench_late_relay")
     server = object_store.host()
     arguments = [program, server.rpartition(":")[2], str(LATE_PART), str(DELAY_MS), str(seed)]

@@ -1,15 +1,16 @@
-"""Do intervals of learning curves keep what they promise? 500 simulated curves of the Learning Curve
-Database's forms, with noise, beside what people use today (peers/curve_estimators.py); and the exponents of
-simulated curves with three regions. Three minutes of one core.
+"""Do the intervals of learning curves cover the truth as often as they promise? Compares on 500 simulated
+curves of the Learning Curve Database's forms, with noise, with today's methods (peers/curve_estimators.py);
+and checks the exponents of simulated curves with three regions. Takes three minutes of one core.
 
-Half of the curves have a form that is among the fits (pow2, pow3, pow4, exp3), half have another one: mmf4,
-wbl4, vap3, ilog2, a sum of two power laws, and a power law with a bump, which does not always fall. A curve
-has 5 to 7 sizes, each twice the one before, and 3 to 5 runs of each, whose relative spread starts at 1 to
-8 %. The method's constants were tuned with --seed 1 to 5; the seed below was not looked at before.
+Half of the curves have a form that is among the fits (pow2, pow3, pow4, exp3); the other half have other
+forms: mmf4, wbl4, vap3, ilog2, a sum of two power laws, and a power law with a bump, which does not always
+fall. A curve has 5 to 7 sizes, each twice the previous one, and 3 to 5 runs of each size, whose relative
+spread starts at 1 to 8 %. The method's constants were tuned with --seed 1 to 5; the seed below was not used
+before.
 
-And curves of real trainings (measuring/trained_curves.py): the cost of a whole one beside that of one full
-run, what a quarter of the data predicts of all, and what `train --curve` costs. Eight more minutes; --skip
-leaves parts out: timed, those of the trained curves whose figures are times.
+Then curves of real trainings (measuring/trained_curves.py): the cost of a whole curve compared with one full
+run, the prediction from a quarter of the data for all of it, and the cost of `train --curve`. This takes
+eight more minutes. --skip leaves parts out; `timed` are the parts of the trained curves that measure times.
 
     ./dev bench learning_curve --json bench/results/<date>/learning_curve.json
 """
@@ -28,7 +29,7 @@ import curve_estimators
 SEED = 20261127
 CURVES = 500
 CURVES_OF_EXPONENT = 20
-MISS = 20  # the interval score's price of a miss, 2 / (1 - 0.9): Gneiting and Raftery, 2007
+MISS = 20  # the interval score's penalty for a miss, 2 / (1 - 0.9): Gneiting and Raftery, 2007
 WORSE_REGRET = 1.3
 COVERAGE = {
     (True, "at_2"): "(must be 0.85 to 0.95)",
@@ -43,7 +44,7 @@ def simulated(program: pathlib.Path, kind: str, seed: int, count: int) -> list[d
 
 
 def ask_peers(curves: list[dict]) -> None:
-    """Adds each peer's answers to each curve, in the form of those of Headrace."""
+    """Adds each peer's answers to each curve, in the format of Headrace's answers."""
     for number, curve in enumerate(curves):
         runs: dict[float, list[float]] = {}
         for size, error in curve["runs"]:
@@ -64,7 +65,7 @@ def coverage(curves: list[dict], who: str, key: str) -> float:
 
 
 def interval_scores(curves: list[dict], who: str) -> list[float]:
-    """At both distances of each curve, in units of the true error."""
+    """The scores at both distances of each curve, in units of the true error."""
     scores = []
     for curve in curves:
         for key in ("at_2", "at_5"):
@@ -80,8 +81,9 @@ def size_error(curves: list[dict], who: str) -> float:
 
 
 def decisions(curves: list[dict], who: str) -> tuple[float, float]:
-    """Twice the data is worth it if the error falls by a share that the curve's owner wants, 1 to 40 %. The
-    share of right answers, and the mean regret: what a wrong one loses, in shares of the error."""
+    """Doubling the data is worth it if the error falls by the share that the curve's owner wants, 1 to 40 %.
+    Returns the share of right answers, and the mean regret: the loss from wrong answers, as a share of the
+    error."""
     right, regret = [], []
     for curve in curves:
         wanted = curve["wanted_share"] * curve["at_1"]
@@ -100,7 +102,7 @@ def summarise(curves: list[dict]) -> tuple[dict, dict]:
         name = f"90 % interval covers the truth at {key[3:]} x, true form {among} {required}"
         summary[name] = coverage(of_kind, "headrace", key)
         compared[name] = ", ".join(f"{peer} {coverage(of_kind, peer, key):.3g}" for peer in names)
-    steady = [curve for curve in curves if curve["form"] != "exp3"]  # whose errors do not vanish at 5 x
+    steady = [curve for curve in curves if curve["form"] != "exp3"]  # errors do not vanish at 5 x
     for name, of, mean in (
         ("mean interval score", curves, np.mean),
         ("mean interval score without exp3", steady, np.mean),
@@ -136,7 +138,7 @@ def region_summary(curves: list[dict]) -> dict:
 
 
 def kept(curves: list[dict]) -> list[str]:
-    """A line for each curve: the truth and everybody's answers. Its points are a function of the seed."""
+    """A line for each curve: the truth and all answers. Its points are a function of the seed."""
 
     def shown(value) -> str:
         values = value if isinstance(value, list) else [value]

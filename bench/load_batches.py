@@ -1,12 +1,12 @@
-"""How fast do uncompressed shards become shuffled batches in numpy, in Python? Beside tf.data at its best.
-And how many accelerators a core can feed with the records of MLPerf Storage's ResNet-50: 114,660 bytes each,
-1,786 a second for one H100, in batches of 400. Per second of CPU time on one pinned core, each program a
-process of its own, taking turns.
+"""How fast do uncompressed shards become shuffled NumPy batches in Python, compared with tf.data at its best?
+And how many accelerators can a core feed with the records of MLPerf Storage's ResNet-50: 114,660 bytes each,
+1,786 a second for one H100, in batches of 400? Figures are per second of CPU time on one pinned core; each
+program is a separate process, and they take turns.
 
     ./dev bench load_batches --json bench/results/<date>/load_batches.json
 
-The datasets hold no manifest, so both read plain TFRecord files; Headrace's passes over them, which find its
-blocks, are made before and kept.
+The datasets have no manifest, so both read plain TFRecord files. Headrace's passes to find the blocks run
+before the measurement, and their results are kept.
 """
 
 import gzip
@@ -26,7 +26,7 @@ INNER_REPEATS = 3
 
 
 def write_examples(program: pathlib.Path) -> pathlib.Path:
-    """Shards as `headrace prepare` makes them of long texts with dense vectors, decompressed."""
+    """Decompressed shards of long texts with dense vectors, as `headrace prepare` makes them."""
     target = measuring.DATA / f"load-examples-{RECORDS}"
     if not target.exists():
         packed = measuring.DATA / f"load-examples-{RECORDS}-gzip"
@@ -40,7 +40,7 @@ def write_examples(program: pathlib.Path) -> pathlib.Path:
 
 
 def write_images() -> pathlib.Path:
-    """Random bytes: nothing here looks into an image."""
+    """Random bytes, because nothing here decodes an image."""
     import numpy as np
     import tensorflow as tf
 

@@ -1,7 +1,7 @@
-"""How fast do TFRecord shards in MinIO become shuffled batches in Python? Beside the rate at which the same
-client does nothing but read as many bytes from there. Records of 114,660 bytes as MLPerf Storage's ResNet-50
-has them, the epochs of one loader. Per second of the wall's clock, server and client on the same two cores,
-taking turns.
+"""How fast do TFRecord shards in MinIO become shuffled batches in Python, compared with the rate at which the
+same client only reads as many bytes? Records have 114,660 bytes, as in MLPerf Storage's ResNet-50; the epochs
+are those of one loader. Figures are per second of wall time, with server and client on the same two cores;
+the programs take turns.
 
     ./dev bench load_from_store --json bench/results/<date>/load_from_store.json
 """

@@ -1,7 +1,7 @@
 """How fast do JPEGs of about 400 × 300, 40 kB each, in TFRecord shards become shuffled batches of 32 images
-of 150 × 150 in Python? Beside libjpeg-turbo's decoding alone, in full, which reads and resizes nothing, and
-tf.data (parse, decode_jpeg, resize, batch). Images per second of CPU time on one pinned core, from the page
-cache, each program a process of its own, taking turns.
+of 150 × 150 in Python? The competitors are libjpeg-turbo's decoding alone, in full, without reading or
+resizing, and tf.data (parse, decode_jpeg, resize, batch). Figures are images per second of CPU time on one
+pinned core, from the page cache; each program is a separate process, and they take turns.
 
     ./dev bench load_images --json bench/results/<date>/load_images.json
 """
@@ -19,7 +19,7 @@ SIDE = 150
 
 
 def write(program: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
-    """The files, and the same in shards."""
+    """The files, and the same images in shards."""
     photos, shards = measuring.DATA / f"photos-{IMAGES}", measuring.DATA / f"photo-shards-{IMAGES}"
     photos.parent.mkdir(parents=True, exist_ok=True)
     if not photos.exists():

@@ -1,10 +1,11 @@
-"""How fast do tars of WebDataset samples become shuffled batches in Python? Beside the webdataset library:
-samples of 100 kB, a file of random bytes and a label, neither of which is decoded. Per second of CPU time on
-one pinned core, from the page cache, each program a process of its own, taking turns.
+"""How fast do tars of WebDataset samples become shuffled batches in Python, compared with the webdataset
+library? Samples have 100 kB: a file of random bytes and a label, neither of which is decoded. Figures are per
+second of CPU time on one pinned core, from the page cache; each program is a separate process, and they take
+turns.
 
     ./dev bench load_webdataset --json bench/results/<date>/load_webdataset.json
 
-Headrace's pass over the tars, which finds their samples, is made before and kept.
+Headrace's pass to find the samples of the tars runs before the measurement, and its result is kept.
 """
 
 import io

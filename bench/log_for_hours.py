@@ -1,6 +1,6 @@
-"""How many bytes does a training of twelve hours send to the store for the events that it logs? Five scalars
-each ten seconds, a flush each thirty, on a simulated clock and a store in memory, so that every run gives the
-same (log_for_hours.cc).
+"""How many bytes does a training of twelve hours send to the store for the events that it logs? It logs five
+scalars every ten seconds and flushes every thirty, on a simulated clock and a store in memory, so that every
+run gives the same result (log_for_hours.cc).
 
     ./dev bench log_for_hours --json bench/results/<date>/log_for_hours.json
 """

@@ -1,7 +1,7 @@
 """How long does it take to log one scalar into a run, until the call returns: MetricWriter::log in C++,
-run.log in Python? On one pinned core, which also writes journal and segments. And by how much does
-`hr.keras.Track` slow a training of steps of some milliseconds, each of which it logs: the CPU time of the
-callback over that of a step? (Whole epochs differ by more from one to the next than by the callback.)
+run.log in Python? Runs on one pinned core, which also writes journal and segments. And how much does
+`hr.keras.Track` slow down a training that logs every step of some milliseconds? That is the CPU time of the
+callback over that of a step. (Whole epochs differ among each other by more than the callback's cost.)
 
     ./dev bench log_metrics --json bench/results/<date>/log_metrics.json
 """

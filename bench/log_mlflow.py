@@ -1,6 +1,7 @@
-"""How many times a second does a program call mlflow.log_metric, singly, the end of the run included? Into
-Headrace's plug-in, into a plug-in that keeps nothing (MLflow's own Python is the limit), and into MLflow's
-own stores: files, and SQLite. On the local disk, on one pinned core, taking turns, with one MLflow for all.
+"""How many times a second can a program call mlflow.log_metric, one call after another, the end of the run
+included? Compares Headrace's plug-in, a plug-in that stores nothing (MLflow's own Python code is the limit),
+and MLflow's own stores: files and SQLite. Runs on the local disk, on one pinned core, with the same MLflow
+for all; the programs take turns.
 
     ./dev bench log_mlflow --json bench/results/<date>/log_mlflow.json
 """

@@ -1,5 +1,6 @@
-"""How many scalars a second does hr.summary write, from Python, until they are flushed? Beside tf.summary, on
-the local disk. Per second of the wall's clock, on one pinned core, taking turns.
+"""How many scalars a second does hr.summary write from Python until they are flushed, compared with
+tf.summary, on the local disk? Figures are per second of wall time, on one pinned core; the programs take
+turns.
 
     ./dev bench log_scalars --json bench/results/<date>/log_scalars.json
 """

@@ -2,7 +2,7 @@
 prints one table of those that have a requirement. All values, met or not, are kept under
 bench/results/<date>/.
 
-    ./dev bench main                             all but what takes long
+    ./dev bench main                             all but the long programs
     ./dev bench main --long                      these too, on a machine that does nothing else
     ./dev bench main --only memory read_batches  some
     ./dev bench main --show 2026-01-31           the table of an earlier day, nothing is run

@@ -1,6 +1,6 @@
-"""How much memory do prepare and train take, and does more data take more? The most RssAnon of the process,
-looked at every 20 ms, with texts of aclImdb's lengths and `hash:512`, and with ten times as many. Nothing is
-taken off for TensorFlow's own memory, which the requirement would allow.
+"""How much memory do prepare and train take, and does more data take more? Measures the largest RssAnon of
+the process, sampled every 20 ms, with texts of aclImdb's lengths and `hash:512`, and with ten times as many
+texts. TensorFlow's own memory is not subtracted, although the requirement would allow that.
 
     ./dev bench memory --json bench/results/<date>/memory.json
 

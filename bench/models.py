@@ -1,12 +1,12 @@
-"""How fast are models of tables trained and asked? Twenty numbers and three categories, two towers:
-`headrace train` beside Keras `fit` at its best, steps a second of wall time, input included; and
-1,000,000 rows answered by `headrace predict`, prepared and raw, from start to exit, beside Keras
+"""How fast are training and prediction of models of tables? The model has twenty numbers, three categories
+and two towers. Compares `headrace train` with Keras `fit` at its best, in steps per second of wall time,
+input included; and `headrace predict` on 1,000,000 rows, prepared and raw, from start to exit, with Keras
 `predict` on the shards, after its first pass.
 
     ./dev bench models --json bench/results/<date>/models.json
 
-Which settings are Keras' best (intra-op threads, jit_compile) is found out first. Processes take turns,
-each on the same two cores. The first epoch of each process counts for none, as in train_loop.
+Keras' best settings (intra-op threads, jit_compile) are found first. Processes take turns, each on the same
+two cores. The first epoch of each process does not count, as in train_loop.
 """
 
 import json

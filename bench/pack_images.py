@@ -1,10 +1,11 @@
-"""How fast do 20,000 JPEGs of 40 kB become shards, as they are? Beside `tar cf`, webdataset's ShardWriter,
-Ray Data's write_tfrecords and litdata's optimize. Per second of the wall's clock until all is on the disk,
-from the page cache, each program a process of its own on two cores, taking turns.
+"""How fast do 20,000 JPEGs of 40 kB become shards without re-encoding? The competitors are `tar cf`,
+webdataset's ShardWriter, Ray Data's write_tfrecords and litdata's optimize. Figures are per second of wall
+time until everything is on disk, from the page cache; each program is a separate process on two cores, and
+they take turns.
 
     ./dev bench pack_images --json bench/results/<date>/pack_images.json
 
-`headrace prepare` and tar count whole, from start to exit; the libraries, in Python, from after their imports
+`headrace prepare` and tar are measured from start to exit; the Python libraries from after their imports
 (Ray: after its start), and on fewer pictures.
 """
 

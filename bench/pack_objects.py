@@ -1,11 +1,11 @@
 """How fast do 200,000 JPEGs of 15 kB in MinIO become shards in MinIO, on the same machine, and how many
-requests does an object take? Beside MosaicML's MDSWriter, given what boto3 fetches, and a script of 16
-threads with boto3 and a TFRecordWriter, on fewer objects. Per second of the wall's clock, server and client
-on the same two cores, each program a process of its own, taking turns.
+requests does an object take? The competitors are MosaicML's MDSWriter with objects from boto3, and a script
+of 16 threads with boto3 and a TFRecordWriter, on fewer objects. Figures are per second of wall time, with
+server and client on the same two cores; each program is a separate process, and they take turns.
 
     ./dev bench pack_objects --json bench/results/<date>/pack_objects.json
 
-`headrace prepare` counts whole, from start to exit; the libraries from after their imports.
+`headrace prepare` is measured from start to exit; the libraries from after their imports.
 """
 
 import functools
@@ -19,7 +19,7 @@ from measuring import object_store, peers, photos, preparing
 
 OBJECTS, PEER_OBJECTS = 200_000, 5_000
 DIFFERENT = 2_000
-SIDES = (245, 185)  # which makes about 15 kB
+SIDES = (245, 185)  # gives about 15 kB
 QUALITY = 90
 INNER_REPEATS = 1
 MDS, THREADS = "MDSWriter", "16 threads"
@@ -28,7 +28,7 @@ REQUESTS = re.compile(r"^headrace_store_requests_total (\d+)$", re.MULTILINE)
 
 
 def write_small() -> list[pathlib.Path]:
-    """DIFFERENT pictures; made once."""
+    """DIFFERENT distinct pictures; made once."""
     from PIL import Image
 
     target = measuring.DATA / f"small-{DIFFERENT}"

@@ -1,6 +1,6 @@
 """What do kills cost? Two processes execute the tasks of a plan, which take less than a second each; every
-five seconds one of them is killed (SIGKILL) and started again. Over the same without kills, by the wall's
-clock; and the bytes must be the same.
+five seconds one process is killed (SIGKILL) and restarted. Compares the wall time with a run without kills;
+the bytes must be the same.
 
     ./dev bench prepare_kills --json bench/results/<date>/prepare_kills.json
 
@@ -23,7 +23,7 @@ OPTIONS = ("--compression", "none", "--resize", "300x400", "--image-format", "pn
 PLAN = (*OPTIONS, "--shard-records", str(SHARD_IMAGES), "--slice-size", "8MiB")
 PROCESSES = 2
 KILL_EVERY_S = 5
-LEASE_S = 2  # of one that was killed, the task is free again after this
+LEASE_S = 2  # another process may take the task of a killed process after this time
 MOST_S = 1200
 
 
@@ -41,7 +41,7 @@ class Workers:
         return subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
 
     def work(self) -> bool:
-        """Whether one of them still works. One that has failed ends the measurement."""
+        """Whether a process is still working. A failed process ends the measurement."""
         states = [process.poll() for process in self._processes]
         if any(states):
             self.kill_all()
@@ -82,7 +82,7 @@ def execute(source: pathlib.Path, out: pathlib.Path, with_kills: bool) -> dict:
 
 
 def digest(folder: pathlib.Path) -> str:
-    """A digest of the names and bytes of all that is published."""
+    """A digest of the names and bytes of everything that was published."""
     files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
     names = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     return hashlib.sha256(json.dumps(names, sort_keys=True).encode()).hexdigest()

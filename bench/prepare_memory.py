@@ -1,7 +1,8 @@
-"""How much memory does preparing take, and do ten times the inputs take more? The most RssAnon of a process
-of one worker, looked at every 20 ms, with 10,000,000 rows: of a file of JSON lines, and of a bucket of tiny
-texts, whose server makes them up (listing_server.cc). Whether it is flat is asked with --memory 32MiB, at
-1,000,000 and at 10,000,000: with the usual 256 MiB for sorted rows, the smaller input does not fill them.
+"""How much memory does preparing take, and do ten times the inputs take more? Measures the largest RssAnon of
+a process with one worker, sampled every 20 ms, with 10,000,000 rows: from a file of JSON lines, and from a
+bucket of tiny texts that its server generates (listing_server.cc). The growth is measured with --memory
+32MiB, at 1,000,000 and at 10,000,000 rows, because the smaller input does not fill the default 256 MiB for
+sorted rows.
 
     ./dev bench prepare_memory --json bench/results/<date>/prepare_memory.json
 
@@ -40,7 +41,7 @@ def lines(count: int) -> Iterator[str]:
 
 @contextlib.contextmanager
 def bucket(count: int) -> Iterator[str]:
-    """While it lasts, the environment names its server."""
+    """Inside the block, the environment names the server."""
     command = [measuring.build("headrace_bench_listing_server"), str(count)]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     endpoint = {"AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{server.stdout.readline().strip()}"}

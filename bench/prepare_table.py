@@ -1,12 +1,12 @@
-"""How fast does a CSV table of 5,000,000 rows of ten numbers become TFRecord shards? Beside a script that
-writes a tf.train.Example a row, and Ray Data's read_csv and write_tfrecords, on fewer rows. Per second of the
-wall's clock until all is on the disk, from the page cache, each program a process of its own on two cores,
-taking turns.
+"""How fast does a CSV table of 5,000,000 rows of ten numbers become TFRecord shards? The competitors are a
+script that writes a tf.train.Example per row, and Ray Data's read_csv and write_tfrecords, on fewer rows.
+Figures are per second of wall time until everything is on disk, from the page cache; each program is a
+separate process on two cores, and they take turns.
 
     ./dev bench prepare_table --json bench/results/<date>/prepare_table.json
 
-`headrace prepare` counts whole, from start to exit, and shuffles; the others from after their imports (Ray:
-after its start), and do not.
+`headrace prepare` is measured from start to exit, and shuffles; the others are measured from after their
+imports (Ray: after its start), and do not shuffle.
 """
 
 import pathlib

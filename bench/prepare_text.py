@@ -1,12 +1,13 @@
-"""How fast do texts become GZIP shards? Beside the script that the well-known tutorial has for it
-(peers/prepare_text.py), on the same archive and the same features, both on one pinned core, taking turns.
+"""How fast do texts become GZIP shards, compared with the script of the well-known tutorial
+(peers/prepare_text.py), on the same archive and the same features? Both run on one pinned core and take
+turns.
 
     ./dev bench prepare_text --json bench/results/<date>/prepare_text.json
 
-`headrace prepare --encoder hash:512 --workers 1` counts whole: from start to exit, encoding included. The
-script counts from after its imports. Its features are Headrace's own: what it takes for a cheap embedding of
-its own is measured and stated apart. Headrace is run at every compression level; the fastest whose shards are
-at most 1.10 (1.01) times as large as the script's is measured again, in turns with the script. Sizes are
+`headrace prepare --encoder hash:512 --workers 1` is measured from start to exit, encoding included. The
+script is measured from after its imports. The script gets Headrace's features; the time of a cheap embedding
+of its own is reported separately. Headrace is run at every compression level; the fastest level whose shards
+are at most 1.10 (1.01) times as large as the script's is measured again, in turns with the script. Sizes are
 those of the shards.
 """
 
@@ -19,7 +20,7 @@ import measuring
 
 LEVELS = range(1, 13)
 RECORDS = 50_000
-# Size at most, of the script's; rate at least.
+# Largest size relative to the script's; smallest rate relative to the script's.
 REQUIREMENTS = ((1.10, 10), (1.01, 6))
 
 

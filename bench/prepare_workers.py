@@ -1,5 +1,5 @@
-"""What does a second worker bring where work is for the processor: JPEGs of about 400 × 300 to shards of
-JPEGs of 150 × 150? Per second of the wall's clock, from start to exit, on the same two cores, taking turns.
+"""What does a second worker gain on CPU-bound work: JPEGs of about 400 × 300 to shards of JPEGs of 150 × 150?
+Figures are per second of wall time, from start to exit, on the same two cores; the runs take turns.
 
     ./dev bench prepare_workers --json bench/results/<date>/prepare_workers.json
 """

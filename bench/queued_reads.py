@@ -1,5 +1,5 @@
-"""How much memory do 10,000 reads take that wait in one call? Ranges of 20 kB of one object in MinIO, whose
-memory the caller gives, 200 MB; what the client takes beside that is what is asked.
+"""How much memory do 10,000 queued reads of one call take? They read ranges of 20 kB of one object in MinIO
+into the caller's memory, 200 MB; the question is how much the client takes in addition.
 
     ./dev bench queued_reads --json bench/results/<date>/queued_reads.json
 """

@@ -1,13 +1,14 @@
-"""How fast do GZIP shards become batches in the trainer's buffers? Beside tf.data, in the same run, on the
-same shards: the pipeline as the well-known tutorial writes it (parse_single_example, then batch), and the
-best way of tf.data (batch, then parse_example). Examples per second of CPU time, all on one pinned core,
-taking turns; then wall time on two cores, and the anonymous memory at ten times the data.
+"""How fast do GZIP shards become batches in the trainer's buffers? The competitor is tf.data, in the same
+run, on the same shards: the pipeline as the well-known tutorial writes it (parse_single_example, then batch),
+and tf.data's best way (batch, then parse_example). Figures are examples per second of CPU time, all on one
+pinned core, taking turns; then wall time on two cores, and the anonymous memory at ten times the data.
 
     ./dev bench read_batches --json bench/results/<date>/read_batches.json
 
-Three times. The shards of the demo: real reviews of a line, USE's vectors, stored since they hardly shrink.
-The shards of `--encoder hash:512` and long texts. And long texts beside vectors as a neural encoder has them:
-the whole shrinks by a quarter, the floats hardly, and inflating is most of the work for everyone.
+There are three kinds of shards. The demo's shards: real reviews of one line with USE's vectors, stored
+without compression because they hardly shrink. Shards of long texts with `--encoder hash:512`. And long texts
+with vectors like a neural encoder's: the whole shrinks by a quarter, the floats hardly, and inflating is most
+of the work for all programs.
 """
 
 import json
@@ -47,7 +48,7 @@ def write_dense(program: pathlib.Path, folder: pathlib.Path, records: int) -> pa
 
 def headrace(program: pathlib.Path, folder: pathlib.Path, cores: list[int]) -> dict:
     done = json.loads(measuring.run([program, "read", f"file://{folder}", 2, len(cores)], cores).output)
-    # The first epoch of a process pays for its memory; tf.data has had a turn before it is measured, too.
+    # The first epoch of a process pays for its memory; tf.data also gets a turn before it is measured.
     return {
         "records": done["records"],
         "cpu_s": done["cpu_s"][1],
@@ -118,7 +119,7 @@ def take_turns(program: pathlib.Path, folder: pathlib.Path, cores: list[int], re
 
 
 def in_child(program: pathlib.Path, folder: pathlib.Path, cores: list[int], repeats: int) -> dict:
-    """TensorFlow sizes its thread pools when it is imported: each set of cores is a process of its own."""
+    """TensorFlow sizes its thread pools when it is imported, so each set of cores gets a separate process."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

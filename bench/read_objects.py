@@ -1,13 +1,13 @@
-"""How fast does a large object come from MinIO on the same machine, and what does it cost the client? Beside
-raw sockets, and raw OpenSSL, that do nothing but receive as many ranges at once, and the libraries that
-people use. Per second of the wall's clock, server and client on the same two cores; memory that was used
-before; each program a process of its own, taking turns.
+"""How fast does a large object come from MinIO on the same machine, and what does it cost the client? The
+competitors are raw sockets and raw OpenSSL, which only receive as many ranges at once, and the common
+libraries. Figures are per second of wall time, with server and client on the same two cores, into memory that
+was used before; each program is a separate process, and they take turns.
 
     ./dev bench read_objects --json bench/results/<date>/read_objects.json
 
-The raw reader is measured with 8 and 16 connections, a library that can be set or used in several ways in
-each of them; ours is compared with the best. libcurl, which is told the ranges that it is to ask for, copies
-them from its buffer to where they belong: a yardstick of the CPU's time.
+The raw reader is measured with 8 and 16 connections, and a library in each of its usual settings or ways of
+use; Headrace is compared with the best. libcurl gets the ranges to request, and copies them from its buffer
+to their places: it is a reference for CPU time.
 """
 
 import measuring

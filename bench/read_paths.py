@@ -1,7 +1,7 @@
-"""How fast does TensorFlow read TFRecord shards by s3:// paths? TFRecordDataset on MinIO on the same machine,
-beside the same dataset on the same files of the local disk, by TensorFlow itself: out of the system's
-memory, and from the disk. Records of 114,660 bytes; per second of the wall's clock, server and client on the
-same two cores, taking turns.
+"""How fast does TensorFlow read TFRecord shards by s3:// paths? Compares TFRecordDataset on MinIO on the same
+machine with TensorFlow's own reads of the same files on the local disk: from the page cache, and from the
+disk. Records have 114,660 bytes. Figures are per second of wall time, with server and client on the same two
+cores; the programs take turns.
 
     ./dev bench read_paths --json bench/results/<date>/read_paths.json
 """

@@ -1,6 +1,7 @@
-"""How fast do 20,000 objects of 4 kB come from MinIO on the same machine? Beside boto3 with threads and
-obstore's asynchronous reads, each from Python; and without Python, in C++. Per second of the wall's clock,
-server and client on the same two cores, each program a process of its own, taking turns.
+"""How fast do 20,000 objects of 4 kB come from MinIO on the same machine? The competitors are boto3 with
+threads and obstore's asynchronous reads, all from Python; Headrace is also measured in C++. Figures are per
+second of wall time, with server and client on the same two cores; each program is a separate process, and
+they take turns.
 
     ./dev bench read_small_objects --json bench/results/<date>/read_small_objects.json
 """

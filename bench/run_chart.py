@@ -1,7 +1,7 @@
-"""How long does a chart of 20 series and 2,000 columns take, of 10⁶ to 10⁹ points? 200 random ranges of
-steps, from 2,000 steps to all (run_chart.cc). Warm: the process has opened the log, the files are in the page
-cache of the machine; two threads. Cold: from MinIO on this machine, the listing and the footers included.
-Beside, of 10⁶: reading all points, and MLflow's own history of sampled points in SQLite
+"""How long does a chart of 20 series and 2,000 columns of 10⁶ to 10⁹ points take? Charts 200 random ranges of
+steps, from 2,000 steps to all (run_chart.cc). Warm: the process has opened the log, and the files are in the
+machine's page cache; two threads. Cold: from MinIO on this machine, listing and footers included. For
+comparison, with 10⁶ points: reading all points, and MLflow's own history of sampled points in SQLite
 (peers/chart_mlflow.py), which may lose a spike.
 
     ./dev bench run_chart --json bench/results/<date>/run_chart.json
@@ -27,7 +27,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def log_of(points: int, program: pathlib.Path) -> pathlib.Path:
-    """A log of so many points; made once."""
+    """A log with that many points; made once."""
     folder = measuring.DATA / f"chart-{points}"
     if not folder.exists():
         unfinished = folder.with_suffix(".unfinished")
@@ -58,7 +58,7 @@ def measure_peers(points: int, program: pathlib.Path) -> dict:
 
 
 def measure_cold(points: int, program: pathlib.Path) -> dict:
-    """From a MinIO that is running."""
+    """Reads from a running MinIO."""
     cores, url = measuring.cores(), f"s3://{object_store.BUCKET}/chart-{points}"
     measuring.run([measuring.headrace(), "cp", "-r", "-q", log_of(points, program), url], cores)
     return measuring.run_json([program, "cold", url, COLD_ZOOMS, THREADS], cores)

@@ -1,9 +1,10 @@
 """How long does a table of runs take, from a store and from the local index, and what does it cost?
 
 1,000 runs of 100 metrics with 1,000 steps, in MinIO: a table of the last values of all metrics without an
-index (cold), with one (warm), and with one without asking the store; the requests of the second. MLflow's
-search_runs on as many runs and last values, in SQLite, beside. The bytes that such points take in the store.
-100,000 runs with 10 metrics on the local disk: a page of 50, sorted by a metric and filtered.
+index (cold), with an index (warm), and with an index but without asking the store; and the requests of the
+warm table. For comparison, MLflow's search_runs on as many runs and last values, in SQLite. Also the bytes
+that such points take in the store. 100,000 runs with 10 metrics on the local disk: a page of 50, sorted by a
+metric and filtered.
 
     ./dev bench run_index --json bench/results/<date>/run_index.json
 """
@@ -34,7 +35,7 @@ def make_runs(url: str, first: int, count: int, metrics: int, steps: int, values
 
 
 def table(url: str, cache: str, *options: str) -> float:
-    """Seconds of `runs ls`, the start of its process included."""
+    """Seconds of `runs ls`, including the start of its process."""
     command = [measuring.headrace(), "runs", "ls", url, *options]
     environment = os.environ | {"XDG_CACHE_HOME": cache}
     start = time.monotonic()
@@ -45,7 +46,7 @@ def table(url: str, cache: str, *options: str) -> float:
 
 
 def requests_of(url: str, cache: str) -> float:
-    """The requests of a table for which nothing is new."""
+    """The requests of a table without new data."""
     with tempfile.NamedTemporaryFile("r") as file:
         table(url, cache, "--metric", "*", "--csv", "--metrics", f"file://{file.name}")
         lines = dict(

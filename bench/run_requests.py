@@ -1,6 +1,6 @@
-"""How many requests does a run of hr.init make, at its start, meanwhile, and at its end? Four runs at once,
-for four minutes, into MinIO: samples of the machine alone, two scalars ten times a second, lines of
-the console beside, texts beside.
+"""How many requests does a run of hr.init make at its start, during the run, and at its end? Four runs log at
+once for four minutes into MinIO: only samples of the machine; two scalars ten times a second; also lines of
+the console; also texts.
 
     ./dev bench run_requests --json bench/results/<date>/run_requests.json
 """

@@ -1,7 +1,7 @@
-"""How fast does TensorFlow write a checkpoint of 1 GB to s3://, and restore it? MinIO on the same machine,
-beside `headrace cp` of as many bytes from and to the local disk. Nothing is copied within the server, so
-nothing is added for that. Per second of the wall's clock, server and client on the same two cores, taking
-turns; before each write, the disk has taken what was written before.
+"""How fast does TensorFlow write a checkpoint of 1 GB to s3://, and restore it? Uses MinIO on the same
+machine, and compares with `headrace cp` of as many bytes from and to the local disk. Nothing is copied within
+the server, so nothing is added for that. Figures are per second of wall time, with server and client on the
+same two cores; the programs take turns. Before each write, earlier writes are flushed to disk.
 
     ./dev bench save_checkpoints --json bench/results/<date>/save_checkpoints.json
 """

@@ -1,11 +1,11 @@
-"""How fast does an uncompressed TFRecord file in the page cache become checked records? Beside a loop of
-read() that looks at nothing, tf.data, array_record, and the packages tfrecord and Grain, which compare no
-checksum. Records of 100 kB and of 128 B; per second of CPU time on one pinned core, each program a process of
-its own, taking turns.
+"""How fast does an uncompressed TFRecord file in the page cache become checked records? The competitors are a
+loop of read() that ignores the bytes, tf.data, array_record, and the packages tfrecord and Grain, which do
+not verify checksums. Records have 100 kB or 128 B. Figures are per second of CPU time on one pinned core;
+each program is a separate process, and they take turns.
 
     ./dev bench scan_records --json bench/results/<date>/scan_records.json
 
-A peer that can be set is measured with several settings, and compared at its best.
+A peer with settings is measured with several of them, and compared at its best.
 """
 
 import pathlib
@@ -21,7 +21,7 @@ PIECE_BYTES = 4 << 20
 INNER_REPEATS = 3
 CHECKING = ("tf.data", "tf.data, buffer 1 MiB", "array_record")
 BATCH = {LARGE: 32, SMALL: 1024}  # of tf.data; larger ones are no faster
-GROUP = {LARGE: 1, SMALL: 1024}  # of array_record: the faster for each
+GROUP = {LARGE: 1, SMALL: 1024}  # array_record's group size, the faster one for each kind
 
 
 def write(program: pathlib.Path, kind: str) -> pathlib.Path:
@@ -35,7 +35,7 @@ def write(program: pathlib.Path, kind: str) -> pathlib.Path:
 
 
 def programs(program: pathlib.Path, file: pathlib.Path, kind: str, core: int) -> dict:
-    """Name → what runs it once and returns its answer."""
+    """Name → a function that runs the program once and returns its answer."""
 
     def ours(how: str) -> dict:
         return measuring.run_json([program, how, f"file://{file}", PIECE_BYTES, INNER_REPEATS], [core])

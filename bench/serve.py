@@ -1,13 +1,13 @@
-"""How much does `headrace serve` cost over its HTTP server, its models and its encoders, and what do servers
-cost that people write in Python? Does it stay calm while it loads a model, give memory back, leave the store
-alone when it is idle, and start at once?
+"""How much does `headrace serve` cost in addition to its HTTP server, its models and its encoders, and what
+do servers written in Python cost? Does it keep its latency while it loads a model, return memory, send few
+requests to the store when idle, and start quickly?
 
     ./dev bench serve --json bench/results/<date>/serve.json
     ./dev bench serve --only identity wide --json …   # other cases keep their figures in that file
 
-Requests per CPU-second are those of the server's processes, pinned to one core; h2load runs on the other one
-with 64 connections that keep alive. Servers that take turns run at the same time. Cases `wide`, `load`,
-`memory`, `idle` and `start` have both cores. Needs Debian's nghttp2-client.
+Requests per CPU-second are those of the server's processes, pinned to one core; h2load runs on the other core
+with 64 keep-alive connections. Servers that take turns run at the same time. The cases `wide`, `load`,
+`memory`, `idle` and `start` use both cores. Needs Debian's nghttp2-client.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ import measuring
 from measuring import peers, serving, serving_life
 from measuring.serving import Request, load, per_cpu_second, per_second
 
-os.environ.setdefault("HEADRACE_PYTHON", sys.executable)  # its TensorFlow runs the models
+os.environ.setdefault("HEADRACE_PYTHON", sys.executable)  # the TensorFlow of this environment runs the models
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 SECONDS, WARM_UP_S, SLOW_WARM_UP_S = 5, 2, 5
 PEERS = {
@@ -99,7 +99,7 @@ def identity(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
 
 
 def log(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
-    """The cost of keeping requests: none of them, those that are kept by default, and all."""
+    """The cost of logging requests: none, the default share, and all."""
     server_core, client_core = ([core] for core in measuring.cores())
     place, request = serving.model("identity"), serving.binary_request(folder, "identity", 512)
     with contextlib.ExitStack() as stack:
@@ -143,7 +143,7 @@ def wide(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
 
 
 def free_ports() -> int:
-    """The first of three that are free."""
+    """The first of three consecutive free ports."""
     while True:
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
@@ -194,7 +194,7 @@ def mlp(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
 
 
 def own_cost(folder: pathlib.Path, run: pathlib.Path, sentences: int, core: list[int]) -> float:
-    """CPU seconds of `headrace predict` for a sentence more, of many."""
+    """CPU seconds of `headrace predict` per additional sentence, averaged over many."""
     texts = json.loads(serving_life.text_request(folder, "own").body.read_text())["instances"]
     took = []
     for count in (sentences // 4, sentences):
@@ -259,7 +259,7 @@ def main() -> None:
     parser = measuring.arguments_of(__doc__, repeats=3)
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the servers that it has started end with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that its servers end, too
     done: dict = {}
     if arguments.json and arguments.json.exists() and set(arguments.only) != set(CASES):
         done = json.loads(arguments.json.read_text())["raw"]

@@ -1,5 +1,6 @@
-"""What does a request cost in the batcher of `headrace serve`? CPU time of a request of one row of 512 floats
-from reserving its row to its answer, by threads that never wait; beside a copy of the row alone.
+"""What does a request cost in the batcher of `headrace serve`? Measures the CPU time of a request of one row
+of 512 floats, from reserving its row to its answer, with threads that never wait; and, for comparison, a copy
+of the row alone.
 
     ./dev bench serve_batches --json bench/results/<date>/serve_batches.json
 """

@@ -1,6 +1,6 @@
-"""How many empty requests does a second of one core serve in the HTTP server of `headrace serve`, beside
-nginx with `return 200`? 64 connections that keep alive, from h2load on the other core. Also with TLS, and
-with answers that another thread gives, as with a model.
+"""How many empty requests per second of one core does the HTTP server of `headrace serve` answer, compared
+with nginx with `return 200`? h2load uses 64 keep-alive connections from the other core. Also measured with
+TLS, and with answers from another thread, as with a model.
 
     ./dev bench serve_http --json bench/results/<date>/serve_http.json
 

@@ -1,8 +1,8 @@
-"""How many metrics does a second of the server's CPU time log over loopback, of requests that a stock
-MLflow client made and that are sent again as they were recorded? In batches of 1,000, and singly; into
-`headrace serve-mlflow`, and into MLflow's own server with its SQLite database. Both on the local disk, the
-server on one core, the sender of the requests on the other, one request after the other. When a request is
-answered, its points survive a kill of the server.
+"""How many metrics can be logged over loopback per second of the server's CPU time? The requests are recorded
+from a stock MLflow client and sent again. They come in batches of 1,000, and singly; into `headrace
+serve-mlflow`, and into MLflow's own server with its SQLite database. Both use the local disk, with the server
+on one core and the sender on the other, one request after the other. When a request is answered, its points
+survive a kill of the server.
 
     ./dev bench serve_mlflow --json bench/results/<date>/serve_mlflow.json
 """
@@ -21,9 +21,9 @@ import measuring
 from measuring import peers, serving
 
 BATCHES, POINTS, SINGLES = 100, 1_000, 2_000
-METRICS = 20  # of a batch
-RUNS = 5  # that the same requests are sent to, one after the other
-# MLflow's server takes so long that it gets fewer.
+METRICS = 20  # points per batch
+RUNS = 5  # number of runs that the same requests are sent to, one after the other
+# MLflow's server is so slow that it gets fewer requests.
 PEER_BATCHES, PEER_SINGLES = 10, 200
 PEER_WAIT_S = 120
 LEAST_PER_CPU_S = 300_000
@@ -55,7 +55,7 @@ def messages(requests: list[dict], run: str, port: int) -> list[bytes]:
 
 
 def read_answer(connection: socket.socket) -> bytes:
-    """A whole answer; only its status and its size are looked at."""
+    """Reads a whole answer; checks only its status and size."""
     content = connection.recv(65_536)
     while b"\r\n\r\n" not in content:
         content += connection.recv(65_536)
@@ -68,7 +68,7 @@ def read_answer(connection: socket.socket) -> bytes:
 
 
 def send_all(port: int, requests: list[bytes]) -> None:
-    """One after the other, on one connection, if the server keeps it."""
+    """Sends requests one after the other, on one connection if the server keeps it open."""
     connection = None
     for request in requests:
         if connection is None:
@@ -102,7 +102,7 @@ def tree_cpu_s(pid: int) -> float:
 
 
 def replay(port: int, pid: int, requests: list[dict], runs: int, key: str, in_each: int, points: int) -> dict:
-    """`in_each`: how many points of the metric a run has then."""
+    """`in_each`: the number of points of the metric that each run has afterwards."""
     names = [new_run(port) for _ in range(runs)]
     prepared = [messages(requests, name, port) for name in names]
     cpu_before, begin = tree_cpu_s(pid), time.monotonic()

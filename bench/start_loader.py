@@ -1,9 +1,9 @@
 """What does it cost to start and to resume a loader, and how many bytes does it fetch?
 
-A simulated dataset of 1 billion records of 1 kB (a thousand shards whose bytes are made when they are read):
-opening it and finding a record in the middle of its order, and the memory of that; from a state to a loader,
-and on to the batch, with the window that it lies in. Then one epoch of real shards, GZIP and plain: the bytes
-that the store gave, over those of the shards.
+Uses a simulated dataset of 1 billion records of 1 kB (a thousand shards whose bytes are generated when they
+are read). Measures opening it and finding a record in the middle of its order, and the memory for that; then
+the time from a state to a loader, and to the batch with its window. Then one epoch of real shards, GZIP and
+plain: the bytes fetched from the store, over those of the shards.
 
     ./dev bench start_loader
 """

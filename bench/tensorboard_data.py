@@ -1,16 +1,17 @@
-"""How long from the start of TensorBoard's data server until it has shown 1,000,000 scalars of 10 runs? Our
-server on local files and on MinIO, beside the server that TensorBoard brings, on the same files. The clock
-runs from the start of the process until ReadScalars, at 1,000 points a series, has answered with the last
-step of every tag of every run; the client asks for one point each until they are all there. Servers, client
-and store share two cores, taking turns; CPU seconds are those of the data server alone.
+"""How long does TensorBoard's data server take from its start until it has shown 1,000,000 scalars of 10
+runs? Compares Headrace's server on local files and on MinIO with TensorBoard's own server on the same files.
+The time runs from the start of the process until ReadScalars, at 1,000 points a series, has answered with the
+last step of every tag of every run; the client polls with one point per series until all last steps are
+there. Servers, client and store share two cores, and the servers take turns; CPU seconds are those of the
+data server only.
 
     ./dev bench tensorboard_data --json bench/results/<date>/tensorboard_data.json
 
 Then, for information, the whole application: from the start of `headrace tensorboard`, and of TensorBoard
-with its fast loader, until a browser that asks for every tag of every run is told the last steps.
+with its fast loader, until a browser that requests every tag of every run gets the last steps.
 
-TensorBoard's server keeps at most 1,000 points of a series, and does not look at checksums; ours keeps all,
-and checks them.
+TensorBoard's server keeps at most 1,000 points of a series, and does not verify checksums; Headrace's server
+keeps all points, and verifies checksums.
 """
 
 import importlib.util
@@ -128,7 +129,7 @@ def measure(command: list) -> dict:
 
 
 def measure_application(command: list) -> dict:
-    """`command` tells its address on standard error."""
+    """`command` prints its address on standard error."""
     start = time.monotonic()
     process = subprocess.Popen(
         ["taskset", "-c", ",".join(map(str, measuring.cores())), *map(str, command)],
@@ -153,7 +154,7 @@ def shows_all(address: str) -> bool:
     try:
         with urllib.request.urlopen(address) as answer:
             points = json.load(answer)
-    except urllib.error.HTTPError:  # a tag that is not there yet
+    except urllib.error.HTTPError:  # a tag that does not exist yet
         return False
     return bool(points) and points[-1][1] == STEPS - 1
 

@@ -1,12 +1,12 @@
 """How fast is a CNN trained on JPEGs of about 400 × 300 in TFRecord shards, decoded to 150 × 150 meanwhile?
-The native loop, input included, beside the same loop on one batch that lies in memory, and beside Keras
-`fit` with tf.data at its best (peers/fit_images.py). Steps a second of wall time on two cores, batches of
-32.
+Compares the native loop, input included, with the same loop on one batch in memory, and with Keras `fit` with
+tf.data at its best (peers/fit_images.py). Figures are steps per second of wall time on two cores, with
+batches of 32.
 
     ./dev bench train_images --json bench/results/<date>/train_images.json
 
-The first epoch of each process counts for none. Which settings are Keras' best (intra-op threads,
-jit_compile) is found out first. Processes take turns.
+The first epoch of each process does not count. Keras' best settings (intra-op threads, jit_compile) are found
+first. Processes take turns.
 """
 
 import json
@@ -24,7 +24,7 @@ PEERS = measuring.ROOT / "bench" / "peers"
 
 
 def prepared(folder: pathlib.Path, photos: pathlib.Path) -> pathlib.Path:
-    """The photos in two folders, as a dataset that says that they are images."""
+    """The photos in two folders, as a dataset whose schema marks them as images."""
     for number, photo in enumerate(sorted(photos.iterdir())):
         kind = folder / "photos" / ("even", "odd")[number % 2]
         kind.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def traced(folder: pathlib.Path, data: pathlib.Path) -> pathlib.Path:
 
 
 def native(program: pathlib.Path, model: pathlib.Path, data: pathlib.Path, epochs: int) -> dict:
-    threads = len(measuring.cores())  # of `headrace train --intra-op-threads`
+    threads = len(measuring.cores())  # for `headrace train --intra-op-threads`
     command = [program, model, f"file://{data}", BATCH, epochs, threads]
     done = measuring.run(command, measuring.cores())
     return json.loads(done.output)

@@ -1,12 +1,12 @@
-"""How fast is training from GZIP shards, input included? Steps a second of wall time on two cores, batches of
-128, beside Keras `fit` on the same shards (peers/train_loop.py): as the well-known tutorial writes it, and at
-its best; and beside the same native loop on one batch that lies in memory.
+"""How fast is training from GZIP shards, input included? Measures steps per second of wall time on two cores,
+with batches of 128. Compares with Keras `fit` on the same shards (peers/train_loop.py), as the well-known
+tutorial writes it and at its best; and with the same native loop on one batch in memory.
 
     ./dev bench train_loop --json bench/results/<date>/train_loop.json
 
 Headrace's figure is that of `headrace train` itself, with its events and one intra-op thread. The first epoch
-of each process counts for none: Keras traces in it. (Of `headrace train` the time of a run of one epoch is
-taken from that of a longer run.) Which settings are Keras' best (intra-op threads, jit_compile) is found out
+of each process does not count, because Keras traces in it. (For `headrace train`, the time of a run of one
+epoch is subtracted from that of a longer run.) Keras' best settings (intra-op threads, jit_compile) are found
 first. Processes take turns.
 """
 

@@ -1,5 +1,5 @@
-"""How fast is the encoder use-multilingual-v3? Beside the better of OpenBLAS' and oneDNN's sgemm, in the same
-run, over the 3.41 MFLOP that the network's definition takes for a token; tokenisation included; on one pinned
+"""How fast is the encoder use-multilingual-v3? Compares it with the better of OpenBLAS' and oneDNN's sgemm,
+in the same run, at the 3.41 MFLOP per token of the network's definition; tokenisation included; on one pinned
 core. Then two threads against one, and texts of the Large Movie Review Dataset's lengths.
 
     ./dev bench use_encoder --json bench/results/<date>/use_encoder.json

@@ -1,4 +1,4 @@
-"""Measures jobs that take minutes and need a quiet machine; runs the parts that are named, or all:
+"""Measures jobs that take minutes and need a quiet machine; runs the named parts, or all:
 
     ./dev bench whole_job [--encode] [--demo] --json bench/results/<date>/whole_job.json
 

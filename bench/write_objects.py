@@ -1,12 +1,12 @@
 """How fast does 1 GiB in memory become an object in MinIO on the same machine, and what does it cost the
-client? Beside raw sockets that do nothing but send presigned PUTs of as many parts at once, and the libraries
-that people use. Per second of the wall's clock, server and client on the same two cores; each program a
-process of its own, taking turns.
+client? The competitors are raw sockets, which only send presigned PUTs of as many parts at once, and the
+common libraries. Figures are per second of wall time, with server and client on the same two cores; each
+program is a separate process, and they take turns.
 
     ./dev bench write_objects --json bench/results/<date>/write_objects.json
 
-Ours computes CRC32C of every part and of the whole, begins and completes the upload; the raw sender does
-neither.
+Headrace computes the CRC32C of every part and of the whole, and begins and completes the upload; the raw
+sender does neither.
 """
 
 import pathlib

@@ -1,13 +1,13 @@
 """From image files to a trained network: prepare, stream, train, evaluate.
 
     python examples/images.py --data digits --to data/digits              # needs scikit-learn; minutes
-    python examples/images.py --data digits --as csv --to data/digits     # by a table of images' URIs
+    python examples/images.py --data digits --as csv --to data/digits     # from a table of image URIs
     python examples/images.py --generate-catsdogs drawn --to data/drawn   # a small tree like the next
     python examples/images.py --data cats_and_dogs_filtered --to data/catsdogs --size 150
     python examples/images.py --data PetImages --split train=0.8,validation=0.2 --to data/pets --size 150
 
 `--data` is a folder, archive or table that `headrace prepare` reads, in any store, or `digits`: the 1,797
-images that scikit-learn brings, which are written to a folder of that name first.
+images that come with scikit-learn, which are first written to a folder of that name.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def write_digits(folder: pathlib.Path) -> None:
 
 def write_catsdogs(folder: pathlib.Path) -> None:
     """Drawn faces under the names of cats_and_dogs_filtered.zip: train/cats/cat.0.jpg,
-    validation/dogs/dog.2000.jpg. Cats have pointed ears, dogs hanging ones."""
+    validation/dogs/dog.2000.jpg. Cats have pointed ears, dogs have hanging ears."""
     random = np.random.default_rng(SEED)
     for split, first, count in (("train", 0, 200), ("validation", 2000, 50)):
         for label in ("cat", "dog"):
@@ -89,7 +89,8 @@ def draw_face(label: str, random: np.random.Generator) -> Image.Image:
 
 
 def prepare(source: str, to: str, size: int, split: str) -> None:
-    """A folder's layout says what is in it; a table's schema here also what its images become."""
+    """A folder's layout says what it contains. For a table, the schema also says how its images are
+    stored."""
     if not source.endswith(".csv"):
         arguments = ["--layout", "image-folder", "--resize", f"{size}x{size}"]
         arguments += ["--split", split] if split else []
@@ -139,11 +140,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--data", help="images as headrace prepare reads them, or 'digits'")
-    source.add_argument("--generate-catsdogs", metavar="FOLDER", help="write a small tree there, and use it")
+    source.add_argument("--data", help="images that headrace prepare can read, or 'digits'")
+    source.add_argument(
+        "--generate-catsdogs", metavar="FOLDER", help="write a small tree to this folder, and use it"
+    )
     parser.add_argument("--to", required=True, help="the dataset: a folder in any store")
     parser.add_argument(
-        "--as", dest="form", choices=["folder", "csv"], default="folder", help="of the digits"
+        "--as", dest="form", choices=["folder", "csv"], default="folder", help="layout of the digits"
     )
     parser.add_argument("--split", default="", help="for data without splits: train=0.8,validation=0.2")
     parser.add_argument("--size", type=int, default=48, help="height and width of the images in the dataset")

@@ -1,4 +1,4 @@
-"""Training from MinIO by TensorFlow's own means, as before TensorFlow lost s3://, with one import more.
+"""Training from MinIO with TensorFlow's own functions, as before TensorFlow lost s3://, with one more import.
 
     export S3_ENDPOINT=127.0.0.1:9000 S3_USE_HTTPS=0 S3_VERIFY_SSL=0
     export AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…
@@ -13,7 +13,7 @@ import datetime
 import math
 import sys
 
-import headrace.tensorflow  # noqa: F401  this is all
+import headrace.tensorflow  # noqa: F401 the only addition
 import numpy as np
 import tensorflow as tf
 
@@ -34,7 +34,7 @@ def decode(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def read(split: str, in_order: bool) -> tuple[tf.data.Dataset, int]:
-    """The examples of a split, and how many there are. In any order, no shard waits for another."""
+    """The examples of a split, and their number. The order is not fixed, so no shard waits for another."""
     shards = tf.io.gfile.glob(f"{BUCKET}/preprocessed-data/{split}-*.tfrecord.gz")
     order = tf.data.Options()
     order.deterministic = in_order
@@ -79,7 +79,8 @@ def main() -> None:
         verbose=2,
     )
 
-    # tf_keras makes a SavedModel of any path; Keras 3 a file of its own, and a SavedModel by `export`.
+    # tf_keras writes a SavedModel to any path; Keras 3 writes its own file format, and a SavedModel with
+    # `export`.
     saved = f"{BUCKET}/imdb_sentiment{'' if IS_LEGACY else '.keras'}"
     model.save(saved)
     if not IS_LEGACY:

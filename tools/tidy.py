@@ -33,7 +33,8 @@ LAYERS = [
     {"cli"},
 ]
 LAYER_OF = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
-# Folders within one of those, lowest first, likewise. A folder that is not listed includes no sibling.
+# Folders within one of those, lowest first, with the same rule. A folder that is not listed includes no
+# sibling.
 INNER_ORDER = {
     "serve": [
         "signature",
@@ -69,7 +70,7 @@ MAX_LINE_CHARACTERS = 110
 README_LINES = range(10, 41)
 
 # Calls that belong to the entry points (cli/, bindings/) and to tests: name → (pattern, advice). A function
-# that is passed counts as called. A clock is matched by its own name, whatever alias a file has for it.
+# that is passed counts as called. A clock is matched by its own name, even if a file uses an alias.
 BANNED_CALLS = {
     "printing": (
         r"std::(?:cout|cerr|clog)\b|(?<![\w.>])(?:printf|puts|putchar)\s*\(|\bf(?:printf|puts)\s*\(\s*std",
@@ -102,7 +103,7 @@ ALLOWED_CALLS = {
     "wall-clock": {"headrace/base/environment.h": "makes an Environment"},
     "exit": {
         "headrace/base/process_environment": "the system's random bytes cannot fail",
-        "headrace/base/result.cc": "a value was taken of an error",
+        "headrace/base/result.cc": "a value was taken from an error",
     },
     "clock": {
         "headrace/net/": "deadlines of requests",
@@ -141,7 +142,8 @@ SYSTEM_HEADER = re.compile(
     r"in|inet|netdb|pthread|time|stdint|stddef|immintrin)\.h"
 )
 
-# Headers of libraries that only these files include: begin of the header's name → (files, what others do).
+# Headers of libraries that only these files include: prefix of the header's name → (files, advice for
+# others).
 WRAPPED_HEADERS = {
     "nlohmann/": (["headrace/base/json.cc"], 'slow to compile: include "headrace/base/json.h"'),
     "toml++/": (["headrace/base/toml.cc"], 'slow to compile: include "headrace/base/toml.h"'),
@@ -158,7 +160,8 @@ WRAPPED_HEADERS = {
     ),
 }
 
-# Calls that import a module that a text names; the stub of the native module, which imports modules, too.
+# Calls that import a module by its name as text; and the stub of the native module, which also imports
+# modules.
 IMPORTING_CALLS = ("importlib.import_module", "import_module", "__import__")
 NATIVE_MODULE = "python/headrace/_headrace.pyi"
 
@@ -211,7 +214,7 @@ NOT_CODE = re.compile(
 
 
 def bare_code(text: str) -> str:
-    """C++ without comments, literals and preprocessor lines; every line keeps its number."""
+    """C++ without comments, literals and preprocessor lines; line numbers do not change."""
 
     def blank(match: re.Match[str]) -> str:
         return ('""' if '"' in match[0][:2] else " ") + "\n" * match[0].count("\n")
@@ -278,8 +281,8 @@ def check_sizes(tree: Tree) -> Iterator[Finding]:
 
 
 def cpp_functions(text: str) -> Iterator[tuple[int, int]]:
-    """First and last line of every function body with its signature; what is inside counts with it."""
-    scopes = []  # per open brace: the signature's line if it opened a function, 0 in a type or namespace
+    """First and last line of every function, signature included; nested code counts as part of it."""
+    scopes = []  # for each open brace: the signature's line if it opened a function, otherwise 0
     header, header_line, line = "", 1, 1
     for character in bare_code(text):
         if character == "\n":
@@ -345,7 +348,7 @@ TYPE_ALIAS = re.compile(
 
 
 def type_aliases(path: str, tree: Tree) -> dict[str, str]:
-    """Alias → unqualified name of the type that it stands for in the end, for a C++ file and its headers."""
+    """Alias → unqualified name of the type that it finally stands for, in a C++ file and its headers."""
     aliases: dict[str, str] = {}
     files = [path]
     for file in files:  # grows while it is walked
@@ -354,7 +357,7 @@ def type_aliases(path: str, tree: Tree) -> dict[str, str]:
             aliases.setdefault(match["new"] or match["to"], old.rpartition("::")[2])
         files += [name for _, name, _ in includes(tree[file]) if name in tree and name not in files]
     for name in aliases:
-        for _ in aliases:  # a chain of aliases is not longer
+        for _ in aliases:  # no chain of aliases is longer
             aliases[name] = aliases.get(aliases[name], aliases[name])
     return aliases
 
@@ -393,7 +396,7 @@ def check_wrapped(tree: Tree) -> Iterator[Finding]:
 
 
 def check_names(tree: Tree) -> Iterator[Finding]:
-    """Types of one name in two headers share functions: the linker takes those of either."""
+    """Types with the same name in two headers are an error: the linker would merge their functions."""
     seen: dict[str, str] = {}
     for path, text in sorted(cpp_files(tree)):
         if not path.endswith(".h"):
@@ -432,10 +435,11 @@ def check_unused(tree: Tree) -> Iterator[Finding]:
 
 
 def python_imports(path: str, tree: Tree) -> Iterator[tuple[int, str]]:
-    """Line and file of every import of a tracked module, in functions and for type checkers, too.
+    """Line and file of every import of a tracked module, including imports in functions and for type
+    checkers.
 
-    A module is looked for in python/; for a script, which lies elsewhere, beside it first. That the packages
-    which hold a module are imported before it does not count.
+    A module is looked up in python/; for a script, which is elsewhere, beside the script first. The packages
+    that contain a module do not count, although they are imported before it.
     """
 
     def file_of(name: str, roots: list[str]) -> str | None:
@@ -445,7 +449,7 @@ def python_imports(path: str, tree: Tree) -> Iterator[tuple[int, str]]:
 
     for node in ast.walk(ast.parse(tree[path])):
         roots = ["python"] if path.startswith("python/") else [folder_of(path), "python"]
-        names: list[tuple[str, ...]] = []  # of each import those that it may mean, the closest first
+        names: list[tuple[str, ...]] = []  # the files that each import may mean, the closest first
         if isinstance(node, ast.Import):
             names = [(alias.name,) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -462,7 +466,7 @@ def python_imports(path: str, tree: Tree) -> Iterator[tuple[int, str]]:
 
 
 def native_imports(tree: Tree) -> Iterator[tuple[int, str]]:
-    """As python_imports, of the native module: what its C++ has Python import."""
+    """Like python_imports, for the native module: the modules that its C++ code imports."""
     for path, text in tree.items():
         if path.startswith("bindings/python/") and is_cpp(path):
             for name in re.findall(r'\bimport_\("(headrace[\w.]*)"\)', text):
@@ -470,7 +474,7 @@ def native_imports(tree: Tree) -> Iterator[tuple[int, str]]:
 
 
 def way_back(start: str, graph: dict[str, dict[str, int]]) -> list[str]:
-    """The shortest way from a file along its imports to itself; empty if there is none."""
+    """The shortest cycle of imports through a file; empty if there is none."""
     ways = [[start]]
     seen: set[str] = set()
     for way in ways:  # grows while it is walked
@@ -514,15 +518,15 @@ def check_conformance(tree: Tree) -> Iterator[Finding]:
             yield Finding(header, 1, "conformance", "no test runs StoreConformance on this driver or layer")
 
 
-# A sentence that hides its verb, up to its end: it stands at the beginning of a paragraph, behind the name of
-# an argument, or behind another sentence.
+# A sentence that hides its verb, up to its end. It starts a paragraph, or follows the name of an argument or
+# another sentence.
 FRAGMENT = re.compile(r"(?:^|[.:?!] )(?=(?P<sentence>(?:Of|What|Who|Whose|Whoever) .*?(?:[.?!](?= |$)|$)))")
 MARKDOWN_ITEM = re.compile(r"(?:(?:[-*>]|\d+\.) +)+")
 DOXYGEN = re.compile(r"\\(?:file|return|(?:error|param) +\S+) +")
 
 
 def cpp_comments(text: str) -> Iterator[tuple[int, str]]:
-    """Line and words of every comment that has its line for itself."""
+    """Line and text of every comment on a line of its own."""
     for match in NOT_CODE.finditer(text):
         before = text[: match.start()]
         if match[0].startswith("//") and not before.rpartition("\n")[2].strip():
@@ -530,7 +534,7 @@ def cpp_comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def python_comments(text: str) -> Iterator[tuple[int, str]]:
-    """The same; a text that is a statement, as docstrings are, counts as a comment."""
+    """The same for Python; a string that is a statement, such as a docstring, counts as a comment."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#"):
             yield token.start[0], token.string.lstrip("#").strip()
@@ -549,7 +553,7 @@ def hash_comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def markdown_prose(text: str) -> Iterator[tuple[int, str]]:
-    """The same for a page, but for its titles, tables and code. Each item of a list is a paragraph."""
+    """The same for a page, without its titles, tables and code. Each item of a list is a paragraph."""
     in_code = False
     for number, line in enumerate(text.split("\n"), 1):
         words = line.strip()
@@ -577,7 +581,7 @@ def comments_of(path: str, text: str) -> Iterator[tuple[int, str]]:
 
 
 def paragraphs(comments: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Lines that follow one another, up to an empty one or one that begins with a command of Doxygen."""
+    """Consecutive lines, up to an empty line or a line that begins with a Doxygen command."""
     paragraph: list[tuple[int, str]] = []
     for line, words in comments:
         command = DOXYGEN.match(words)
@@ -624,7 +628,7 @@ def check(tree: Tree) -> list[Finding]:
 
 
 def read_tree(root: pathlib.Path) -> Tree:
-    """Every tracked text file; what is not UTF-8 is taken for binary."""
+    """Every tracked text file; a file that is not UTF-8 counts as binary."""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=True).stdout
     tree = {}
     for name in filter(None, listed.decode().split("\0")):
@@ -638,7 +642,7 @@ def read_tree(root: pathlib.Path) -> Tree:
 
 
 def write_results(path: pathlib.Path, findings: list[Finding]) -> None:
-    """One test case a rule, as pytest writes them."""
+    """One test case per rule, in pytest's format."""
     suite = xml.Element("testsuite", name="tidy")
     case = xml.SubElement(suite, "testcase", classname="tidy", name="rules")
     if findings:

@@ -28,7 +28,8 @@ MEMORY_SAMPLE_S = 0.02
 
 
 def build(target: str) -> pathlib.Path:
-    """A program of bench/CMakeLists.txt, in the tree of the release build, which `./dev bench` configures."""
+    """A program of bench/CMakeLists.txt, built in the release build's tree, which `./dev bench`
+    configures."""
     subprocess.run(["cmake", "--build", BUILD, "--target", target], check=True, stdout=subprocess.DEVNULL)
     return BUILD / "bin" / target
 
@@ -38,7 +39,7 @@ def headrace() -> pathlib.Path:
 
 
 def archive(records: int) -> pathlib.Path:
-    """An archive of synthetic texts of aclImdb's lengths; made once."""
+    """An archive of synthetic texts with aclImdb's lengths; made once."""
     target = DATA / f"reviews-{records}.tar.gz"
     if not target.exists():
         DATA.mkdir(parents=True, exist_ok=True)
@@ -50,14 +51,14 @@ def archive(records: int) -> pathlib.Path:
 
 
 def cores() -> list[int]:
-    """Two cores; the first is the one of figures per CPU-second."""
+    """Two cores; figures per CPU-second use the first one."""
     return sorted(os.sched_getaffinity(0))[:2]
 
 
 @dataclass(frozen=True)
 class Done:
-    """A process that has ended: user and system seconds of it and its children, and the most RssAnon of it
-    alone, looked at every 20 ms (0 if it was not asked for)."""
+    """A process that has ended: the user and system seconds of it and its children, and the largest RssAnon
+    of the process alone, sampled every 20 ms (0 if not requested)."""
 
     output: str
     cpu_s: float
@@ -87,13 +88,15 @@ def run(command: list, on: list[int], watch_memory: bool = False) -> Done:
 
 
 def run_json(command: list, on: list[int]) -> dict:
-    """The JSON that the program prints: "records" or "examples", and "cpu_s" and "wall_s" of each repeat."""
+    """Runs the program and returns the JSON that it prints: "records" or "examples", and "cpu_s" and "wall_s"
+    of each repeat."""
     return json.loads(run(command, on).output)
 
 
 def take_turns(programs: dict, rounds: int) -> tuple[dict, dict]:
-    """Runs each program once a round: name → the answers of all rounds. One that answers with a text, the
-    reason of its failure, is left out from then on: the second of the two maps names → reasons."""
+    """Runs each program once per round. Returns name → the answers of all rounds, and name → reason for
+    programs that failed. A program fails by answering with a text, the reason, and is left out from then
+    on."""
     answers: dict = {name: [] for name in programs}
     failed: dict = {}
     for _ in range(rounds):
@@ -110,14 +113,15 @@ def take_turns(programs: dict, rounds: int) -> tuple[dict, dict]:
 
 
 def rate(answers: list[dict], count: int) -> float:
-    """The median of all repeats of all rounds, per second of CPU time. All that count must agree."""
+    """The median of all repeats of all rounds, per second of CPU time. All answers must have the same
+    count."""
     for answer in answers:
         assert answer.get("records", answer.get("examples", count)) == count, answer
     return median(count / cpu_s for answer in answers for cpu_s in answer["cpu_s"])
 
 
 def wall_rates(answers: dict, amount: float) -> dict[str, float]:
-    """For each program that has answered, the median of amount per second of the wall's clock."""
+    """For each program that has answered, the median amount per second of wall time."""
     return _medians(answers, lambda answer: (amount / wall_s for wall_s in answer["wall_s"]))
 
 
@@ -139,7 +143,7 @@ def _watch(pid: int) -> int:
     while True:
         lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
         kib = next((int(line.split()[1]) for line in lines if line.startswith("RssAnon:")), None)
-        if kib is None:  # it has ended, and nobody has waited for it yet
+        if kib is None:  # it has ended, but was not waited for yet
             return most
         most = max(most, kib * 1024)
         time.sleep(MEMORY_SAMPLE_S)
@@ -182,11 +186,11 @@ def median(values) -> float:
 
 
 def arguments_of(document: str, repeats: int) -> argparse.ArgumentParser:
-    """The arguments that every program has."""
+    """The arguments that all programs share."""
     parser = argparse.ArgumentParser(
         description=document, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--json", type=pathlib.Path, help="where to write all values")
+    parser.add_argument("--json", type=pathlib.Path, help="file for all values")
     parser.add_argument("--repeats", type=int, default=repeats)
     return parser
 

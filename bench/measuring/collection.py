@@ -1,5 +1,5 @@
-"""A list of programs of bench/ that are run one after the other, and one table of those of their figures that
-have a requirement. All values, met or not, are kept under bench/results/<date>/.
+"""Runs a list of programs of bench/ one after the other, and prints one table of the figures that have a
+requirement. All values, met or not, are kept under bench/results/<date>/.
 """
 
 import argparse
@@ -18,8 +18,8 @@ REQUIREMENT = re.compile(r" \(must be (>=|<=) ([\d.]+)\)$")
 
 
 def main(document: str, programs: tuple[str, ...], long: tuple[str, ...] = ()) -> int:
-    """Runs what the command line asks for; 0 if all of it was measured and met. `long`: programs that are
-    left out unless they are asked for."""
+    """Runs the programs that the command line names. Returns 0 if all were measured and all requirements are
+    met. `long`: programs that run only on request."""
     parser = argparse.ArgumentParser(
         description=document, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -47,7 +47,7 @@ def _run(name: str, folder: pathlib.Path) -> bool:
 
 
 def _rows(result: dict) -> Iterator[tuple]:
-    """Metric, requirement, value, whether it is met, and the peer, of all that must be something."""
+    """Metric, requirement, value, whether it is met, and the peer, for all figures with a requirement."""
     for name, value in result["summary"].items():
         if match := REQUIREMENT.search(name):
             least = match[1] == ">="
@@ -57,7 +57,7 @@ def _rows(result: dict) -> Iterator[tuple]:
 
 
 def _print_table(folder: pathlib.Path, names: tuple[str, ...]) -> bool:
-    """Whether all that was measured is met."""
+    """Whether all measured figures meet their requirements."""
     table = []
     for name in names:
         file = folder / f"{name}.json"

@@ -14,7 +14,8 @@ _SCRIPT = ROOT / "tools" / "servers" / "ignite.sh"
 
 @contextlib.contextmanager
 def nodes(count: int, region_mib: int) -> Iterator[str]:
-    """A cluster of so many nodes, each with so much memory for data: their addresses, with commas."""
+    """A cluster with the given number of nodes and memory for data on each node; yields their addresses,
+    separated by commas."""
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK, prefix="ignite-") as folder:
         command = [_SCRIPT, "start", folder, "--nodes", str(count)]

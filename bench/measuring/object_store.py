@@ -1,4 +1,4 @@
-"""A real MinIO for the programs of bench/ that measure stores, and what boto3 does there on their behalf."""
+"""A real MinIO for the programs of bench/ that measure stores, and helpers that use boto3."""
 
 import concurrent.futures
 import contextlib
@@ -14,12 +14,12 @@ from . import ROOT, WORK, cores, peers
 BUCKET = "headrace-bench"
 _EXPIRES_S = 6 * 3600
 _THREADS = 8
-_IN_THE_PROJECT = ("headrace", "boto3", "boto3, readinto")  # the others are in the environment of the peers
+_IN_THE_PROJECT = ("headrace", "boto3", "boto3, readinto")  # others are in the peers' environment
 
 
 @contextlib.contextmanager
 def minio(tls: bool = False) -> Iterator[None]:
-    """While it lasts, the environment names the server and its keys, for this process and those it starts."""
+    """Inside the block, the environment names the server and its keys, for this process and its children."""
     script = ROOT / "tools" / "servers" / "minio.sh"
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK, prefix="minio-") as folder:
@@ -37,12 +37,12 @@ def minio(tls: bool = False) -> Iterator[None]:
 
 
 def client():
-    """boto3's, with signatures that every server takes."""
+    """A boto3 client, with signatures that every server accepts."""
     import boto3
     from botocore.config import Config
 
     style = {"addressing_style": "path"}
-    # A session of its own: the default one would keep the keys of the first server.
+    # A new session, because the default one would keep the keys of the first server.
     return boto3.session.Session().client(
         "s3", config=Config(signature_version="s3v4", s3=style, max_pool_connections=_THREADS)
     )
@@ -60,14 +60,14 @@ def library(what: str, name: str, key: str, *more: int) -> dict | str:
 
 
 def readable_target(key: str) -> str:
-    """The target of a request that anybody may read the object with, also in ranges."""
+    """The target of a presigned request to read the object, also in ranges."""
     parameters = {"Bucket": BUCKET, "Key": key}
     url = client().generate_presigned_url("get_object", Params=parameters, ExpiresIn=_EXPIRES_S)
     return url.removeprefix(os.environ["AWS_ENDPOINT_URL_S3"])
 
 
 def part_targets(key: str, parts: int, uploads: int, file: pathlib.Path) -> None:
-    """Writes a target a line: of each part of so many new uploads."""
+    """Writes one target per line, for each part of the given number of new uploads."""
     s3 = client()
     with file.open("w") as out:
         for number in range(uploads):
@@ -80,7 +80,7 @@ def part_targets(key: str, parts: int, uploads: int, file: pathlib.Path) -> None
 
 
 def abort_uploads(key: str, uploads: int) -> None:
-    """Frees what part_targets has begun."""
+    """Aborts the uploads that part_targets has begun."""
     s3 = client()
     for number in range(uploads):
         found = s3.list_multipart_uploads(Bucket=BUCKET, Prefix=f"{key}-{number}")

@@ -1,6 +1,6 @@
-"""Programs of other people, in environments of their own below build/bench, made from the files of
-bench/peers: `peers` from requirements.txt, `peers-ray` from requirements-ray.txt and so on, for packages that
-cannot be installed together. A peer that cannot be installed is left out, and named with the reason.
+"""Programs of other projects, in separate environments below build/bench, made from the files of bench/peers:
+`peers` from requirements.txt, `peers-ray` from requirements-ray.txt and so on, for packages that cannot be
+installed together. A peer that cannot be installed is left out, and reported with the reason.
 """
 
 import functools
@@ -30,8 +30,8 @@ def python(environment: str = "") -> pathlib.Path:
 
 @functools.cache
 def install(environment: str = "") -> dict[str, str]:
-    """Why packages of its requirements are missing: name → reason. Made again when that file or the
-    interpreter changes."""
+    """Packages of the requirements that are missing: name → reason. The environment is rebuilt when that file
+    or the interpreter changes."""
     folder, requirements = _folder(environment), _requirements(environment)
     stamp = folder / "stamp.json"
     state = [sys.version, str(folder), requirements.read_text()]
@@ -53,15 +53,15 @@ def install(environment: str = "") -> dict[str, str]:
 
 
 def installed(environment: str = "") -> list[str]:
-    """The lines of its requirements that are not missing: names with versions."""
+    """The installed lines of the requirements: names with versions."""
     lines = _requirements(environment).read_text().splitlines()
     missing = install(environment)
     return [line for line in lines if line and not line.startswith("#") and line not in missing]
 
 
 def account(failed: dict[str, str], *environments: str) -> dict:
-    """The part of a result that describes the peers: the missing ones with the reason, which may be that a
-    program `failed`; and the versions of the others.
+    """The part of a result that describes the peers: missing peers with the reason, which may be that a
+    program `failed`; and the versions of the other peers.
     """
     chosen = environments or ("",)
     missing = {line: reason for environment in chosen for line, reason in install(environment).items()}
@@ -70,7 +70,8 @@ def account(failed: dict[str, str], *environments: str) -> dict:
 
 
 def run_own(name: str, *arguments, on: list[int], environment: str = "") -> dict | str:
-    """The JSON that bench/peers/<name>.py prints in the environment of the peers, or why it failed."""
+    """Runs bench/peers/<name>.py in the peers' environment; returns the JSON that it prints, or why it
+    failed."""
     install(environment)
     return _run(python(environment), name, arguments, on)
 

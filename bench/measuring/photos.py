@@ -1,4 +1,4 @@
-"""Folders of photo-like JPEGs of about 400 × 300 and 40 kB, as pictures of two classes are shipped."""
+"""Folders of photo-like JPEGs of about 400 × 300 and 40 kB, laid out like pictures of two classes."""
 
 import pathlib
 import shutil
@@ -6,7 +6,7 @@ import subprocess
 
 from . import DATA, build, cores
 
-LABELS = {"cat": 44, "dog": 45}  # with the seed of their pictures
+LABELS = {"cat": 44, "dog": 45}  # label → seed of its pictures
 
 
 def folder(count: int) -> pathlib.Path:

@@ -1,4 +1,4 @@
-"""`headrace prepare` and commands like it, timed from start to exit and until what they wrote is on disk."""
+"""Times `headrace prepare` and similar commands from start to exit, and until their output is on disk."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ def prepare(
     on: list[int] | None = None,
     watch_memory: bool = False,
 ) -> dict:
-    """Prepares `records` rows into the folder `target`, which is removed before."""
+    """Prepares `records` rows into the folder `target`, which is removed first."""
     command = [headrace(), "prepare", source, target, "--json", "--quiet", *options]
     answer = time_command(command, target, records, on, watch_memory)
     counts = answer.pop("output")["counts"]
@@ -28,8 +28,8 @@ def prepare(
 def time_command(
     command: list, target: pathlib.Path, records: int, on: list[int] | None = None, watch_memory: bool = False
 ) -> dict:
-    """Measures the command, in the form of the peers' answers, with the JSON that it printed. It writes
-    `target`, a folder or a file, which is removed before.
+    """Measures the command; returns the peers' format of answers, with the JSON that the command printed. The
+    command writes `target`, a folder or a file, which is removed first.
     """
     if target.is_dir():
         shutil.rmtree(target)
@@ -46,12 +46,12 @@ def time_command(
 
 
 def sync(folder: pathlib.Path) -> None:
-    """Writes back the file system of this folder."""
+    """Flushes the file system of this folder to disk."""
     subprocess.run(["sync", "--file-system", folder], check=True)
 
 
 def rates(answers: dict, clock: str) -> dict[str, float]:
-    """Records per second for each program that has answered, the median; clock: "cpu_s" or "wall_s"."""
+    """The median records per second of each program that has answered; clock: "cpu_s" or "wall_s"."""
     return {
         name: median(answer["records"] / seconds for answer in of_name for seconds in answer[clock])
         for name, of_name in answers.items()
@@ -60,8 +60,8 @@ def rates(answers: dict, clock: str) -> dict[str, float]:
 
 
 def compare(rates_of: dict[str, float], what: str, unit: str, least: dict[str, float]) -> tuple[dict, dict]:
-    """Compares "headrace" with each program of `least` that has answered: the summary's figures, and in
-    words.
+    """Compares "headrace" with each program of `least` that has answered. Returns figures for the summary,
+    and the comparison in words.
     """
     summary, compared = {}, {}
     mine = rates_of["headrace"]

@@ -31,7 +31,7 @@ class Request:
     headers: dict[str, str] = field(default_factory=dict)
 
     def raw(self, target: pathlib.Path) -> pathlib.Path:
-        """The bytes on the wire, in a file."""
+        """A file with the bytes of the request on the wire."""
         body = self.body.read_bytes()
         lines = {"Host": "127.0.0.1", "Content-Length": str(len(body)), **self.headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
@@ -58,7 +58,7 @@ def write_json(target: pathlib.Path, document) -> pathlib.Path:
 
 
 def binary_request(folder: pathlib.Path, name: str, size: int) -> Request:
-    """One row of so many floats for the input `x` of that model, by KServe's protocol with binary data."""
+    """One row of floats for the input `x` of that model, in KServe's protocol with binary data."""
     import numpy as np
 
     row = np.random.default_rng(44).normal(size=size).astype("<f4").tobytes()
@@ -75,7 +75,7 @@ def binary_request(folder: pathlib.Path, name: str, size: int) -> Request:
 
 
 def row_of_numbers(size: int) -> list[float]:
-    """Single precision, as short as it can be printed."""
+    """The shortest text of a single-precision number."""
     import numpy as np
 
     return [float(str(each)) for each in np.random.default_rng(44).normal(size=size).astype("<f4")]
@@ -83,7 +83,7 @@ def row_of_numbers(size: int) -> list[float]:
 
 @dataclass
 class Server:
-    """A server that runs, with the processes that it has started."""
+    """A running server, with its child processes."""
 
     process: subprocess.Popen
     port: int
@@ -93,7 +93,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}{path}"
 
     def admin(self, path: str) -> bytes | None:
-        """None: not 200, or it does not listen yet."""
+        """The answer; None if the status is not 200, or the server does not listen yet."""
         url = f"http://127.0.0.1:{self.admin_port}{path}"
         with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=30) as answer:
             return answer.read()
@@ -115,7 +115,7 @@ class Server:
         return self.try_to_ask(request)[1]
 
     def try_to_ask(self, request: Request) -> tuple[int, bytes]:
-        """Status and body; 0 if nobody listens."""
+        """Status and body; status 0 if nothing listens."""
         asked = urllib.request.Request(self.url(request.path), request.body.read_bytes(), request.headers)
         try:
             with urllib.request.urlopen(asked, timeout=60) as answer:
@@ -133,7 +133,7 @@ class Server:
         return _descendants(self.process.pid)
 
     def cpu_seconds(self) -> tuple[float, float]:
-        """User and system time of the first process, and of all others, those that have ended, too."""
+        """User and system time of the first process, and of all others, including those that have ended."""
         first, with_ended = (cpu_seconds(self.process.pid, ended) for ended in (False, True))
         return first, with_ended - first + sum(cpu_seconds(pid, True) for pid in self.children())
 
@@ -148,14 +148,14 @@ def _stat(pid: int) -> list[str]:
 
 
 def cpu_seconds(pid: int, with_ended: bool = False) -> float:
-    """User and system time, and that of children which have ended."""
+    """User and system time of a process and of its ended children."""
     with contextlib.suppress(OSError):
         return sum(map(int, _stat(pid)[11 : 15 if with_ended else 13])) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
 
 def busy_seconds() -> float:
-    """CPU time of everything that has run on this machine."""
+    """CPU time of all processes on this machine since it started."""
     fields = pathlib.Path("/proc/stat").read_text().split("\n")[0].split()
     user, nice, system, _, _, interrupts, soft, stolen = map(int, fields[1:9])
     return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
@@ -180,7 +180,7 @@ def _descendants(pid: int) -> list[int]:
 
 @contextlib.contextmanager
 def running(command: list, on: list[int], env: dict[str, str] | None = None, **options) -> Iterator:
-    """The process, ended with all that it has started."""
+    """Runs the process in a block; ends it and all its children at the end."""
     cores = ",".join(map(str, on))
     environment = {**os.environ, **(env or {})}
     process = subprocess.Popen(
@@ -201,7 +201,7 @@ def running(command: list, on: list[int], env: dict[str, str] | None = None, **o
 
 @contextlib.contextmanager
 def serving(folder: pathlib.Path, on: list[int], *words, env=None, is_ready: bool = True) -> Iterator[Server]:
-    """`headrace serve` with these words, on free ports, with a cache and its messages in the folder."""
+    """`headrace serve` with these arguments, on free ports, with its cache and its messages in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     ports = folder / "ports"
     ports.unlink(missing_ok=True)
@@ -231,7 +231,7 @@ def empty_handler(on: list[int], where: str, answer_bytes: int) -> Iterator[Serv
 
 
 def load(server: Server, request: Request, on: list[int], seconds: float, connections: int = 0) -> dict:
-    """Requests in a closed loop by h2load. All must be answered with 200."""
+    """Requests from h2load in a closed loop. All answers must have status 200."""
     command = ["h2load", "--h1", "-c", connections or CONNECTIONS, "-t", 1, "-D", seconds]
     command += ["-d", request.body, *(f"-H{name}: {value}" for name, value in request.headers.items())]
     before, start = server.cpu_seconds(), time.monotonic()

@@ -1,4 +1,4 @@
-"""`headrace serve` over time: it loads while it answers, gives memory back, is idle, starts."""
+"""Measures `headrace serve` over time: loading while it answers, returning memory, being idle, starting."""
 
 import json
 import os
@@ -18,7 +18,7 @@ CAPACITY_S = 3
 BEFORE_S, AFTER_S, SETTLE_S = 10, 3, 1
 MOST_S = 170
 LARGE_MIB = 2048
-SHARES = {"half": 0.5, "a tenth": 0.1}  # of the capacity
+SHARES = {"half": 0.5, "a tenth": 0.1}  # shares of the capacity
 LOADS = 22
 EACH_MIB = 208
 IDLE_S = 120
@@ -35,7 +35,7 @@ def mlp_request(folder: pathlib.Path, name: str = "mlp") -> Request:
 
 
 def _percentiles(answers, first: float, last: float) -> dict[str, float]:
-    """Latencies, in milliseconds, of the requests that were planned between these times."""
+    """Latencies, in milliseconds, of requests that were scheduled between these times."""
     import numpy as np
 
     chosen = answers[(answers[:, 0] >= first * 1e9) & (answers[:, 0] < last * 1e9), 1] / 1e6
@@ -47,17 +47,17 @@ def _percentiles(answers, first: float, last: float) -> dict[str, float]:
 
 
 def _has_version(server: Server, name: str, number: int, processes: int) -> bool:
-    """The newest version is ready, and the processes of older ones have gone."""
+    """Whether the newest version is ready, and the processes of older versions have ended."""
     return server.models()[name]["labels"].get("latest") == number and len(server.children()) == processes
 
 
 class _Watched:
-    """The phases of a load, and how busy the machine was in them."""
+    """The phases of a load, and the load of the machine in each."""
 
     def __init__(self, server: Server, client: subprocess.Popen):
         self._server, self._client = server, client
         self.begins: list[tuple[str, float]] = []
-        self._cpu_s: list[tuple[float, float, float]] = []  # of the machine, of the server, of the client
+        self._cpu_s: list[tuple[float, float, float]] = []  # of the machine, server and client
 
     def begin(self, phase: str) -> None:
         self.begins.append((phase, time.monotonic()))
@@ -65,7 +65,8 @@ class _Watched:
         self._cpu_s.append((serving.busy_seconds(), sum(self._server.cpu_seconds()), client_s))
 
     def follow(self, name: str, number: int, processes: int) -> None:
-        """Until the version is ready and older ones have gone: a phase for each of its states."""
+        """Waits until the version is ready and older versions are gone, and records a phase for each of its
+        states."""
 
         def is_over() -> bool:
             model = self._server.models()[name]
@@ -165,7 +166,7 @@ def load_while_answering(folder: pathlib.Path, repeats: int) -> tuple[dict, dict
 
 
 def memory_of_loads(folder: pathlib.Path, repeats: int) -> tuple[dict, dict]:
-    del repeats  # the loads repeat each other
+    del repeats  # the loads are the repeats
     source, place = model("weights", EACH_MIB), folder / "weights"
     shutil.copytree(source, place / "1")
     request = Request("/v1/models/weights:predict", write_json(folder / "row", {"instances": [[1.0] * 8]}))
@@ -206,7 +207,7 @@ def _train(data: pathlib.Path, target, *words) -> None:
 
 
 def text_dataset(folder: pathlib.Path, encoder: str, name: str) -> pathlib.Path:
-    """A few labelled sentences, prepared."""
+    """A prepared dataset of a few labelled sentences."""
     table, schema = folder / f"{name}.csv", folder / f"{name}.toml"
     words = ["the", "film", "was", "good", "bad", "acting", "plot", "great", "boring", "loved", "scene"]
     sentences = [" ".join(words[(i * k) % len(words)] for k in range(1, 7)) for i in range(200)]

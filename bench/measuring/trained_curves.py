@@ -1,7 +1,7 @@
-"""Curves of real trainings: what a whole one costs beside one full run, whether a quarter of the data
-predicts the error at all of it, and what `train --curve` costs and says. The demo's reviews with its encoder;
-its model; a quarter also of the digits of examples/. Traces are in the cache before anything is measured.
-Processes take turns."""
+"""Curves of real trainings: the cost of a whole curve compared with one full run, whether a quarter of the
+data predicts the error for all of it, and the cost and result of `train --curve`. Uses the demo's reviews,
+encoder and model; the prediction from a quarter also uses the digits of examples/. Traces are in the cache
+before anything is measured. Processes take turns."""
 
 import csv
 import dataclasses
@@ -16,7 +16,7 @@ import tempfile
 from . import ROOT, WORK, cores, headrace, median, run
 
 MODEL = "headrace.models:dense_classifier"
-EPOCHS = (10, 40)  # a default training, and one in which starts hardly count
+EPOCHS = (10, 40)  # a default training, and one whose start hardly counts
 SEEDS = 5
 DIGITS = 2400  # pictures
 SIZES_OF_QUARTER = 6  # N, N/2, and four sizes up to a quarter
@@ -49,7 +49,7 @@ def full_run(data: pathlib.Path, folder: pathlib.Path, epochs: int) -> dict:
 
 
 def whole_curve(data: pathlib.Path, folder: pathlib.Path, epochs: int) -> dict:
-    """Five sizes with one seed, one run at a time."""
+    """Trains five sizes with one seed, one run at a time."""
     of_one = ["--seeds", 1, "--at-once", 1, "--epochs", epochs, "--to", without(folder / "curve")]
     done = timed("learning-curve", data, "--model", MODEL, *of_one)
     return {name: done[name] for name in ("wall_s", "cpu_s")}
@@ -75,7 +75,7 @@ def table(path: pathlib.Path) -> list[dict]:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A dataset, and how a model is trained on it."""
+    """A dataset, and the training of a model on it."""
 
     name: str
     data: pathlib.Path
@@ -84,7 +84,7 @@ class Job:
 
 
 def prepared_digits(folder: pathlib.Path) -> Job:
-    """The example, with more pictures than it draws, since it is learnt from a few hundred."""
+    """The example with more pictures than it draws, because a few hundred already suffice to learn it."""
     example = ROOT / "examples" / "digits"
     drawing = (example / "make_data.py").read_text()
     assert "range(600)" in drawing, "the example draws another number of pictures now"
@@ -135,7 +135,7 @@ def free_curve(data: pathlib.Path, folder: pathlib.Path, rounds: int, whole: dic
     for epochs in sorted(EPOCHS, reverse=True):  # the last run is a default one
         kept = [{"without": train(epochs), "with": train(epochs, "--curve")} for _ in range(rounds)]
         raw[f"{epochs} epochs"] = kept
-        # Other work on the machine only adds, so the least is the figure.
+        # Other work on the machine only adds time, so the minimum is the figure.
         without_curve, with_curve = (min(one[name]["cpu_s"] for one in kept) for name in ("without", "with"))
         title = f"train --curve: slowdown of the command, {epochs} epochs, CPU time"
         summary[f"{title} (must be <= {MOST_SLOWDOWN})"] = with_curve / without_curve - 1
@@ -148,7 +148,8 @@ def free_curve(data: pathlib.Path, folder: pathlib.Path, rounds: int, whole: dic
 
 
 def measure(rounds: int) -> tuple[dict, dict]:
-    """The summary and the raw values; without rounds, only of what does not depend on the machine's speed."""
+    """The summary and the raw values; without rounds, only figures that do not depend on the machine's
+    speed."""
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK) as name:
         folder = pathlib.Path(name)

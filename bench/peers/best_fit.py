@@ -1,5 +1,5 @@
-"""Keras `fit` at its best, as the peers of `headrace train` call it: 32 steps in one execution, and intra-op
-threads and jit_compile as the caller has found them."""
+"""Keras `fit` at its best, for the peers of `headrace train`: 32 steps in one execution, with the intra-op
+threads and jit_compile that the caller found best."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,8 @@ from train_loop import EpochClock
 
 
 def compiled(build: Callable[[], keras.Model], threads: str, jit: str) -> keras.Model:
-    """The model that `build` makes, compiled anew. `threads`: 0 is TensorFlow's default; it can only be set
-    before there is a model. `jit`: auto, yes or no."""
+    """The model that `build` makes, compiled again. `threads`: 0 is TensorFlow's default; the number can be
+    set only before a model exists. `jit`: auto, yes or no."""
     tf.config.threading.set_intra_op_parallelism_threads(int(threads))
     model = build()
     model.compile(
@@ -24,7 +24,7 @@ def compiled(build: Callable[[], keras.Model], threads: str, jit: str) -> keras.
 
 
 def fit(model: keras.Model, data: tf.data.Dataset, epochs: int) -> dict:
-    """Steps of an epoch, and wall seconds of each epoch but a first one, which traces."""
+    """Steps of an epoch, and wall seconds of each epoch except the first one, which traces."""
     clock = EpochClock()
     model.fit(data, epochs=1 + epochs, verbose=0, callbacks=[clock])
     return {"steps": int(model.optimizer.iterations) // len(clock.seconds), "epoch_s": clock.seconds[1:]}

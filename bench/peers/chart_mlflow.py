@@ -1,5 +1,5 @@
-"""Charts of 20 series of MLflow's SQLite store, by the call with which its server answers
-GetMetricHistoryBulkInterval: 2,000 points of each run, sampled evenly.
+"""Charts of 20 series from MLflow's SQLite store, made with the call with which its server answers
+GetMetricHistoryBulkInterval: 2,000 evenly sampled points of each run.
 
 python chart_mlflow.py FOLDER POINTS ZOOMS
 """

@@ -1,4 +1,4 @@
-"""Pictures in folders of their labels become smaller ones by Pillow, in several processes. Measured by
+"""Pillow resizes pictures in folders named by their labels, in several processes. Measured by
 bench/convert_images.py; prints JSON, see repeating.py.
 
     python convert_pillow.py SOURCE OUT SIDE PROCESSES REPEATS

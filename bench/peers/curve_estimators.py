@@ -1,6 +1,6 @@
-"""Methods that extrapolate a learning curve today, written again from their descriptions. Each takes
-the measured runs and answers with the error at other sizes, each with a 90 % interval, and with the records
-that a target needs.
+"""Today's methods to extrapolate a learning curve, reimplemented from their descriptions. Each takes the
+measured runs, and returns the error at other sizes, each with a 90 % interval, and the number of records that
+a target needs.
 
 - `pmsims`: the R package's curve engine. One monotone curve a − b·n^−c of the score, a at most 1 and c
   bounded, weighted by the smoothed spread of the repeats; the interval comes from resampled repeats.
@@ -27,7 +27,7 @@ def _interval(values: np.ndarray) -> list[float]:
 
 
 def _size_for(error_at: Callable, target: float, largest: float) -> float:
-    """The fewest records, by bisection of a falling curve."""
+    """The smallest number of records, by bisection of a falling curve."""
     low, high = 1.0, MOST_RECORDS
     if not error_at(high) <= target:
         return MOST_RECORDS
@@ -86,7 +86,8 @@ MAHMOOD_FORMS = {
 
 
 def _mahmood_fit(form: str, measured: np.ndarray, means: np.ndarray, largest: float, start=None):
-    """Least squares, the best of three starts, or from `start` alone: the curve and its parameters."""
+    """Least squares from the best of three starts, or only from `start`. Returns the curve and its
+    parameters."""
     function, first = MAHMOOD_FORMS[form]
     starts = [np.array(first) * scale for scale in (1, 0.3, 3)] if start is None else [start]
     best, least = None, np.inf

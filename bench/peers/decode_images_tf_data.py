@@ -1,6 +1,6 @@
 """Decodes and resizes JPEGs with tf.data: python decode_images_tf_data.py FOLDER SIDE BATCH REPEATS
 
-The files are in memory before; one thread, since the figure is of one core.
+The files are already in memory. Uses one thread, because the figure is for one core.
 """
 
 import pathlib

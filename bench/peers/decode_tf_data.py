@@ -1,4 +1,4 @@
-"""tf.Examples that lie in memory to batches of 128, with TensorFlow:
+"""Decodes tf.Examples in memory to batches of 128, with TensorFlow:
 
     python decode_tf_data.py HOW FILE REPEATS
 

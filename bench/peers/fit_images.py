@@ -4,7 +4,7 @@ are prefetched, 32 steps in one execution.
     fit_images.py FOLDER BATCH INTRA_OP_THREADS JIT_COMPILE EPOCHS
 
 INTRA_OP_THREADS 0 and JIT_COMPILE auto are the defaults of TensorFlow and Keras. Writes JSON: steps of an
-epoch, and wall seconds of each but the first, which traces.
+epoch, and wall seconds of each epoch except the first, which traces.
 """
 
 import json

@@ -5,8 +5,8 @@ whole, 32 steps in one execution.
     fit_table.py FOLDER INTRA_OP_THREADS JIT_COMPILE predict
 
 INTRA_OP_THREADS 0 and JIT_COMPILE auto are the defaults of TensorFlow and Keras. Writes JSON: steps of an
-epoch, and wall seconds of each but the first, which traces; or rows, and wall seconds of three passes but
-the first.
+epoch, and wall seconds of each epoch except the first, which traces; or rows, and wall seconds of three
+passes except the first.
 """
 
 import json

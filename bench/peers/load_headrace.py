@@ -52,7 +52,7 @@ def main() -> None:
         return sum(len(batch[next(iter(columns))]) for batch in batches)
 
     if going:
-        one = loader(int(repeats) + 2)  # no repeat is the last epoch, in which less is read ahead
+        one = loader(int(repeats) + 2)  # an extra epoch, because less is read ahead in the last one
         batches = iter(one)
         repeat(lambda: count(itertools.islice(batches, one.batches_per_epoch)), int(repeats))
     else:

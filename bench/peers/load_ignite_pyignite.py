@@ -1,4 +1,4 @@
-"""Batches of 128 rows of a cache of Apache Ignite by pyignite, as its documentation shows scans:
+"""Batches of 128 rows of a cache of Apache Ignite from pyignite, scanned as its documentation shows:
 
 python load_ignite_pyignite.py ADDRESSES CACHE REPEATS PAGE_ROWS
 """

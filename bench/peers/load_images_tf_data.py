@@ -1,8 +1,8 @@
-"""TFRecord shards of JPEGs to shuffled batches of resized images with tf.data:
+"""Turns TFRecord shards of JPEGs into shuffled batches of resized images with tf.data:
 
     python load_images_tf_data.py FOLDER SIDE BATCH REPEATS
 
-One thread, since the figure is of one core.
+Uses one thread, because the figure is for one core.
 """
 
 import pathlib

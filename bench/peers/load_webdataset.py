@@ -1,4 +1,4 @@
-"""Shuffled batches of tars from the webdataset library, files as they are:
+"""Shuffled batches from tars with the webdataset library, without decoding files:
 
 python load_webdataset.py FOLDER REPEATS
 """

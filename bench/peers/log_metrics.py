@@ -1,8 +1,8 @@
-"""Scalars logged into a run of hr.init, one call each, until each call returns:
+"""Logs scalars into a run of hr.init, one per call, and times each call until it returns:
 
 python log_metrics.py calls FOLDER COUNT REPEATS
 
-or a training by Keras `fit` whose every step is tracked, beside the same without:
+or trains with Keras `fit`, with and without tracking every step:
 
 python log_metrics.py fit FOLDER STEPS REPEATS
 """
@@ -32,7 +32,8 @@ def calls(folder: str, count: int, repeats: int) -> None:
 
 
 def fit(folder: str, steps: int, repeats: int) -> None:
-    """Epochs with the callback and without take turns; both have a callback that does nothing each step."""
+    """Epochs with and without the callback take turns; both have a callback that does nothing at each
+    step."""
     import keras
     import numpy as np
 

@@ -17,7 +17,7 @@ from repeating import repeat  # noqa: E402
 
 
 class Nothing(AbstractStore):
-    """A tracking store that keeps nothing: MLflow's own Python is the limit."""
+    """A tracking store that stores nothing: MLflow's own Python code is the limit."""
 
     def __init__(self, store_uri: str, artifact_uri: str | None = None):
         super().__init__()
@@ -62,7 +62,7 @@ def main() -> None:
     who, folder, count, repeats = sys.argv[1:]
     os.environ["XDG_STATE_HOME"] = f"{folder}/state"
     mlflow.set_tracking_uri(place(who, f"{folder}/{uuid.uuid4().hex}"))
-    with mlflow.start_run():  # creates whatever the store needs
+    with mlflow.start_run():  # creates everything that the store needs
         pass
     repeat(lambda: log(int(count)), int(repeats))
 

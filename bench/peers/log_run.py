@@ -1,9 +1,9 @@
-"""A run of hr.init that logs ten times a second for so long, and the requests that it makes:
+"""A run of hr.init that logs ten times a second for SECONDS, and the number of its requests:
 
 python log_run.py ROOT KIND SECONDS
 
-KIND: idle (samples of the machine alone), log (two scalars a step), console (a line a step, too) or media (a
-text each hundred steps, too).
+KIND: idle (only samples of the machine), log (two scalars a step), console (also a line a step) or media
+(also a text every hundred steps).
 """
 
 import contextlib
@@ -44,6 +44,6 @@ def main(root: str, kind: str, seconds: float) -> dict[str, float]:
 
 if __name__ == "__main__":
     with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as state:
-        os.environ["XDG_STATE_HOME"] = state  # no journals of others, which it would send
+        os.environ["XDG_STATE_HOME"] = state  # so that it sends no journals of other runs
         measured = main(sys.argv[1], sys.argv[2], float(sys.argv[3]))
     print(json.dumps(measured))

@@ -1,4 +1,4 @@
-"""Scalars into one event file, until all of them are flushed:
+"""Writes scalars into one event file, until all of them are flushed:
 
 python log_scalars.py headrace|tensorflow FOLDER COUNT REPEATS
 """

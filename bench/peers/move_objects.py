@@ -4,7 +4,8 @@
     python move_objects.py write     LIBRARY BUCKET KEY BYTES REPEATS
     python move_objects.py read_many LIBRARY BUCKET PREFIX COUNT REPEATS   objects of 4 KiB
 
-Endpoint and keys come from the variables AWS_*. Memory that is read into is used again where the library can.
+Endpoint and keys come from the variables AWS_*. The memory to read into is reused if the library supports
+that.
 """
 
 import asyncio
@@ -43,7 +44,7 @@ def pyarrow_store():
     return fs.S3FileSystem(endpoint_override=host, scheme=scheme, region=REGION)
 
 
-# ---- one large object: each returns what reads it once, and says how many bytes it had
+# ---- one large object: each returns a function that reads it once and returns its number of bytes
 
 
 def boto3_read(bucket: str, key: str, size: int) -> Callable[[], int]:

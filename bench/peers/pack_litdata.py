@@ -1,5 +1,5 @@
-"""Pictures in folders of their labels become chunks by litdata's optimize, in two processes. Measured by
-bench/pack_images.py; prints JSON, see repeating.py.
+"""litdata's optimize turns pictures in folders named by their labels into chunks, in two processes. Measured
+by bench/pack_images.py; prints JSON, see repeating.py.
 
     python pack_litdata.py SOURCE OUT REPEATS
 """

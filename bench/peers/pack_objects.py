@@ -3,9 +3,9 @@ repeating.py.
 
     python pack_objects.py mds|threads BUCKET PREFIX OUT REPEATS
 
-mds: MosaicML's MDSWriter, given what boto3 fetches, one object after the other, as its guide shows.
-threads: a script of 16 threads that fetch with boto3, and a tf.io.TFRecordWriter whose file is sent in the
-end.
+mds: MosaicML's MDSWriter, with objects that boto3 fetches one after the other, as its guide shows.
+threads: a script of 16 threads that fetch with boto3, and a tf.io.TFRecordWriter whose file is uploaded at
+the end.
 """
 
 import concurrent.futures

@@ -1,4 +1,4 @@
-"""Pictures in folders of their labels become tars by webdataset's ShardWriter. Measured by
+"""webdataset's ShardWriter turns pictures in folders named by their labels into tars. Measured by
 bench/pack_images.py; prints JSON, see repeating.py.
 
     python pack_webdataset.py SOURCE OUT REPEATS

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 
 def main() -> None:
-    matplotlib.rcParams["svg.hashsalt"] = "headrace"  # the same picture has the same bytes
+    matplotlib.rcParams["svg.hashsalt"] = "headrace"  # so that equal pictures have equal bytes
     words, target = json.loads(sys.argv[1]), sys.argv[2]
     figure, axes = pyplot.subplots(figsize=(6, 4))
     for name, values in words["lines"].items():

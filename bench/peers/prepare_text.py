@@ -3,9 +3,9 @@
 
     python prepare_text.py ARCHIVE VECTORS OUT REPEATS
 
-VECTORS is an .npz of `ids` and `vectors`: the encoder's answers. With them the features cost this program a
-look-up. As `embedding_cpu_s` it says what a cheap embedding of its own, made for each text and thrown away,
-has taken: unigrams hashed with zlib.crc32, counted and normalised by numpy.
+VECTORS is an .npz of `ids` and `vectors`: the encoder's answers. With them, features cost this program only a
+look-up. `embedding_cpu_s` is the time of a cheap embedding of its own, which is computed for each text and
+discarded: unigrams hashed with zlib.crc32, counted and normalised with NumPy.
 """
 
 import json

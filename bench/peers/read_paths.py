@@ -1,9 +1,9 @@
-"""TFRecord files through TensorFlow's own datasets, by their paths:
+"""Reads TFRecord files through TensorFlow's own datasets, by their paths:
 
     python read_paths.py FOLDER|URL READERS REPEATS [cold]
 
-READERS: files that are read at once; 0 for as many as tf.data takes
-cold: what the system has kept of local files is dropped before each pass
+READERS: number of files that are read at once; 0: as many as tf.data chooses
+cold: the page cache of local files is dropped before each pass
 """
 
 import os

@@ -1,9 +1,9 @@
-"""The requests that a stock MLflow client makes when it logs, as they come over the wire:
+"""Records the requests of a stock MLflow client that logs, as they are on the wire:
 
 python record_mlflow.py FILE BATCHES SINGLES
 
-Writes JSON: lists of requests, of which each has a `head` and a `body`, for batches of 1,000 points and for
-single points. The id of the run is RUN.
+Writes JSON: lists of requests, each with a `head` and a `body`, for batches of 1,000 points and for single
+points. The id of the run is RUN.
 """
 
 import http.server
@@ -18,7 +18,7 @@ from mlflow import MlflowClient  # noqa: E402
 from mlflow.entities import Metric  # noqa: E402
 
 METRICS = 20
-STEPS = 50  # of a batch
+STEPS = 50  # points per batch
 START_MS = 1_700_000_000_000
 
 

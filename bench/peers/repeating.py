@@ -1,4 +1,4 @@
-"""A function that the programs here share: it times some work again and again, in their own process."""
+"""A function that the programs here share: times some work repeatedly in their own process."""
 
 import json
 import os
@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 
 def repeat(work: Callable[[], int], repeats: int, prepare: Callable[[], None] = lambda: None) -> None:
-    """Does `work` once unmeasured, then `repeats` times, `prepare` before each, unmeasured; prints what the
-    work returned (the records) and the seconds of each time: of the process and its children that have ended,
-    user and system, and of the wall's clock."""
+    """Does `work` once unmeasured, then `repeats` times; calls `prepare` before each, unmeasured. Prints the
+    result of the work (the records) and the seconds of each repeat: user and system time of the process and
+    its ended children, and wall time."""
     prepare()
     records = work()
     cpu_s, wall_s = [], []

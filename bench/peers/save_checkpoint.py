@@ -1,8 +1,8 @@
-"""A checkpoint of TensorFlow's, written and restored again and again:
+"""Writes and restores a TensorFlow checkpoint repeatedly:
 
     python save_checkpoint.py PREFIX MEGABYTES REPEATS
 
-Prints the seconds of the wall's clock of each: {"write_s": […], "restore_s": […]}.
+Prints the wall seconds of each repeat: {"write_s": […], "restore_s": […]}.
 """
 
 import json

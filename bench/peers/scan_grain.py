@@ -1,4 +1,4 @@
-"""Scans a TFRecord file with Grain, which compares no checksum: python scan_grain.py FILE REPEATS"""
+"""Scans a TFRecord file with Grain, which does not verify checksums: python scan_grain.py FILE REPEATS"""
 
 import logging
 import sys

@@ -1,6 +1,7 @@
 """Scans TFRecord files with tf.data: python scan_tf_data.py BATCH COMPRESSION BUFFER_BYTES REPEATS FILE...
 
-Batches, since a call of TensorFlow for each record would be most of the time; strings are moved, not copied.
+Reads batches, because a TensorFlow call for each record would dominate the time; strings are moved, not
+copied.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Scans a TFRecord file with the package tfrecord, which compares no checksum:
+"""Scans a TFRecord file with the package tfrecord, which does not verify checksums:
 
 python scan_tfrecord.py FILE REPEATS
 """

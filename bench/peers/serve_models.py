@@ -1,7 +1,7 @@
 """serve_models.py KIND FOLDER [SIZE]: writes a SavedModel for the servers that are measured.
 
 identity: a row of 512 floats, as it is. mlp: 512 → 64 → 2 in Keras. wide: four layers of 2048 in Keras.
-weights: numbers that are added up, and SIZE MiB of random weights.
+weights: adds up numbers, and has SIZE MiB of random weights.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""The model that the servers of serve_*.py answer with, at its best: one concrete function, which takes rows
-and gives rows, on the one core that a server has.
+"""The model for the servers of serve_*.py, at its best: one concrete function, which maps rows to rows, on
+the single core of a server.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""A CSV table of numbers becomes a TFRecord file as a script does it: a tf.train.Example a row. Measured by
-bench/prepare_table.py; prints JSON, see repeating.py.
+"""A simple script that turns a CSV table of numbers into a TFRecord file: one tf.train.Example per row.
+Measured by bench/prepare_table.py; prints JSON, see repeating.py.
 
     python table_script.py TABLE OUT REPEATS
 """

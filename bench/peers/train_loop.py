@@ -4,8 +4,8 @@
 
 PIPELINE is `tutorial`, as the well-known tutorial writes it (parse_single_example, batch, prefetch, fit), or
 `best` (batch, then parse_example; 32 steps in one execution). INTRA_OP_THREADS 0 and JIT_COMPILE auto are the
-defaults of TensorFlow and Keras. Writes JSON: steps of an epoch, and wall seconds of each but the first,
-which traces.
+defaults of TensorFlow and Keras. Writes JSON: steps of an epoch, and wall seconds of each epoch except the
+first, which traces.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Pictures in folders of their labels, or a CSV table, become TFRecord files by Ray Data on two cores.
-Measured by bench/pack_images.py and bench/prepare_table.py; prints JSON, see repeating.py: CPU seconds are
-those of the driver alone.
+"""Ray Data turns pictures in folders named by their labels, or a CSV table, into TFRecord files on two cores.
+Measured by bench/pack_images.py and bench/prepare_table.py; prints JSON, see repeating.py. CPU seconds are
+those of the driver only.
 
     python write_ray.py images|table SOURCE OUT REPEATS
 """

@@ -1,4 +1,4 @@
-"""Functions that the programs here share to write datasets: an empty folder, bytes that are on the disk."""
+"""Functions that the programs here share to write datasets: an empty folder, and bytes that are on disk."""
 
 import pathlib
 import shutil
@@ -6,14 +6,14 @@ import subprocess
 
 
 def empty(folder: pathlib.Path) -> None:
-    """Removes what a repeat before has written, to the disk also."""
+    """Removes the output of the previous repeat, on disk, too."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     sync(folder)
 
 
 def sync(folder: pathlib.Path) -> None:
-    """Writes back the file system of this folder."""
+    """Flushes the file system of this folder to disk."""
     subprocess.run(["sync", "--file-system", folder], check=True)
 
 

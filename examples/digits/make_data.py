@@ -1,4 +1,4 @@
-"""Draws digits: train/<digit>/x.png to learn from, and new/x.png; truth.csv says what those are."""
+"""Draws digits: train/<digit>/x.png to learn from, and new/x.png to predict; truth.csv has the answers."""
 
 import csv
 import pathlib

@@ -1,4 +1,4 @@
-"""Classes of images: the loader decodes them to the size of the input."""
+"""Classifies images. The loader decodes them to the size of the input."""
 
 import keras
 from keras import layers

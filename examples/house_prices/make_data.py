@@ -1,4 +1,4 @@
-"""Writes houses.csv, to learn from, and new.csv without the price; truth.csv has it."""
+"""Writes houses.csv, to learn from, and new.csv without the price; truth.csv has the prices."""
 
 import csv
 import random

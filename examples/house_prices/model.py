@@ -1,4 +1,4 @@
-"""A number: three columns as one vector, a loss of regression."""
+"""Predicts a number: three columns as one vector, and a regression loss."""
 
 import keras
 from keras import layers
@@ -11,7 +11,7 @@ def build() -> keras.Model:
             layers.BatchNormalization(),
             layers.Dense(32, "relu"),
             layers.Dense(1),
-            layers.Rescaling(100, 300),  # prices lie there
+            layers.Rescaling(100, 300),  # to the range of the prices
         ]
     )
     model.compile(keras.optimizers.Adam(0.02), "mean_absolute_error")

@@ -1,4 +1,5 @@
-"""Writes people.csv, to learn from, and new.csv, the same columns without the answer; truth.csv has it."""
+"""Writes people.csv, to learn from, and new.csv, with the same columns except the answer; truth.csv has the
+answers."""
 
 import csv
 import random

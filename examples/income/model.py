@@ -1,4 +1,4 @@
-"""Yes or no: numbers and a category by name, one output with a sigmoid."""
+"""Predicts yes or no from numbers and a category, each by its name; one output with a sigmoid."""
 
 import keras
 from keras import layers

@@ -1,4 +1,4 @@
-"""Writes news.csv, to learn from, and new.csv without the topics; truth.csv has them."""
+"""Writes news.csv, to learn from, and new.csv without the topics; truth.csv has the topics."""
 
 import csv
 import random

@@ -1,4 +1,4 @@
-"""Several labels at once: a vector of the text, one sigmoid for each topic."""
+"""Predicts several labels at once: from a vector of the text, with one sigmoid for each topic."""
 
 import keras
 from keras import layers

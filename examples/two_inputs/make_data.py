@@ -1,4 +1,4 @@
-"""Writes books.jsonl, to learn from, and new.jsonl without the genre; truth.csv has it."""
+"""Writes books.jsonl, to learn from, and new.jsonl without the genre; truth.csv has the genres."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ draw = random.Random(44)
 
 def book(number: int) -> dict:
     genre = draw.choice(list(WORDS))
-    # Every third title says nothing: there only the number of pages tells.
+    # Every third title says nothing about the genre: only the number of pages does.
     words = ["the", "a", "of", "and"] if number % 3 == 0 else WORDS[genre].split()
     title = " ".join(draw.choice(words) for _ in range(4))
     return {"id": f"b{number}", "title": title, "pages": draw.gauss(PAGES[genre], 15), "genre": genre}

@@ -1,4 +1,4 @@
-"""Two inputs, one of them text: the model itself splits it into words."""
+"""Two inputs. One of them is text, which the model itself splits into words."""
 
 import keras
 from keras import layers

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from headrace._src.variable import Ragged, Strings
     from headrace.errors import Error
 
-# Where each public name lies; it is imported when it is first asked for.
+# Public name → its module, which is imported when the name is first used.
 _HOMES = {
     "Artifact": "_src.artifacts",
     "ArtifactEntry": "_src.artifacts",
@@ -120,7 +120,7 @@ _MODULES = (
     "wandb",
 )
 
-# The names that `import *` gives: none that hides Python's own `open` or imports Keras.
+# The names that `import *` imports. None of them hides Python's own `open` or imports Keras.
 __all__ = [
     "Answers",
     "Artifact",
@@ -174,7 +174,7 @@ __all__ = [
 
 _register_accessors()
 
-if not TYPE_CHECKING:  # else every name would be one of this package to a type checker
+if not TYPE_CHECKING:  # otherwise type checkers would accept any name of this package
 
     def __getattr__(name: str):
         if name in _MODULES:
@@ -187,6 +187,6 @@ if not TYPE_CHECKING:  # else every name would be one of this package to a type 
 
 
 def __dir__() -> list[str]:
-    """Lists the names of this package, but not the modules that need another one: whoever inspects every
-    name would import them, and the other package may be missing."""
+    """Lists the names of this package, but not the modules that need another package: a tool that inspects
+    every name would import them, and the other package may be missing."""
     return sorted({*globals(), *_HOMES, *_MODULES} - {"fsspec", "keras", "tensorflow", "tfrecorder"})

@@ -21,7 +21,7 @@ __all__ = ["HeadraceFileSystem"]
 
 
 def __getattr__(name: str) -> type[HeadraceFileSystem]:
-    """For type checkers: there are more names than those written here."""
+    """Tells type checkers that the module has more names than the ones written here."""
     raise AttributeError(f"headrace.fsspec has no {name!r}; it has {', '.join(__all__)}")
 
 

@@ -128,12 +128,12 @@ def put_all(
     discover: bool = True,
 ) -> int:
     """Puts entries, pairs of key and value, into a cache, and returns how many; other options are those of
-    `dataset`. An entry replaces the one with its key, so repeating the call changes nothing.
+    `dataset`. An entry replaces the entry with the same key, so the call is idempotent.
 
     A key is a bool, int, float, str, bytes or `uuid.UUID`; Ignite distinguishes 1 (a long) from 1.0. A value
     may also be an array of numpy's with one dimension, a list, or a dict: an object of the type `value_type`
-    with those fields. A dict in its field `f` is an object of the type "`value_type`.f". `create` creates a
-    partitioned cache without backups, if the cache does not exist.
+    with those fields. A dict in a field `f` of that object becomes an object of the type "`value_type`.f".
+    `create` creates a partitioned cache without backups, if the cache does not exist.
 
     Entries go in batches of about 1 MiB. After an error, entries that were already put stay. Raises an error
     of `headrace.errors`, as `dataset`; `InvalidArgumentError` for a value of another type.
@@ -156,8 +156,7 @@ def write_rows(
     discover: bool = True,
 ) -> int:
     """Writes rows, mappings of column to value, into an SQL table, and returns how many; other options are
-    those of `query`. A row replaces the one with its primary key (MERGE), so repeating the call changes
-    nothing.
+    those of `query`. A row replaces the row with the same primary key (MERGE), so the call is idempotent.
 
     All rows have the columns of the first. Names of columns and of the table count as upper case, as in SQL,
     unless they are in double quotes. `batch_rows` rows are sent at once. After an error, rows that were
@@ -187,12 +186,14 @@ def _merge(
 ) -> None:
     for row in rows:
         if row.keys() != set(columns):
-            raise InvalidArgumentError(f"a row has the columns {sorted(row)}, the first {sorted(columns)}")
+            raise InvalidArgumentError(
+                f"a row has the columns {sorted(row)}, but the first row has {sorted(columns)}"
+            )
     names = ", ".join(map(_identifier, columns))
     marks = ", ".join(["(" + ", ".join("?" * len(columns)) + ")"] * len(rows))
     values = [row[column] for row in rows for column in columns]
     statement = f"MERGE INTO {_identifier(table)} ({names}) VALUES {marks}"
-    cluster.query(statement, values, schema, len(rows), True)  # a node puts a page of rows at once
+    cluster.query(statement, values, schema, len(rows), True)  # a node writes a page of rows at once
 
 
 def _identifier(name: str) -> str:
@@ -200,7 +201,8 @@ def _identifier(name: str) -> str:
         return name
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise InvalidArgumentError(
-            f"{name!r} is not a name of SQL; write others than letters, digits and _ in double quotes"
+            f"{name!r} is not a name in SQL; a name with characters other than letters, digits and _ needs "
+            "double quotes"
         )
     return f'"{name.upper()}"'
 
@@ -211,7 +213,7 @@ def _addresses_of_worker(addresses: str | Iterable[str]) -> str | Iterable[str]:
 
 
 def _chosen(cluster: _headrace.IgniteCluster, cache: str, partitions: Iterable[int] | str) -> list[int]:
-    """The numbers of the partitions that this worker reads; none: all."""
+    """The numbers of the partitions that this worker reads; empty means all."""
     chosen = _own(cluster, cache, partitions) if isinstance(partitions, str) else list(partitions)
     part = os.environ.get("IGNITE_DATASET_PART")
     if not part:
@@ -219,7 +221,9 @@ def _chosen(cluster: _headrace.IgniteCluster, cache: str, partitions: Iterable[i
     own = _own(cluster, cache, part)
     kept = [number for number in own if number in set(chosen)] if chosen else own
     if not kept:
-        raise InvalidArgumentError(f"IGNITE_DATASET_PART is {part!r}: none of the wanted partitions")
+        raise InvalidArgumentError(
+            f"IGNITE_DATASET_PART is {part!r}, which selects none of the wanted partitions"
+        )
     return kept
 
 
@@ -233,7 +237,9 @@ def _numbers(text: str) -> range:
     """The numbers that "7" or "0-255" names."""
     first, dash, last = text.strip().partition("-")
     if not first.isdecimal() or (dash and not last.isdecimal()):
-        raise InvalidArgumentError(f"partitions are {text!r}; they are 'local', or numbers like 0-255,300")
+        raise InvalidArgumentError(
+            f"partitions is {text!r}; it must be 'local', or numbers such as 0-255,300"
+        )
     return range(int(first), int(last if dash else first) + 1)
 
 
@@ -246,7 +252,7 @@ def _connect(
 ) -> _headrace.IgniteCluster:
     files = tls if isinstance(tls, Mapping) else {}
     if unknown := files.keys() - _TLS_KEYS:
-        raise InvalidArgumentError(f"tls has no key {min(unknown)!r}; there are {', '.join(_TLS_KEYS)}")
+        raise InvalidArgumentError(f"tls has no key {min(unknown)!r}; its keys are {', '.join(_TLS_KEYS)}")
     listed = [addresses] if isinstance(addresses, str) else list(addresses)
     encrypted = tls is True or isinstance(tls, Mapping)
     words = [files.get(key, "") for key in _TLS_KEYS]

@@ -49,7 +49,8 @@ def _sign_of(metric: str | None, mode: str) -> int:
         if any(name in metric.lower() for name in names):
             return sign
     raise InvalidArgumentError(
-        f"keep_best is {metric!r}: say whether the best is the 'min' or 'max', by mode="
+        f"keep_best is {metric!r}: say whether the best value is the lowest or the highest, with "
+        "mode='min' or 'max'"
     )
 
 
@@ -61,8 +62,8 @@ def load_weights(model: keras.Model | keras.Layer, run: str | os.PathLike[str]) 
             headrace.keras.load_weights(body, "s3://runs/pretrained")
             body.trainable = False
 
-    A weight is taken if the run has one of the same path, as `variable.path` shows it. So layers must have
-    the same names in both models; other layers keep their initial weights.
+    A weight is taken if the run has a weight with the same path, as `variable.path` shows it. So layers must
+    have the same names in both models; other layers keep their initial weights.
 
     Args:
         run: URL of the run, or of a version of a named model.
@@ -71,7 +72,8 @@ def load_weights(model: keras.Model | keras.Layer, run: str | os.PathLike[str]) 
         The paths of the weights that were taken.
 
     Raises:
-        InvalidArgumentError: no weight has the path of a weight of the run; or one has, but another shape.
+        InvalidArgumentError: no weight of the model has the path of a weight of the run, or a weight with the
+            same path has another shape.
         NotFoundError: there is no finished run. The store's errors.
     """
     return exported_weights.load(model, os.fspath(run))
@@ -84,7 +86,7 @@ class Resume(keras.callbacks.Callback):
     checkpoint exists once its manifest exists (docs/formats/keras-checkpoint.md), so a checkpoint that was
     being written when the process died is ignored. Put this callback last in the list: it then saves what the
     other callbacks have changed. With several ranks, give every rank the same URL: rank 0 saves, and all
-    ranks resume from what it saved. Each `fit` takes the folder over: a process that still trains there,
+    ranks resume from its checkpoint. Each `fit` takes the folder over: a process that still trains there,
     stalled or forgotten, cannot save any more.
 
     Args:
@@ -104,7 +106,8 @@ class Resume(keras.callbacks.Callback):
     Raises (in `fit`):
         FailedPreconditionError: the model is not built before `fit`, or the checkpoint at `url` belongs to
             another model, other data or other loader options.
-        InvalidArgumentError: `fit` does not compute the metric, or a callback's state is of another kind.
+        InvalidArgumentError: `fit` does not compute the metric, or a callback's state has a value of another
+            kind.
         DataLossError: the checkpoint was changed after it was published.
         AbortedError: another process has taken the folder over since `fit` began.
     """
@@ -121,7 +124,9 @@ class Resume(keras.callbacks.Callback):
     ):
         super().__init__()
         if not isinstance(loader, Loader):
-            raise InvalidArgumentError(f"loader is {loader!r}; it is the headrace.Loader that is trained on")
+            raise InvalidArgumentError(
+                f"loader is {loader!r}; it must be the headrace.Loader that is trained on"
+            )
         self.url = os.fspath(url)
         self.loader = loader
         self.save_every = None if save_every is None else checked.integer("save_every", save_every, least=1)
@@ -136,7 +141,7 @@ class Resume(keras.callbacks.Callback):
         """Whether a callback stopped training before its last epoch. A later `fit` does not continue then."""
         self._start = self._trained = loader.step
         self._saved: tuple | None = None
-        self._owner: _headrace.Owner | None = None  # of rank 0, while it trains
+        self._owner: _headrace.Owner | None = None  # held by rank 0 during training
         self._numbers: list[int] = []
         self._best_number: int | None = None
 
@@ -164,7 +169,7 @@ class Resume(keras.callbacks.Callback):
         published = self._best_number and _headrace.read_published(self.url, _KIND, self._best_number)
         if not published:
             raise FailedPreconditionError(
-                f"{self.url} holds no checkpoint of a best epoch by {self.keep_best}"
+                f"{self.url} holds no checkpoint of the best epoch by {self.keep_best}"
             )
         self._read_variables(*published)
 
@@ -179,7 +184,7 @@ class Resume(keras.callbacks.Callback):
         model_variables.check_optimizers(self.model)
         self._trained = self._start
         self._saved = None
-        self._rest_ends = None  # of an epoch that is resumed half-way
+        self._rest_ends = None  # set for an epoch that is resumed half-way
         self.history, self.finished = [], False
         self._owner = self._own() if self.loader.rank == 0 else None
         if self._owner is not None:
@@ -196,7 +201,7 @@ class Resume(keras.callbacks.Callback):
         self.loader.begin_passes_at(self._trained, self._rest_ends if is_pass else None)
 
     def on_epoch_begin(self, epoch, logs=None):
-        self.model._initial_epoch = None  # fit has read it; the next one is not to, also if this one fails
+        self.model._initial_epoch = None  # fit has read it; the next fit must not, even if this one fails
         self._epoch = epoch
         self._epoch_start = self._trained
         self._given = 0
@@ -204,7 +209,7 @@ class Resume(keras.callbacks.Callback):
         self._rest_ends = None
 
     def on_train_batch_end(self, batch, logs=None):
-        # An execution of several batches may have ended short.
+        # The last execution of several batches may have had fewer batches.
         self._given = batch + 1
         self._count_trained()
         if self._trained > self.loader.step:
@@ -213,14 +218,14 @@ class Resume(keras.callbacks.Callback):
                 f"{self.loader.step}: train on its as_tf_dataset(), without unbatch, batch or cache"
             )
         if self._trained == self._epoch_end:
-            # The rest of an epoch, which fit takes for a whole one.
+            # The rest of an epoch, which fit treats as a whole epoch.
             if batch + 1 < self._steps and not self.model.stop_training:
                 self.model.stop_training = _END_OF_EPOCH
         elif self.save_every is not None and self._trained - self._saved_step >= self.save_every:
             self._save(self._epoch, self._epoch_end)
 
     def on_epoch_end(self, epoch, logs=None):
-        self._count_trained()  # the batches that end the epoch may be lost
+        self._count_trained()  # the last batches of the epoch may have lost all their records
         self.loader.begin_passes_at(self._trained)
         if self.model.stop_training is _END_OF_EPOCH:
             self.model.stop_training = False
@@ -259,7 +264,7 @@ class Resume(keras.callbacks.Callback):
         self._saved = what
 
     def _publish(self, epoch: int, epoch_end: int | None) -> None:
-        within = "" if epoch_end is None else "-within"  # an epoch; it may be stopped there, which ends it
+        within = "" if epoch_end is None else "-within"  # within an epoch; a stop here ends the epoch
         file = f"variables-{self._trained:08}{within}{self._owner.suffix}.npz"
         state = self.loader.state(self._trained).decode()
         attributes = {
@@ -327,7 +332,7 @@ class Resume(keras.callbacks.Callback):
         for name in [name for name in arrays if name.startswith(_CALLBACK)]:
             place, kind, key = name.removeprefix(_CALLBACK).split(" ", 2)
             array = arrays.pop(name)
-            # A callback of another kind has taken its place since: that one starts without a state.
+            # A callback of another kind has this place now. It starts without a state.
             if int(place) < len(states) and type(self.callbacks[int(place)]).__name__ == kind:
                 states[int(place)][key] = array
         model_variables.assign(self.model, arrays, self.url)

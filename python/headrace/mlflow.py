@@ -55,7 +55,7 @@ def _require_mlflow_3() -> None:
 
 
 def register() -> None:
-    """Registers the schemes of all store drivers of this build with MLflow. Calling it again does no harm."""
+    """Registers the schemes of all store drivers of this build with MLflow. The call is idempotent."""
     from mlflow.store.artifact.artifact_repository_registry import _artifact_repository_registry
     from mlflow.tracking._model_registry.utils import _get_store_registry
     from mlflow.tracking._tracking_service.utils import _tracking_store_registry

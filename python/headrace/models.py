@@ -33,7 +33,7 @@ def dense_classifier(
     if not isinstance(features, int):
         raise ValueError(
             f"this classifier takes one vector of numbers, but the data have {features}. For images, or "
-            "several inputs, give a function of your own that returns a compiled keras.Model, by "
+            "several inputs, give a function of your own that returns a compiled keras.Model, with "
             "--model FILE.py:FUNCTION"
         )
     if seed is not None:

@@ -39,7 +39,7 @@ _SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 
 
 def _new_name() -> str:
-    """A name like TensorFlow's own, so that the names in a folder ascend with time."""
+    """A name as TensorFlow gives it, so that the names in a folder sort by time."""
     moment = f"{int(time.time()):010}"
     return f"events.out.tfevents.{moment}.{socket.gethostname()}.{os.getpid()}.{secrets.token_hex(4)}"
 
@@ -49,13 +49,13 @@ class Writer:
 
     The writer sends events to the store every `flush_seconds`, at `flush` and at `close`, as objects that
     never change. If the store does not answer, the writer keeps the events and tries again. If the store
-    refuses them (no permission, no room), the next call raises that error once; its own event is kept, too.
+    refuses them (no permission, no room), the next call raises that error once, but its event is kept, too.
     The writer drops an event, with a `ResourceExhaustedError`, only while too much is waiting: 64 MiB in
-    memory and 1 GiB in temporary files. A kill of the process loses what the store does not have.
+    memory and 1 GiB in temporary files. If the process is killed, events that are not in the store are lost.
 
-    With `journal=True`, a kill loses the events of the last half second alone. The others are in files of
-    this machine ($XDG_STATE_HOME/headrace/logs), 1 GiB at most, until the store has them; the next `hr.init`
-    on this machine, or `headrace runs recover`, writes them into the store.
+    With `journal=True`, a kill loses only the events of the last half second. The others are in local files
+    ($XDG_STATE_HOME/headrace/logs), 1 GiB at most, until the store has them; the next `hr.init` on this
+    machine, or `headrace runs recover`, writes them into the store.
 
     Threads may share a writer; a forked child may not use it.
 
@@ -75,7 +75,7 @@ class Writer:
         self._native = _headrace.EventWriter(
             f"{folder}/{_new_name()}", name, float(flush_seconds), journal, _owner
         )
-        self.scalar = self._native.scalar  # no call between: it is made most often
+        self.scalar = self._native.scalar  # called most often, so without a Python function in between
 
     if TYPE_CHECKING:
 
@@ -106,7 +106,9 @@ class Writer:
         encoded = [_encoded(one) for one in several]
         sizes = {size for _, size in encoded}
         if len(sizes) != 1:
-            raise InvalidArgumentError(f"{tag}: images of one summary have one size, not {sorted(sizes)}")
+            raise InvalidArgumentError(
+                f"{tag}: images of one summary must have the same size; there are {sorted(sizes)}"
+            )
         ((width, height),) = sizes
         self._native.images(tag, [data for data, _ in encoded], width, height, step)
 
@@ -120,22 +122,22 @@ class Writer:
         Args:
             samples: an array [frames] or [frames, channels], of int16 or of floats, which are cut off at -1
                 and 1; or the bytes of a WAV file.
-            rate: frames a second. Has no meaning for bytes.
+            rate: frames a second. Ignored for bytes.
 
         Raises:
-            InvalidArgumentError: it is none of these, or too large.
+            InvalidArgumentError: `samples` is none of these, or too large.
         """
         self._native.audio(tag, [audio.encoded(samples, rate)], step)
 
     def table(self, tag: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], step: int) -> None:
-        """Adds a table, which TensorBoard does not show. A reader finds 1,000 tables of one tag.
+        """Adds a table, which TensorBoard does not show. Readers find at most 1,000 tables of one tag.
 
         Args:
             columns: names, each once.
             rows: sequences with a cell for each column: numbers, texts, bools and None.
 
         Raises:
-            InvalidArgumentError: it is no such table, or has more than 1,000 columns or 8 MiB.
+            InvalidArgumentError: the table has another form, or more than 1,000 columns or 8 MiB.
         """
         self._native.table(tag, table.encoded(columns, rows), step)
 
@@ -145,8 +147,8 @@ class Writer:
         self._native.graph(bytes(graph_def))
 
     def hparams(self, values: Mapping[str, bool | float | str], *, trial: str = "") -> None:
-        """Marks this run as a trial with these hyperparameters. TensorBoard's table joins the runs of one
-        `trial` name into one trial; without a name, each run is a trial of its own."""
+        """Marks this run as a trial with these hyperparameters. TensorBoard's table joins the runs with the
+        same `trial` name into one trial; without a name, each run is a separate trial."""
         pairs = [
             (name, value if isinstance(value, bool | str) else float(value)) for name, value in values.items()
         ]
@@ -200,7 +202,9 @@ def _encoded(image: Any) -> tuple[bytes, tuple[int, int]]:
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
     if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (3, 4)):
-        raise InvalidArgumentError(f"an image has height, width and 1, 3 or 4 channels, not {pixels.shape}")
+        raise InvalidArgumentError(
+            f"an image has height, width and 1, 3 or 4 channels, not the shape {pixels.shape}"
+        )
     if pixels.dtype.kind == "f":
         pixels = (np.clip(np.nan_to_num(pixels), 0, 1) * 255).round()
     target = io.BytesIO()

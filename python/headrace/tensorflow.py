@@ -36,7 +36,9 @@ def _register() -> None:
         return
     _tensorflow.experimental.register_filesystem_plugin(_headrace.__file__)
     if not _headrace.is_tensorflow_plugin():
-        raise ImportError("this TensorFlow's library offers no file systems by plug-ins; 2.16 and later do")
+        raise ImportError(
+            "this TensorFlow does not support file systems as plug-ins; use TensorFlow 2.16 or later"
+        )
     _tensorflow._has_headrace = True
     warn_of_urls(_is_url)
 

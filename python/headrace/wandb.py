@@ -59,5 +59,6 @@ def __getattr__(name: str) -> Any:
     if name in ("config", "summary"):
         return getattr(_wandb.current(), name)
     raise AttributeError(
-        f"headrace.wandb has no {name}: it has what tutorials call; see headrace.init for the whole record"
+        f"headrace.wandb has no {name}: it has only the calls that tutorials use; see headrace.init for "
+        "all others"
     )

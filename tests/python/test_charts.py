@@ -88,7 +88,7 @@ def test_a_run_that_goes_on_is_read_as_far_as_it_is_stored(file_url):
     [
         ({"x": "epoch"}, "x is 'epoch'"),
         ({"x": "time", "first": 1}, "need x='step'"),
-        ({"first": 2, "last": 1}, "behind last"),
+        ({"first": 2, "last": 1}, "after last"),
         ({"columns": 0}, "columns is 0"),
         ({"columns": 100_001}, "columns is 100001"),
         ({"runs": ["one"] * 21}, "21 runs"),

@@ -199,9 +199,7 @@ def test_a_stream_gives_each_row_once_and_has_no_state(table):
     with pytest.raises(hr.errors.FailedPreconditionError, match="make the loader with a snapshot"):
         stream.state()
     for option in ({"state": b""}, {"seed": 1}, {"shuffle": True}, {"take_changed": True}):
-        with pytest.raises(
-            hr.errors.InvalidArgumentError, match=f"{next(iter(option))} goes with a snapshot"
-        ):
+        with pytest.raises(hr.errors.InvalidArgumentError, match=f"{next(iter(option))} needs a snapshot"):
             cache.loader(columns=COLUMNS, batch_size=64, snapshot=False, **option)
     wrong = cache.loader(columns={"val.X": hr.int64}, batch_size=64, snapshot=False)
     with pytest.raises(
@@ -236,7 +234,7 @@ def test_workers_train_on_disjoint_partitions_alone(table, monkeypatch):
         seen.update(keys)
     assert seen == dict.fromkeys(range(ROWS), 1)
     monkeypatch.setenv("IGNITE_DATASET_PART", "all")
-    with pytest.raises(hr.errors.InvalidArgumentError, match="'all'; they are 'local', or numbers"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="'all'; it must be 'local', or numbers"):
         hr.ignite.dataset(name)
 
 

@@ -130,7 +130,7 @@ def test_rows_replace_those_of_their_key(address):
     assert found[2:4] == [{"ID": 2, "NAME": "n2", "low": 1.0}, {"ID": 3, "NAME": "two", "low": None}]
     for rows, complaint in [
         ([{"ID": 1, "NAME": "a"}, {"ID": 2}], "columns"),
-        ([{"ID": 1, "NAME) VALUES (1) --": "a"}], "not a name of SQL"),
+        ([{"ID": 1, "NAME) VALUES (1) --": "a"}], "not a name in SQL"),
     ]:
         with pytest.raises(hr.errors.InvalidArgumentError, match=complaint):
             hr.ignite.write_rows("WRITTEN", rows, address)

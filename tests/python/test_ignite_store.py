@@ -63,7 +63,7 @@ def test_python_and_fsspec_read_and_write_it(ignite_node, ignite_url):
     assert files.cat(f"{root}/c.txt") == b"text"
     with pytest.raises(hr.errors.UnimplementedError, match="host/name/key"):
         files.ls(f"hr+ignite://{ignite_node}")
-    with pytest.raises(hr.errors.InvalidArgumentError, match="set it by the environment"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="set the host in the environment"):
         fsspec.filesystem("hr+igfs").ls(f"hr+igfs://{ignite_node}/a")
     host, _, prefix = ignite_url.removeprefix("ignite://").partition("/")
     assert not hr.store(f"igfs://{host}/{prefix}").exists("a/b")  # a store of another name

@@ -462,10 +462,10 @@ def test_metrics_that_no_graph_computes_are_left_out_by_name(traced):
 def test_weights_of_classes_are_for_one_label_with_classes(traced):
     for kind in ("amount", "two outputs"):
         build, labels = KINDS[kind]
-        with pytest.raises(ModelError, match="weigh records instead: --weights"):
+        with pytest.raises(ModelError, match="weigh records instead: give --weights"):
             traced(build, labels, None, {"0": 2.0})
     build, labels = KINDS["numbers"]
-    with pytest.raises(ModelError, match=r"has the class 3, but those of \S+ are 0 … 2"):
+    with pytest.raises(ModelError, match=r"has the class 3, but \S+ has the classes 0 to 2"):
         traced(build, labels, None, {"3": 2.0})
 
 

@@ -394,7 +394,7 @@ def test_a_loader_skips_what_its_data_set_was_opened_to_skip(published, caplog):
 def test_a_mixture_of_data_sets_that_were_opened_differently_must_say_what_is_skipped(published, folder):
     few, many = hr.open(published, on_corrupt="skip-shard"), hr.open(published)
     options = {"batch_size": 10, "columns": ["id"]}
-    with pytest.raises(hr.errors.InvalidArgumentError, match="fail and skip-shard: say which"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="fail and skip-shard: choose one"):
         hr.mix({few: 1, many: 1}, **options)
     assert len(next(hr.mix({few: 1, many: 1}, on_corrupt="skip-shard", **options))["id"]) > 0
     assert hr.mix({many: 1}, **options).weights is None
@@ -406,7 +406,7 @@ WRONG = {
     "no such column by name": ({"columns": ["nothing"]}, r"it has: .*vector \(hr.float32\[3\]\)"),
     "no column at all": ({"columns": {"number": int}}, "hr.int64"),
     "rank too high": ({"rank": 2, "world_size": 2}, "rank 2 is not below the world size 2"),
-    "no batch": ({"batch_size": 0}, "batch_size is 0; it is an integer from 1"),
+    "no batch": ({"batch_size": 0}, "batch_size is 0; it must be an integer from 1"),
     "half a batch": ({"batch_size": 0.5}, "batch_size is 0.5"),
     "no epoch": ({"epochs": 0}, "epochs is 0"),
     "negative seed": ({"seed": -1}, "seed is -1"),
@@ -416,7 +416,7 @@ WRONG = {
     "no remainder": ({"drop_remainder": "yes"}, "'pad'"),
     "no size": ({"memory_budget": "much"}, "'much' is not a size"),
     "small budget": ({"memory_budget": "10kB"}, "needs .* but the memory budget is"),
-    "no window": ({"window": 0}, "window is 0; it is an integer from 1"),
+    "no window": ({"window": 0}, "window is 0; it must be an integer from 1"),
     "no size of a window": ({"window": "wide"}, "window: 'wide' is not a size"),
     "a window beyond the budget": ({"window": "1kB", "memory_budget": "2kB"}, "windows of 1.0 kB.* 2.0 kB"),
     "weights like a column": ({"drop_remainder": "pad", "weights": "number"}, "weights="),
@@ -447,7 +447,7 @@ def test_what_is_not_there_is_said(tmp_path, folder):
         hr.float32[0]
     with pytest.raises(ValueError, match="more than"):
         hr.float32[65536, 65536]
-    with pytest.raises(ValueError, match="not a default"):
+    with pytest.raises(ValueError, match="cannot be a default"):
         hr.int64.default(0.5)
 
 
@@ -564,7 +564,7 @@ def test_a_pass_is_not_held_up_by_one_that_waits(data):
     first = next(loader.pass_batches())  # of the same engine, which has no room: it gets one of its own
     thread.join()
     assert first["number"].tolist() == next(data.loader(batch_size=1, columns=["number"]))["number"].tolist()
-    assert failures == ["another pass over this loader has begun; make a loader for each of them"]
+    assert failures == ["another pass over this loader has begun; make a loader for each pass"]
 
 
 def test_a_data_set_pickles_as_its_url(data):

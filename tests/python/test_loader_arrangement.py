@@ -186,7 +186,7 @@ def test_mixtures_and_frameworks_have_it(numbered):
     "message, options",
     {
         "balance and bucket both": {"balance": "class", "bucket": "tokens"},
-        "balance is 3; it is the name": {"balance": 3},
+        "balance is 3; it must be the name": {"balance": 3},
         "has no feature clas; did you mean class": {"balance": "clas"},
         "balance by tokens: it is int64.any.; name a label": {"balance": "tokens"},
         "bucket by number: it is int64, which has the same length": {"bucket": "number"},

@@ -40,11 +40,17 @@ def batch_of(data, batch_size=40, **columns):
         (("int64", (3, 1.0)), "positive sizes"),
         (("int64", 3), "a tuple of sizes"),
         (("int64", "3"), "a tuple of sizes"),
-        (("int64", (1,) * 32), "32 dimensions; it has at most 31"),
-        (("int64", (), 2**63), r"not a default of hr.int64; that is an integer from -2\*\*63"),
-        (("int64", (2,), (0, 0)), r"not a default of hr.int64\[2\]"),
-        (("int64", None, 1), r"not a default of hr.ragged\(hr.int64\); that is \(\), an empty row"),
-        (("float32", (), ()), "not a default of hr.float32"),
+        (("int64", (1,) * 32), "32 dimensions; it must have at most 31"),
+        (
+            ("int64", (), 2**63),
+            r"cannot be a default of hr.int64; the default must be an integer from -2\*\*63",
+        ),
+        (("int64", (2,), (0, 0)), r"cannot be a default of hr.int64\[2\]"),
+        (
+            ("int64", None, 1),
+            r"cannot be a default of hr.ragged\(hr.int64\); the default must be \(\), an empty row",
+        ),
+        (("float32", (), ()), "cannot be a default of hr.float32"),
     ],
 )
 def test_there_is_no_wrong_column_however_it_is_made(arguments, message):
@@ -99,7 +105,9 @@ def test_the_integers_of_numpy_are_integers(data):
     ],
 )
 def test_a_default_that_the_column_cannot_hold_is_refused(column, value):
-    with pytest.raises(InvalidArgumentError, match=re.escape(f"is not a default of {column!r}; that is")):
+    with pytest.raises(
+        InvalidArgumentError, match=re.escape(f"cannot be a default of {column!r}; the default must be")
+    ):
         column.default(value)
 
 
@@ -130,7 +138,7 @@ def test_the_refusal_says_what_to_write():
         hr.ragged(hr.float32[3])
     with pytest.raises(InvalidArgumentError, match=r"write hr.ragged\(hr.float32\)"):
         hr.ragged("float32")
-    with pytest.raises(InvalidArgumentError, match="hr.bytes_, .*, not of 'x'|'bytes', not of 'x'"):
+    with pytest.raises(InvalidArgumentError, match="hr.bytes_, .*, not of 'x'|'bytes', not 'x'"):
         hr.Column("x")
     assert repr(hr.float32.default(0)[2, 3]) == "hr.float32[2, 3].default(0.0)"
 
@@ -254,7 +262,7 @@ def test_a_row_is_counted_from_either_end(data):
             rows[:0][0]
         with pytest.raises(TypeError):
             rows["0"]
-        with pytest.raises(InvalidArgumentError, match="step of 1 only, not of 2"):
+        with pytest.raises(InvalidArgumentError, match="only with a step of 1, not 2"):
             rows[::2]
 
 

@@ -424,7 +424,7 @@ WRONG_COLUMNS = {
     "width is 2.5": lambda: hr.image(3, 2.5),
     "channels is 5": lambda: hr.image(3, 3, 5),
     "more than 2,147,483,647": lambda: hr.image(60000, 60000),
-    "method is 'cubic'; it is one of 'bilinear', 'area'": lambda: hr.image(3, 3, method="cubic"),
+    "method is 'cubic'; it must be one of 'bilinear', 'area'": lambda: hr.image(3, 3, method="cubic"),
     "dtype is 'float64'": lambda: hr.image(3, 3, dtype="float64"),
     "scaled is 'yes'": lambda: hr.image(3, 3, scaled="yes"),
     "background is 'red'": lambda: hr.image(3, 3, background="red"),
@@ -436,7 +436,7 @@ WRONG_COLUMNS = {
     "height is -1": lambda: hr.crop(-1, 3),
     "delta is 2": lambda: hr.brightness(2),
     "delta is nan": lambda: hr.brightness(float("nan")),
-    "upper is 0.5; it is a number from 1.0": lambda: hr.contrast(1, 0.5),
+    "upper is 0.5; it must be a number from 1.0": lambda: hr.contrast(1, 0.5),
 }
 
 

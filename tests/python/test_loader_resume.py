@@ -388,7 +388,7 @@ def test_the_best_value_is_the_highest_of_an_accuracy(data, tmp_path):
         resume = hr.keras.Resume(tmp_path, loader, keep_best=metric, mode=mode)
         resume.history = [{"epoch": n + 1, metric: value} for n, value in enumerate([0.1, 0.9, 0.5])]
         assert resume.best_epoch == best
-    with pytest.raises(hr.errors.InvalidArgumentError, match="by mode="):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="with mode="):
         hr.keras.Resume(tmp_path, loader, keep_best="x")
     resume = hr.keras.Resume(tmp_path, loader, keep_best="val_loss")
     with pytest.raises(

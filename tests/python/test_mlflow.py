@@ -546,7 +546,7 @@ def test_what_is_not_there_says_so(client):
         assert failed.value.error_code == "NOT_IMPLEMENTED"
     assert client.search_logged_models(["0"]) == []
     run = client.create_run("0").info.run_id
-    with pytest.warns(UserWarning, match="not that it belongs to the dataset numbers"):
+    with pytest.warns(UserWarning, match="but not its dataset numbers"):
         client.log_metric(run, "loss", 0.5, dataset_name="numbers", dataset_digest="1")
 
 

@@ -445,7 +445,7 @@ def test_a_model_that_wants_a_vector_of_numbers_is_told_how_to_make_one(headrace
     some = ["--features", "age,hours"]
     done = headrace("train", folder / "data", folder / "none", *words, *some, check=False)
     assert done.returncode == 1
-    assert "or make one vector of several columns, by columns = […] in the schema" in done.stderr
+    assert "or make one vector from several columns, with columns = […] in the schema" in done.stderr
     alone = headrace("train", folder / "data", folder / "none", *words, "--features", "age", check=False)
     assert "nothing fits" in alone.stderr and "columns = " not in alone.stderr
 

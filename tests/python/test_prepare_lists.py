@@ -171,7 +171,7 @@ def test_a_map_is_given_byte_strings_of_records_and_may_not_mix_kinds(run, tmp_p
     assert read(tmp_path / "data") == EXPECTED
     run("prepare", source, tmp_path / "mixed", "--map", "list_maps:mixed", "--max-rejects", "1")
     (line,) = report(tmp_path / "mixed")
-    assert line["detail"].startswith("tags: a list with str in it; lists of numbers, of str or of bytes")
+    assert line["detail"].startswith("tags: a list contains str; only lists of numbers, of str or of bytes")
 
 
 def column(source):
@@ -206,11 +206,11 @@ def test_lists_that_mix_kinds_or_miss_a_text_are_refused():
         return str(caught.value)
 
     assert refusal([{"v": ["a"]}, {}, {"v": ["b", 1]}]) == (
-        "column v, row 3: has int in a list, where others have str"
+        "column v, row 3: has int in a list, while others have str"
     )
     assert "row 2: has bytes in a list" in refusal([{"v": ["a"]}, {"v": [b"a"]}])
     assert "row 1: has NoneType in a list" in refusal([{"v": ["a", None]}])
-    assert "row 1: is not a list of numbers" in refusal([{"v": [["a"], ["b"]]}])
+    assert "row 1: is not a list of texts, or of numbers" in refusal([{"v": [["a"], ["b"]]}])
     missing = "column v, row 4: has a list in which a {} is missing"
     lists = [["a", "b"], None, [], ["c", None]]
     words = pa.DictionaryArray.from_arrays(pa.array([0, 0, 0, 1]), pa.array(["a", None]))

@@ -274,10 +274,10 @@ def test_a_row_that_fails_is_rejected_and_the_others_are_written(prepare, number
     assert told[5] == ("map's process died", "exit status 3")
     assert told[7][0] == "map's process died" and told[7][1].startswith("signal 11")
     assert told[9] == ("map's process died", "exit status 1")
-    assert told[11][1].startswith("n: a value of set")
-    assert told[13][1].startswith("it gave list")
+    assert told[11][1].startswith("n: the value is set")
+    assert told[13][1].startswith("it returned list")
     assert "does not fit into 64 bits" in told[15][1]
-    assert told[17][1] == "17: a name of int, not str"
+    assert told[17][1] == "17: the name of a feature is int; it must be str"
     assert told[21][0] == "map's process died"
     assert told[23][1].startswith("n: ") and "surrogates" in told[23][1]
     assert told[25][1].startswith("n: an array of complex128")
@@ -420,7 +420,7 @@ def test_what_is_not_utf8_is_bytes(prepare, tmp_path):
     [
         ("no_such_maps:f", "there is no Python module 'no_such_maps'"),
         ("maps:smae", "module 'maps' has no function 'smae'; did you mean 'same'?"),
-        ("broken:f", "module 'broken' does not import: ModuleNotFoundError"),
+        ("broken:f", "module 'broken' cannot be imported: ModuleNotFoundError"),
         ("ends:f", "did not load it (exit status 4)"),
         ("maps", "not of the form MODULE:FUNCTION"),
     ],

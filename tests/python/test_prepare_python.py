@@ -242,7 +242,7 @@ def test_a_query_gives_what_the_database_has(file_url):
     found = by(records(f"{file_url}/data"), "n")
     assert found[7] == {"n": [7], "weight": [1.75], "name": [b"name 7"], "image": [b"\7"]}
     assert "weight" not in found[5]
-    with pytest.raises(hr.errors.InvalidArgumentError, match="gives no rows"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="returns no rows"):
         hr.prepare(hr.query(connection, "create table u (n integer)"), f"{file_url}/none")
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         hr.prepare(hr.query(connection, "select * from nowhere"), f"{file_url}/none")
@@ -402,11 +402,11 @@ def test_what_no_record_can_hold_is_refused_with_what_to_do(file_url):
     refused([{"a": 1}, {"a": "x"}], to, "column a: has int and str")
     refused([{"a": 2**63}], to, "column a, row 1: 9223372036854775808 does not fit")
     refused(pd.DataFrame({"a": np.array([0, 2**64 - 1], np.uint64)}), to, "row 2: .* too large for int64")
-    refused([{"a": [["x"], ["y"]]}], to, "column a, row 1: is not a list of numbers")
+    refused([{"a": [["x"], ["y"]]}], to, "column a, row 1: is not a list of texts, or of numbers")
     refused(pa.table({"a": [[["x"]]]}), to, "column a, row 1: is a list of list")
     refused(pa.table({"a": [[1, None]]}), to, "a number is missing")
     refused(pd.DataFrame({"a": pd.to_timedelta([1], unit="s")}), to, "timedelta.*total_seconds")
-    refused(pd.DataFrame([[1, 2]], columns=["a", "a"]), to, "two columns are called a")
+    refused(pd.DataFrame([[1, 2]], columns=["a", "a"]), to, "two columns have the name a")
     refused([{1: 2}], to, "the key 1")
     refused([[1, 2]], to, "row 1 is list; it must be a mapping")
     refused({"a": 1}, to, r"put it into a list: \[row\]")

@@ -35,11 +35,11 @@ def test_integers_beside_floats_stay_what_they_are_or_are_refused():
     rows = [{"v": 16777217} for _ in range(20_000)]
     rows[16_999] = {"v": 0.5}
     told = refusal(rows)  # of the second batch
-    assert re.match("column v, row 16385: 16777217 is not a float32, .*; make all of them integers", told)
+    assert re.match("column v, row 16385: 16777217 does not fit float32, .*; make all values integers", told)
     for number in (2**53 + 1, np.int64(-16777217), 2**128, 10**400):
-        assert f"column v, row 2: {number} is not a float32" in refusal([{"v": 0.5}, {"v": number}])
+        assert f"column v, row 2: {number} does not fit float32" in refusal([{"v": 0.5}, {"v": number}])
     lists = [{"v": [0.5]}, {}, {"v": [1, 16777217]}]
-    assert "column v, row 3: 16777217 is not a float32" in refusal(lists)
+    assert "column v, row 3: 16777217 does not fit float32" in refusal(lists)
     exact = [0.5, 16777216, 16777218, -(2**63), 2**127, True]
     assert column([{"v": value} for value in exact]).values.tolist() == [float(value) for value in exact]
 

@@ -522,9 +522,9 @@ WRONG_OPTIONS = {
 
 
 def test_options_by_the_names_of_s3fs_are_refused_with_their_names_here():
-    with pytest.raises(TypeError, match="'anon'; what s3fs calls so is anonymous here"):
+    with pytest.raises(TypeError, match="'anon'; the same option is called anonymous here"):
         hr.store("s3://bucket", anon=True)
-    with pytest.raises(TypeError, match="'key'; what s3fs calls so is access_key_id here"):
+    with pytest.raises(TypeError, match="'key'; the same option is called access_key_id here"):
         headrace.fsspec.S3FileSystem(key="a")
 
 

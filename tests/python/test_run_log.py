@@ -94,7 +94,7 @@ def test_where_the_time_of_a_training_goes_is_logged(headrace, file_url, tmp_pat
     with pytest.raises(errors.InvalidArgumentError, match="before `finish`"):
         run.log_loader(loader)
     silent = hr.init(file_url, system_metrics_each=None)
-    with silent, pytest.raises(errors.InvalidArgumentError, match="leave out system_metrics_each=None"):
+    with silent, pytest.raises(errors.InvalidArgumentError, match="remove system_metrics_each=None"):
         silent.log_loader(loader)
 
 

@@ -42,7 +42,7 @@ def test_a_clip_is_a_wav_file_of_16_bits():
     for bad, why in (
         (np.zeros((1, 2, 3)), "channels, not the shape"),
         (np.zeros(3, np.int64), "floats or int16, not int64"),
-        (b"no WAV at all", "no WAV file"),
+        (b"no WAV at all", "not a WAV file"),
         (np.zeros(20_000_000, np.int16), "at most 33554432"),
     ):
         with pytest.raises(errors.InvalidArgumentError, match=why):
@@ -122,8 +122,8 @@ def test_a_table_becomes_parquet(headrace, all_packages, file_url, tmp_path):
 def test_tables_that_are_too_large_or_no_tables_are_refused():
     assert json.loads(table.encoded(["a"], [])) == {"columns": ["a"], "rows": []}
     for columns, rows, why in (
-        (["a", "a"], [], "each once"),
-        ([1], [], "each once"),
+        (["a", "a"], [], "each must be unique"),
+        ([1], [], "each must be unique"),
         ([], [], "0 columns"),
         ([str(i) for i in range(1001)], [], "1001 columns"),
         (["a"], [(1, 2)], "row 0 has 2 cells"),

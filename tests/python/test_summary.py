@@ -73,7 +73,7 @@ def test_images_are_shown_as_they_are(headrace, run, tmp_path):
         writer.image("raw", data, 1)
         writer.image("grey", np.zeros((4, 6)), 1)
         writer.image("several", [np.zeros((2, 2, 3), np.uint8), np.ones((2, 2, 3), np.uint8)], 2)
-        with pytest.raises(hr.Error, match="one size"):
+        with pytest.raises(hr.Error, match="the same size"):
             writer.image("mixed", [np.zeros((2, 2)), np.zeros((3, 3))], 2)
         with pytest.raises(hr.Error, match="channels, not"):
             writer.image("wrong", np.zeros((2, 2, 5)), 2)

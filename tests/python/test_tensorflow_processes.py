@@ -114,7 +114,7 @@ with writer.as_default(): tf.summary.scalar("loss", 1.0, step=3)
 def test_a_model_that_goes_to_a_local_folder_instead_is_warned_of(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(1)])
-    with pytest.warns(UserWarning, match="memory://a/model.h5: HDF5 knows local files only"):
+    with pytest.warns(UserWarning, match="memory://a/model.h5: HDF5 knows only local files"):
         model.save("memory://a/model.h5")
     assert (tmp_path / "memory:/a/model.h5").exists()
 

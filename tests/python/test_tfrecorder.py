@@ -211,7 +211,7 @@ def test_records_are_written_as_a_table_and_images(frame, tmp_path):
     assert PIL.Image.open(f"{one}/7.jpg").mode == "RGB"
     with pytest.raises(ValueError, match="has no split 'holdout'"):
         tfrecorder.inspect(made, split="holdout")
-    with pytest.raises(FileNotFoundError, match="no file is called"):
+    with pytest.raises(FileNotFoundError, match="no file matches"):
         tfrecorder.check_tfrecords(f"{made}/holdout*")
 
 
@@ -273,7 +273,7 @@ def test_a_folder_without_records_is_no_dataset(tmp_path):
     with pytest.raises(FileNotFoundError, match="there are no records"):
         tfrecorder.load(tmp_path)
     (tmp_path / "train-00000-of-00001.tfrecord.gz").unlink()
-    with pytest.raises(FileNotFoundError, match="no files that are called as tfrecorder calls them"):
+    with pytest.raises(FileNotFoundError, match="no files with the names that tfrecorder gives them"):
         tfrecorder.load(tmp_path)
 
 
@@ -412,7 +412,7 @@ def test_a_table_in_a_store_names_images_beside_it_and_no_files_of_this_machine(
 def test_errors_are_of_the_classes_of_old(frame, tmp_path):
     with pytest.raises(AttributeError, match="no column 'label'; it has"):
         tfrecorder.convert(frame.drop(columns="label"), str(tmp_path))
-    with pytest.raises(AttributeError, match="runner is 'FlinkRunner'; it is one of"):
+    with pytest.raises(AttributeError, match="runner is 'FlinkRunner'; it must be one of"):
         tfrecorder.convert(frame, str(tmp_path), runner="FlinkRunner")
     with pytest.raises(AttributeError, match="needs project and region; they are 'p' and None"):
         tfrecorder.convert(frame, str(tmp_path), runner="DataflowRunner", project="p")
@@ -431,11 +431,11 @@ def test_errors_are_of_the_classes_of_old(frame, tmp_path):
 def test_schemas_that_make_no_record_are_refused():
     with pytest.raises(AttributeError, match="no column is a split; add one"):
         input_schema.Schema({"image_uri": types.ImageUri})
-    with pytest.raises(ValueError, match="one column is a types.SplitKey; there are"):
+    with pytest.raises(ValueError, match="exactly one column must be a types.SplitKey; there are"):
         input_schema.Schema({"split": types.SplitKey, "part": types.SplitKey})
-    with pytest.raises(ValueError, match="it is a class of headrace.tfrecorder.types"):
+    with pytest.raises(ValueError, match="it must be a class of headrace.tfrecorder.types"):
         input_schema.Schema({"split": "SplitKey"})
-    with pytest.raises(ValueError, match="makes a feature image_name; rename"):
+    with pytest.raises(ValueError, match="adds a feature image_name; rename"):
         input_schema.Schema({"split": types.SplitKey, "uri": types.ImageUri, "image_name": types.StringInput})
 
 
@@ -467,7 +467,7 @@ def test_dataflow_is_a_runner_of_prepare(frame, tmp_path, monkeypatch):
         asked.update(options, source=source, to=to)
 
     monkeypatch.setattr(tfrecorder._convert, "prepare", prepare)
-    with pytest.warns(UserWarning, match="tfrecorder_wheel is not looked at"):
+    with pytest.warns(UserWarning, match="tfrecorder_wheel is ignored"):
         result = frame.tensorflow.to_tfr(
             output_dir="gs://bucket/out",
             runner="DataFlowRunner",

@@ -298,12 +298,12 @@ class ErrorsTest(_ModelsTest):
     def test_faults_of_the_function(self):
         self.assert_error("type", "returned int, not a keras.Model", "mine:not_a_model")
         (self.folder / "forgets.py").write_text("def build():\n    pass\n", encoding="utf-8")
-        self.assert_error("type", "NoneType.*end it with a return of the model", "forgets:build")
+        self.assert_error("type", "NoneType.*end the function with a return of the model", "forgets:build")
         self.assert_error("function", "ValueError: my own fault", "mine:fails")
         self.assert_error("compile", "not compiled", "mine:not_compiled")
         self.assert_error("trainable", "no trainable variables", "mine:without_weights")
         self.assert_error("argument", "no argument 'layers'", "mine:compiled", arguments={"layers": 3})
-        self.assert_error("argument", "parameter 'width' that nobody gives", "mine:asks_for_more")
+        self.assert_error("argument", "parameter 'width' that Headrace does not pass", "mine:asks_for_more")
 
     def test_steps_of_the_models_own_which_the_native_loop_would_not_run(self):
         for kind, steps in (

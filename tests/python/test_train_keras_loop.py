@@ -430,7 +430,7 @@ FAULTS = {
     "no such model": (["plian"], "did you mean 'plain'"),
     "two inputs": (["two_inputs"], r"it is not clear what \w+ takes(.|\n)*Say which goes where: --features"),
     "no such callbacks": (["plain", "callback"], "did you mean 'callbacks'"),
-    "no list": (["plain", "no_list"], "has to return a list of Keras callbacks"),
+    "no list": (["plain", "no_list"], "must return a list of Keras callbacks"),
     "one that resumes": (["plain", "resuming"], "headrace train resumes by itself"),
     "fails": (["plain", "fails_in_fit"], r"ValueError: my own fault \(.*mine.py:\d+\)"),
 }
@@ -462,7 +462,7 @@ def test_the_code_of_the_how_to_page_runs(root, store, tmp_path):
 
 def test_a_rate_that_a_schedule_computes_cannot_be_set(store, tmp_path):
     said = fit_here(store, tmp_path, "scheduled", learning_rate=0.1)
-    assert "computes its learning rate by a schedule" in said["error"]["message"]
+    assert "computes its learning rate with a schedule" in said["error"]["message"]
 
 
 def test_a_loss_that_is_not_finite_ends_it(headrace, store):

@@ -41,7 +41,7 @@ def record(headrace, root, run) -> dict:
 
 
 def test_a_run_of_a_tutorial(headrace, tmp_path):
-    with pytest.warns(UserWarning, match="without effect: reinit"):
+    with pytest.warns(UserWarning, match="ignored: reinit"):
         run = wandb.init(
             project="cats", name="cnn-1", config={"lr": 0.1}, tags=["a", "b"], entity="us", reinit=True
         )
@@ -80,7 +80,7 @@ def test_artifacts_go_from_run_to_run(headrace, s3_url, tmp_path):
         images = wandb.Artifact("images", "dataset", metadata={"license": "mit"})
         images.add_file(local_path=tmp_path / "labels.csv", name="labels.csv")
         assert wandb.log_artifact(images, aliases=["latest", "reviewed"]).version == "v1"
-        with pytest.raises(errors.InvalidArgumentError, match="name and the type"):
+        with pytest.raises(errors.InvalidArgumentError, match="name= and type="):
             wandb.log_artifact(str(tmp_path / "labels.csv"))
     with wandb.init(project="cats", dir=s3_url) as user:
         used = wandb.use_artifact("images:reviewed", type="dataset")

@@ -1,5 +1,6 @@
-"""A proxy in front of an S3 server that makes it fail: seeded, in every phase of an exchange, and with an
-account of what it did. `python tools/faultproxy --help`; in tests: `FaultProxy` of faultproxy.proxy.
+"""A proxy in front of an S3 server that makes requests fail: seeded, in every phase of an exchange, and with
+an account of the faults. `python tools/faultproxy --help`; in tests: `FaultProxy` of faultproxy.proxy.
 
-For clients on this machine only: it answers whoever connects, and keeps whole bodies in memory.
+Only for clients on this machine: the proxy answers every client that connects, and holds whole bodies in
+memory.
 """

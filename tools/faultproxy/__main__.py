@@ -17,17 +17,19 @@ from faultproxy.proxy import FaultProxy, Options
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="faultproxy",
-        description="Stands before an S3 server and makes it fail. Prints its URL, runs until it is asked to "
-        "end (Ctrl-C, SIGTERM), then prints its account as JSON.",
+        description="A proxy that makes requests to an S3 server fail. Prints its URL, runs until asked "
+        "to end (Ctrl-C, SIGTERM), then prints its account as JSON.",
     )
-    parser.add_argument("store", nargs="?", help="host:port of the server, which speaks plain HTTP")
-    parser.add_argument("--rate", type=float, default=0.1, help="part of the requests that fail (0.1)")
-    parser.add_argument("--kinds", default="", help="names, separated by commas (all but the unexpected)")
+    parser.add_argument("store", nargs="?", help="host:port of the server, which uses plain HTTP")
+    parser.add_argument("--rate", type=float, default=0.1, help="share of the requests that fail (0.1)")
+    parser.add_argument(
+        "--kinds", default="", help="names of kinds, separated by commas (default: all expected kinds)"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--most", type=int, default=0, help="end of all faults; 0: none (0)")
+    parser.add_argument("--most", type=int, default=0, help="largest number of faults; 0: no limit (0)")
     parser.add_argument("--patience", type=float, default=5.0, help="seconds that a stall lasts (5)")
-    parser.add_argument("--certificate", help="PEM file with certificate and key: speak TLS")
-    parser.add_argument("--list", action="store_true", help="print the kinds and end")
+    parser.add_argument("--certificate", help="use TLS, with the certificate and key in this PEM file")
+    parser.add_argument("--list", action="store_true", help="print the kinds and exit")
     return parser.parse_args()
 
 

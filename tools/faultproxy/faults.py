@@ -1,8 +1,8 @@
-"""The kinds of faults. Each is a function that plays one to the end, with its phase and what it needs.
+"""The kinds of faults. Each is a function that plays the fault to its end, with its phase and its needs.
 
-Phases, by what has happened when the client notices: `connect`, nothing; `sending`, a part of the request
-was sent; `before`, the store has not seen the request; `after`, the request had its effect, which the client
-cannot know; `head` and `body`, a part of the answer came.
+A phase says what has happened when the client notices the fault. `connect`: nothing. `sending`: a part of the
+request was sent. `before`: the store has not seen the request. `after`: the request had its effect, but the
+client cannot know that. `head` and `body`: a part of the answer arrived.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ class Fault:
     """Attributes:
     phase: see above.
     needs: whether the fault can be played to such a request.
-    expected: every client has to get over it. False: only one that checks what the bytes mean, or that
-        can have new credentials; played if it is named.
-    over_tls: it breaks TLS, so that only a proxy that speaks it can play it.
-    burst: so many requests to any key that follow fail in the same way.
+    expected: every client must survive the fault. False: only a client that checks the meaning of the bytes,
+        or that can get new credentials, survives it; the fault is played only if it is named.
+    over_tls: the fault breaks TLS, so only a proxy with TLS can play it.
+    burst: number of following requests, to any key, that fail in the same way.
     """
 
     name: str
@@ -79,7 +79,7 @@ def fault(phase: str, needs: Needs = _any, **more):
     return keep
 
 
-# ---- answers with a status, which say that nothing was done
+# ---- answers with a status that says that nothing was done
 
 
 def _status(name: str, status: int, code: str, needs: Needs = _any, burst: int = 0, **headers: str) -> None:
@@ -105,7 +105,7 @@ _status("status_504", 504, "GatewayTimeout")
 
 @fault("before")
 async def status_502_of_a_balancer(play: Play) -> None:
-    """Not S3's own: no XML, and an end by closing."""
+    """An answer that is not S3's own: it has no XML, and ends with the connection."""
     await play.send(b"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n")
     await play.send(b"<html>oops")
     play.close()
@@ -113,7 +113,8 @@ async def status_502_of_a_balancer(play: Play) -> None:
 
 @fault("before")
 async def clock_skew(play: Play) -> None:
-    """The store takes the client's clock for wrong, and tells a time that is three hours off itself."""
+    """The store claims that the client's clock is wrong, and reports a time that is itself three hours
+    off."""
     wrong = email.utils.formatdate(time.time() + 3 * 3600, usegmt=True)
     await play.say(403, "RequestTimeTooSkewed", Date=wrong)
 
@@ -126,7 +127,7 @@ async def expired_token(play: Play) -> None:
 
 @fault("before")
 async def redirect_loop(play: Play) -> None:
-    """To the same place; that it goes on for ever shows whoever follows."""
+    """A redirect to the same place. A client that follows it finds that it never ends."""
     await play.say(307, "TemporaryRedirect", Location=play.request.target)
 
 
@@ -166,7 +167,7 @@ async def reset_while_sending(play: Play) -> None:
 
 @fault("sending", _sends)
 async def stall_while_sending(play: Play) -> None:
-    """Takes a part of the body and no more."""
+    """Reads a part of the body and stops reading."""
     await play.swallow(int(play.request.header("Content-Length") or 0) // 2)
     await play.pause(play.patience)
     play.reset()
@@ -174,7 +175,7 @@ async def stall_while_sending(play: Play) -> None:
 
 @fault("sending", _waits_for_continue)
 async def refused_before_the_body(play: Play) -> None:
-    """The answer comes instead of 100 Continue."""
+    """The final answer comes instead of 100 Continue."""
     await play.say(503, "SlowDown", Connection="close")
     play.close()
 
@@ -202,13 +203,13 @@ async def reset_in_head(play: Play) -> None:
 async def reset_in_body(play: Play) -> None:
     answer = await play.fetch_content()
     await play.send(answer.head() + play.cut(answer.body))
-    await asyncio.sleep(0.01)  # else the kernel may drop what was sent
+    await asyncio.sleep(0.01)  # otherwise the kernel may drop the sent bytes
     play.reset()
 
 
 @fault("body", _reads)
 async def close_in_body(play: Play) -> None:
-    """In order, under TLS with close_notify: that the body is cut, only its Content-Length tells."""
+    """An orderly end, with close_notify under TLS: only Content-Length shows that the body is cut."""
     answer = await play.fetch_content()
     await play.send(answer.head() + play.cut(answer.body))
     play.close()
@@ -216,7 +217,8 @@ async def close_in_body(play: Play) -> None:
 
 @fault("body", _reads, over_tls=True)
 async def tls_close_without_notify(play: Play) -> None:
-    """TCP ends in order, TLS does not: as whoever is between can end a connection without its keys."""
+    """TCP ends in order, TLS does not: a party in the middle can end a connection this way without its
+    keys."""
     answer = await play.fetch_content()
     await play.send(answer.head() + play.cut(answer.body))
     await play.close_below_tls()
@@ -224,7 +226,7 @@ async def tls_close_without_notify(play: Play) -> None:
 
 @fault("body", _reads, over_tls=True)
 async def tls_cut_without_length(play: Play) -> None:
-    """The same to a body that ends with the connection: the missing close_notify alone tells of the cut."""
+    """The same for a body that ends with the connection: only the missing close_notify shows the cut."""
     answer = await play.fetch_content()
     fields = [(name, value) for name, value in answer.headers if name.lower() != "content-length"]
     until_close = dataclasses.replace(answer, headers=[*fields, ("Connection", "close")])
@@ -251,7 +253,7 @@ async def stall_in_body(play: Play) -> None:
 
 @fault("before")
 async def slow_first_byte(play: Play) -> None:
-    """All right, but late."""
+    """A correct answer, but late."""
     answer = await play.forward()
     await play.pause(min(2.0, play.patience / 2))
     await play.send(answer.bytes())
@@ -259,7 +261,7 @@ async def slow_first_byte(play: Play) -> None:
 
 @fault("body", _reads)
 async def trickle(play: Play) -> None:
-    """1 kB a second, for as long as the client takes it, then the rest."""
+    """Sends 1 kB per second while the client accepts that, then the rest."""
     answer = await play.forward()
     await play.send(answer.head())
     data = answer.body
@@ -304,7 +306,7 @@ def _resized(answer: Answer, body: bytes) -> Answer:
 
 @fault("body", _reads_range)
 async def short_body(play: Play) -> None:
-    """Whole by its Content-Length, which is smaller than what was asked for."""
+    """The body is complete by its Content-Length, but smaller than the requested range."""
     answer = await play.fetch_content()
     await play.send(_resized(answer, play.cut(answer.body)).bytes())
 
@@ -317,14 +319,14 @@ async def long_body(play: Play) -> None:
 
 @fault("body", _reads_range)
 async def bytes_after_the_end(play: Play) -> None:
-    """More than Content-Length says: they belong to no answer."""
+    """Bytes after the end that Content-Length gives; they belong to no answer."""
     answer = await play.forward()
     await play.send(answer.bytes() + b"surplus")
 
 
 @fault("body", _reads_range)
 async def other_range(play: Play) -> None:
-    """The right bytes, said to be those of another place."""
+    """The right bytes, with a Content-Range of another place."""
     answer = await play.forward()
     if answer.status != 206:
         return await play.send(answer.bytes())
@@ -335,7 +337,7 @@ async def other_range(play: Play) -> None:
 
 @fault("body", _reads_range)
 async def whole_object_for_a_range(play: Play) -> None:
-    """As a cache answers that knows no ranges."""
+    """The answer of a cache that does not support ranges."""
     fields = [(name, value) for name, value in play.request.headers if name.lower() != "range"]
     answer = await play.forward(dataclasses.replace(play.request, headers=fields))
     await play.send(answer.bytes())
@@ -351,14 +353,14 @@ async def flipped_bit(play: Play) -> None:
 
 @fault("after")
 async def answer_twice(play: Play) -> None:
-    """The second one lies in wait for the next request on this connection."""
+    """Sends the answer twice: the second copy waits for the next request on this connection."""
     answer = await play.forward()
     await play.send(answer.bytes() * 2)
 
 
 @fault("after")
 async def stray_continue(play: Play) -> None:
-    """Interim answers that nobody asked for. Allowed by RFC 9110, so nothing may come of it."""
+    """Unrequested interim answers. RFC 9110 allows them, so they must have no effect."""
     answer = await play.forward()
     hints = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
     await play.send(hints + answer.bytes())
@@ -366,7 +368,7 @@ async def stray_continue(play: Play) -> None:
 
 @fault("after")
 async def chunked(play: Play) -> None:
-    """The right answer in chunks. Allowed, so nothing may come of it."""
+    """The right answer in chunks. HTTP allows this, so it must have no effect."""
     answer = await play.forward()
     if not answer.has_body:
         return await play.send(answer.bytes())
@@ -392,6 +394,7 @@ async def chunks_without_end(play: Play) -> None:
 
 @fault("after", lambda request: request.method == "POST" or request.header("x-amz-copy-source") is not None)
 async def error_in_success(play: Play) -> None:
-    """200, sent before the work was done, which then fails: as CompleteMultipartUpload and CopyObject may."""
+    """Status 200, sent before the work, which then fails, as CompleteMultipartUpload and CopyObject may
+    do."""
     body = b'<?xml version="1.0"?>\n<Error><Code>InternalError</Code><Message>asked for</Message></Error>'
     await play.send(Answer(200, "OK", [("Content-Length", str(len(body)))], body).bytes())

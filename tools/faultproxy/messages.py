@@ -1,4 +1,4 @@
-"""HTTP/1.1 messages on asyncio streams, whole in memory, just as far as an S3 client and server go."""
+"""HTTP/1.1 messages on asyncio streams, whole in memory; supports only what S3 clients and servers use."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ MOST_HEAD_BYTES = 1 << 20
 
 
 class Closed(Exception):
-    """The other side closed or broke the connection, or sent what is not HTTP."""
+    """The other side closed or broke the connection, or sent bytes that are not HTTP."""
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Answer:
     reason: str = ""
     headers: Headers = field(default_factory=list)
     body: bytes = b""
-    has_body: bool = True  # False: to HEAD, and of 1xx, 204 and 304, whatever Content-Length says
+    has_body: bool = True  # False for HEAD, 1xx, 204 and 304, regardless of Content-Length
 
     def header(self, name: str) -> str | None:
         return find(self.headers, name)
@@ -62,7 +62,7 @@ def _head(first_line: str, headers: Headers) -> bytes:
 
 
 async def read_head(reader: asyncio.StreamReader) -> tuple[str, Headers]:
-    """The first line and the header fields. Raises Closed, with no text where there was no byte more."""
+    """The first line and the header fields. Raises Closed, without a text if the stream had ended before."""
     try:
         text = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError as error:
@@ -98,14 +98,14 @@ async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 async def read_answer(reader: asyncio.StreamReader, method: str) -> Answer:
-    """The final answer to a request of that method, its body as it was before any transfer coding, with a
-    Content-Length. Raises Closed."""
+    """The final answer to a request of that method, with the decoded body and a Content-Length. Raises
+    Closed."""
     while True:
         line, headers = await read_head(reader)
         version, _, rest = line.partition(" ")
         code, _, reason = rest.partition(" ")
         if not version.startswith("HTTP/1.") or not code.isdigit():
-            raise Closed(f"no status line: {line[:80]}")
+            raise Closed(f"not a status line: {line[:80]}")
         if int(code) >= 200:
             break
     answer = Answer(int(code), reason, headers)

@@ -1,4 +1,5 @@
-"""The means of a fault: the client's request, the store behind, the raw connection to the client."""
+"""The tools of a fault: the client's request, the store behind the proxy, the raw connection to the
+client."""
 
 import asyncio
 import contextlib
@@ -16,7 +17,7 @@ class HangUp(Exception):
 
 
 class Unfit(Exception):
-    """The fault cannot be played to this answer of the store, which the client is to get as it is."""
+    """The fault cannot be applied to this answer of the store; the client gets the answer unchanged."""
 
     def __init__(self, answer: Answer):
         super().__init__()
@@ -24,11 +25,11 @@ class Unfit(Exception):
 
 
 class Play:
-    """One exchange that is to fail.
+    """One exchange that will fail.
 
     Attributes:
-        request: what the client sent; without its body where the fault is of the phase "sending".
-        draw: random numbers of this fault alone.
+        request: the client's request; without its body if the fault belongs to the phase "sending".
+        draw: random numbers for this fault only.
         patience: seconds after which a client that waits is expected to have given up.
     """
 
@@ -45,12 +46,12 @@ class Play:
         self._reader, self._writer, self._ask_store = reader, writer, ask_store
 
     async def forward(self, request: Request | None = None) -> Answer:
-        """The store's answer to the request, or to another one, which takes effect now."""
+        """Sends the request, or another one, to the store, where it takes effect, and returns the answer."""
         return await self._ask_store(request or self.request)
 
     async def fetch_content(self) -> Answer:
-        """The store's answer to the request. Raises Unfit if it is an error, or empty: a cut error would be
-        another error, and no fault."""
+        """The store's answer to the request. Raises Unfit if the answer is an error or empty: a truncated
+        error would be a different error, not a fault."""
         answer = await self.forward()
         if answer.status >= 300 or not answer.body:
             raise Unfit(answer)
@@ -64,7 +65,7 @@ class Play:
             raise HangUp from error
 
     async def say(self, status: int, code: str, **headers: str) -> None:
-        """An error as S3 says it. Keywords are header fields, with '_' for '-'."""
+        """An error in S3's format. Keywords are header fields, with '_' for '-'."""
         body = (
             '<?xml version="1.0" encoding="UTF-8"?>\n'
             f"<Error><Code>{escape(code)}</Code><Message>A fault that was asked for.</Message></Error>"
@@ -75,11 +76,11 @@ class Play:
         await self.send(Answer(status, "Fault", fields, body, has_body).bytes())
 
     def cut(self, data: bytes) -> bytes:
-        """A beginning of `data`, at least a byte shorter."""
+        """A prefix of `data`, at least one byte shorter."""
         return data[: self.draw.choice([0, 1, len(data) // 2, len(data) - 1, self.draw.randrange(len(data))])]
 
     async def pause(self, seconds: float) -> None:
-        """Ends early, by HangUp, once the client has gone."""
+        """Ends early, with HangUp, if the client is gone."""
         until = asyncio.get_running_loop().time() + seconds
         while (left := until - asyncio.get_running_loop().time()) > 0:
             await asyncio.sleep(min(left, 0.02))
@@ -87,7 +88,7 @@ class Play:
                 raise HangUp
 
     async def swallow(self, most: int) -> None:
-        """Takes that many bytes of what the client is sending, or as many as come."""
+        """Reads that many bytes of the client's request, or fewer if no more arrive."""
         try:
             while most > 0 and (data := await asyncio.wait_for(self._reader.read(most), self.patience)):
                 most -= len(data)
@@ -103,15 +104,15 @@ class Play:
         raise HangUp
 
     async def close_below_tls(self) -> None:
-        """Ends the TCP connection in order, but TLS not at all: no close_notify. Does not send bytes that the
-        client has no room for, so a long body is cut somewhere before the place asked for.
+        """Ends the TCP connection in order, but does not end TLS: sends no close_notify. Bytes for which the
+        client has no room are not sent, so a long body is cut somewhere before the requested place.
         """
         await asyncio.sleep(0.01)
-        with contextlib.suppress(OSError):  # the client was first
+        with contextlib.suppress(OSError):  # the client closed first
             self._writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
         self._writer.transport.abort()
         raise HangUp
 
     def close(self) -> None:
-        """Ends the connection in order, and TLS with it."""
+        """Ends TLS and the connection in order."""
         raise HangUp

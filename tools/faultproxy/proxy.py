@@ -1,4 +1,4 @@
-"""The proxy itself: whom it listens to, which exchange fails and how, and the account."""
+"""The proxy itself: it accepts clients, decides which exchange fails and how, and keeps the account."""
 
 import asyncio
 import collections
@@ -17,15 +17,15 @@ from faultproxy.play import HangUp, Play, Unfit
 @dataclasses.dataclass
 class Options:
     """Attributes:
-    rate: of all requests, the part that is to fail. A burst's further failures come on top.
-    kinds: names out of FAULTS; if there are none, all that every client has to get over, and that can be
-        played with or without `tls`, as it is.
-    most: so many faults in all; 0: no end.
-    spare: so many requests at first are let through.
-    apart: so many requests after each fault are let through.
-    path: only requests fail whose path has this in it.
-    patience: seconds after which a client that waits is expected to have given up.
-    tls: makes the proxy speak TLS to its clients; to the store it speaks plain HTTP.
+    rate: the share of all requests that should fail. The further failures of a burst are added to that.
+    kinds: names in FAULTS; if empty, all kinds that every client must survive, and that can be played with
+        the given `tls`.
+    most: largest number of faults; 0: no limit.
+    spare: number of requests at the start that pass without a fault.
+    apart: number of requests after each fault that pass without a fault.
+    path: only requests whose path contains this text fail.
+    patience: seconds after which a waiting client is expected to have given up.
+    tls: the proxy uses TLS with its clients, but plain HTTP with the store.
     """
 
     rate: float = 0.1
@@ -39,7 +39,7 @@ class Options:
     tls: ssl.SSLContext | None = None
 
     def faults(self) -> list[Fault]:
-        """Raises KeyError with the name of a kind that is none, ValueError with one that takes TLS."""
+        """Raises KeyError with the name of an unknown kind, or ValueError with a kind that needs TLS."""
         named = [FAULTS[name] for name in self.kinds]
         if names := [kind.name for kind in named if kind.over_tls and not self.tls]:
             raise ValueError(f"without TLS there is no {', '.join(names)}")
@@ -49,7 +49,7 @@ class Options:
 
 @dataclasses.dataclass(frozen=True)
 class Exchange:
-    """One that was let through."""
+    """An exchange without a fault."""
 
     method: str
     path: str
@@ -61,13 +61,13 @@ class Exchange:
 
 @dataclasses.dataclass
 class Account:
-    """The record of the proxy's work, kept while it runs.
+    """The record of the proxy's work, updated while it runs.
 
     Attributes:
-        requests: how many came, repeats included.
-        injected: how many of each kind were played to the end; kinds that never were are there with 0.
-        log: one line for each: number of the request, kind, method and path.
-        exchanges: those without a fault, in the order in which their answers came.
+        requests: number of requests, retries included.
+        injected: kind → how often it was played to the end; unplayed kinds have 0.
+        log: one line for each fault: number of the request, kind, method and path.
+        exchanges: exchanges without a fault, in the order of their answers.
     """
 
     requests: int = 0
@@ -84,14 +84,14 @@ class Account:
 
 
 class FaultProxy:
-    """A proxy on 127.0.0.1 in front of the S3 server at `store` ("host:port"), with a thread of its own.
+    """A proxy on 127.0.0.1 in front of the S3 server at `store` ("host:port"), with its own thread.
 
     with FaultProxy("127.0.0.1:9000", Options(rate=0.1, seed=7)) as proxy:
         …                        # clients use proxy.url
     assert not proxy.account.never()
 
     Which exchanges fail depends on the seed and on the order in which requests come. Among the kinds that fit
-    a request, the proxy takes one that was played least often.
+    a request, the proxy chooses one that was played least often.
     """
 
     def __init__(self, store: str, options: Options):
@@ -101,8 +101,8 @@ class FaultProxy:
         self._store, self._options = (host, int(port)), options
         self._faults = options.faults()
         self.account.injected.update({kind.name: 0 for kind in self._faults})
-        self._started = 0  # of faults, finished or not
-        self._latest = 0  # number of the request that met one
+        self._started = 0  # number of faults, finished or not
+        self._latest = 0  # number of the last request with a fault
         self._begun: collections.Counter[str] = collections.Counter()
         self._burst: list[Fault] = []
         self._loop = asyncio.new_event_loop()
@@ -148,7 +148,7 @@ class FaultProxy:
             while await self._serve_exchange(reader, writer, store):
                 pass
         except (Closed, HangUp, ConnectionError, asyncio.CancelledError):
-            pass  # the client's own matter, the fault itself, or the end of the proxy
+            pass  # the client left, the fault ended the exchange, or the proxy stops
         finally:
             store.close()
             writer.close()
@@ -177,7 +177,7 @@ class FaultProxy:
             return True
         draw = random.Random(f"{self._options.seed} {number}")
         play = Play(request, reader, writer, store.ask, draw, self._options.patience)
-        was_played = True  # also when the client hung up first, as it may
+        was_played = True  # even if the client closed first, which it may
         try:
             await fault.play(play)
         except Unfit as unfit:

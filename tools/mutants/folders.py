@@ -1,4 +1,4 @@
-"""The files that mutants are made of, and the tests that have to catch them."""
+"""The files to mutate, and the tests that must catch the mutants."""
 
 import pathlib
 import re
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sources:
-    folder: str  # as results name it
+    folder: str  # its name in results
     pattern: str  # of files, below headrace/
     tests: tuple[str, ...]  # the folder's own test programs, without headrace_ and _test
-    more_tests: tuple[str, ...] = ()  # of folders above: asked where the own ones see nothing
+    more_tests: tuple[str, ...] = ()  # tests of higher folders, run if the folder's own tests notice nothing
 
 
 SOURCES = [
@@ -37,12 +37,12 @@ SOURCES = [
     Sources("coordinate", "coordinate/*.cc", ("coordinate",), ("track", "prepare_write")),
 ]
 FOLDERS = list(dict.fromkeys(sources.folder for sources in SOURCES))
-# Files that only tests link.
+# Files that are linked only into tests.
 TEST_CODE = re.compile(r"_test\.cc$|/conformance\w*\.cc$|_test_server\.cc$")
 
 
 def files_of(root: pathlib.Path, folder: str) -> dict[str, Sources]:
-    """Path below `root` → what it belongs to."""
+    """Path below `root` → the folder that it belongs to."""
     return {
         str(path.relative_to(root)): sources
         for sources in SOURCES

@@ -1,10 +1,10 @@
-"""Changes the code at random and looks whether its tests notice: `./dev soak --mutants N [--seed S] …`.
+"""Changes the code at random and checks whether its tests notice: `./dev soak --mutants N [--seed S] …`.
 
 Each mutant is one change (operators.py) in one line of the code that publishes, fetches and orders data
-(folders.py). It is built, and the tests of its folder are run; where these pass, those of folders above that
-use it. Mutants that do not compile, or give the same machine code, do not count. Those that nobody could tell
-from the original are listed, with the reason, in equivalent.txt. The seed decides everything; results are
-lines of JSON, and the same command goes on where it was stopped.
+(folders.py). The mutant is built, and the tests of its folder run; if these pass, the tests of higher folders
+that use it run, too. Mutants that do not compile, or that give the same machine code, do not count.
+equivalent.txt lists mutants that behave like the original, with the reasons. The seed decides everything;
+results are lines of JSON, and the same command continues where it stopped.
 """
 
 import argparse
@@ -35,18 +35,18 @@ COUNTED = (CAUGHT, CAUGHT_ABOVE, SURVIVED)
 @dataclass(frozen=True)
 class Mutant:
     folder: str
-    index: int  # in the folder's order by the seed
+    index: int  # position in the folder's seeded order
     source: str
     change: Change
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """How equivalent.txt names it, wherever the line is by now."""
+        """The key of the mutant in equivalent.txt, independent of the line number."""
         return self.source, self.change.before.strip(), self.change.after.strip()
 
 
 def mutants_of(folder: str, seed: int) -> list[Mutant]:
-    """One change of each line that has any, in the order of the seed."""
+    """One change for each line that allows any, in the order of the seed."""
     by_line: dict[tuple[str, int], list[Change]] = {}
     for source in files_of(ROOT, folder):
         for change in changes((ROOT / source).read_text()):
@@ -60,7 +60,8 @@ def mutants_of(folder: str, seed: int) -> list[Mutant]:
 
 
 def equivalent_mutants(text: str) -> dict[tuple[str, str, str], str]:
-    """Those of equivalent.txt → reason. An entry is a file's path, `- line`, `+ line`, and the reason."""
+    """The mutants in equivalent.txt → reason. An entry is a file's path, `- line`, `+ line`, and the
+    reason."""
     found = {}
     for entry in text.split("\n\n"):
         lines = [line for line in entry.split("\n") if line and not line.startswith("#")]
@@ -73,7 +74,7 @@ def equivalent_mutants(text: str) -> dict[tuple[str, str, str], str]:
 
 
 def shares(amount: int, folders: list[str]) -> dict[str, int]:
-    """How many mutants of each folder: by its lines, but `LEAST` at least."""
+    """The number of mutants of each folder: in proportion to its lines, but at least `LEAST`."""
     lines = {
         folder: sum((ROOT / source).read_text().count("\n") for source in files_of(ROOT, folder))
         for folder in folders
@@ -85,7 +86,7 @@ def shares(amount: int, folders: list[str]) -> dict[str, int]:
 
 @dataclass
 class Results:
-    """A file of lines of JSON; the last of a mutant's records is valid."""
+    """A file of lines of JSON; the last record of a mutant is the valid one."""
 
     path: pathlib.Path
     seed: int
@@ -134,7 +135,7 @@ class Results:
 
 
 def tried(workshop: Workshop, sources: Sources, mutant: Mutant) -> tuple[str, str]:
-    """The outcome, and which test caught the mutant."""
+    """The outcome, and the test that caught the mutant."""
     lines = (ROOT / mutant.source).read_text().split("\n")
     lines[mutant.change.line] = mutant.change.after
     text = "\n".join(lines)
@@ -159,7 +160,7 @@ def tried(workshop: Workshop, sources: Sources, mutant: Mutant) -> tuple[str, st
 
 
 def new_mutants(results: Results, wanted: dict[str, int]) -> Iterator[Mutant]:
-    """The next mutant is always of the folder that has the smallest part of its share."""
+    """The next mutant always comes from the folder that has done the smallest part of its share."""
     orders = {folder: iter(mutants_of(folder, results.seed)) for folder in wanted}
     while orders:
         folder = min(orders, key=lambda name: results.counted(name) / wanted[name])
@@ -173,14 +174,14 @@ def new_mutants(results: Results, wanted: dict[str, int]) -> Iterator[Mutant]:
 
 
 def survivors(results: Results, folders: list[str]) -> Iterator[Mutant]:
-    """Those that no test noticed, at the place where their line is now."""
+    """The mutants that no test noticed, at the current place of their line."""
     for record in list(results.records.values()):
         if record["outcome"] != SURVIVED or record["folder"] not in folders:
             continue
         lines = (ROOT / record["file"]).read_text().split("\n")
         places = [number for number, line in enumerate(lines) if line.strip() == record["before"].strip()]
         if not places:
-            print(f"{record['file']}: this line is no more: {record['before'].strip()}")
+            print(f"{record['file']}: this line no longer exists: {record['before'].strip()}")
             continue
         place = min(places, key=lambda number: abs(number + 1 - record["line"]))
         change = Change(place, record["operator"], lines[place], record["after"])
@@ -188,8 +189,8 @@ def survivors(results: Results, folders: list[str]) -> Iterator[Mutant]:
 
 
 def table(records: dict[tuple[str, int], dict], listed: dict) -> str:
-    """A line for each folder and one for all: what became of the mutants, and how many in a hundred of those
-    that are not equivalent were caught."""
+    """A line for each folder and one for all: the outcomes of the mutants, and the percentage of
+    non-equivalent mutants that were caught."""
     rows = {folder: Counter() for folder in [*FOLDERS, "all"]}
     for record in records.values():
         key = record["file"], record["before"].strip(), record["after"].strip()
@@ -209,12 +210,17 @@ def table(records: dict[tuple[str, int], dict], listed: dict) -> str:
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev soak --mutants", description=__doc__)
     parser.add_argument(
-        "amount", type=int, metavar="N", help=f"divided by the folders' size, {LEAST} of each at least"
+        "amount",
+        type=int,
+        metavar="N",
+        help=f"divided in proportion to the folders' size, at least {LEAST} for each",
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", action="append", choices=FOLDERS, help="only this one; may be repeated")
-    parser.add_argument("--again", action="store_true", help="run those again that survived")
-    parser.add_argument("--table", action="store_true", help="run nothing, print what the results say")
+    parser.add_argument(
+        "--folder", action="append", choices=FOLDERS, help="only this folder; may be repeated"
+    )
+    parser.add_argument("--again", action="store_true", help="rerun the mutants that survived")
+    parser.add_argument("--table", action="store_true", help="run nothing, only print the results")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="a finished build")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "build/mutants/results.jsonl")
     return parser.parse_args()
@@ -238,7 +244,7 @@ def main() -> int:
             outcome, by = tried(workshop, sources, mutant)
             results.add(mutant, outcome, by, time.monotonic() - started)
     if results.first != results.records:
-        print("When each was first run:\n" + table(results.first, listed) + "\nWith what was run again:")
+        print("When each was first run:\n" + table(results.first, listed) + "\nWith the reruns:")
     print(table(results.records, listed), end="")
     lost = [record for record in results.records.values() if record["outcome"] == SURVIVED]
     return 1 if any((r["file"], r["before"].strip(), r["after"].strip()) not in listed for r in lost) else 0

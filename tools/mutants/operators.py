@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Change:
-    line: int  # from 0
+    line: int  # counted from 0
     operator: str
     before: str  # the whole line
     after: str
@@ -26,7 +26,7 @@ _OPAQUE = re.compile(
 
 
 def masked(text: str) -> str:
-    """`text` with blanks in place of comments and preprocessor lines, and of what stands within literals."""
+    """`text` with blanks in place of comments, preprocessor lines and the contents of literals."""
 
     def blank(match: re.Match[str]) -> str:
         found = match.group()
@@ -37,9 +37,9 @@ def masked(text: str) -> str:
     return _OPAQUE.sub(blank, text)
 
 
-# A change in one line: what comes in place of the characters from the first number to the second.
+# A change in one line: the text that replaces the characters from the first number to the second.
 Edit = tuple[int, int, str]
-Finder = Callable[[str], Iterator[list[Edit]]]  # from a masked line to the changes that fit it
+Finder = Callable[[str], Iterator[list[Edit]]]  # a masked line → the changes that fit it
 
 
 def _replaced(pattern: str, replacement: str | Callable[[str], str]) -> Finder:
@@ -53,12 +53,12 @@ def _replaced(pattern: str, replacement: str | Callable[[str], str]) -> Finder:
     return find
 
 
-# A condition that declares what it tests is no expression.
+# A condition that declares a variable is not an expression.
 _DECLARATION = re.compile(r"(?:const )?[\w:<>]+[ &*]+\w+ = ")
 
 
 def _conditions(prefix: str) -> Finder:
-    """Those of `if` and `while`, if they end on their line, without what is declared before them."""
+    """Conditions of `if` and `while` that end on their line, without a declaration before them."""
 
     def find(code: str) -> Iterator[list[Edit]]:
         for match in re.finditer(r"\b(?:if|while) \(", code):
@@ -76,7 +76,7 @@ def _conditions(prefix: str) -> Finder:
 
 
 def _operand_start(code: str, end: int) -> int:
-    """Where the operand begins that ends at `end`: behind a bracket, a comma, `=` or `return`."""
+    """The start of the operand that ends at `end`: after a bracket, a comma, `=` or `return`."""
     depth = 0
     for place in range(end - 1, -1, -1):
         depth += {")": 1, "]": 1, "}": 1, "(": -1, "[": -1, "{": -1}.get(code[place], 0)
@@ -123,7 +123,7 @@ OPERATORS: dict[str, Finder] = {
     "condition never": _conditions("false && "),
 }
 
-# Lines that declare, rather than do, something.
+# Lines that only declare something.
 _DECLARES = re.compile(r"^\s*(?:using|namespace|template|static_assert|class|struct|enum|friend)\b")
 
 
@@ -133,7 +133,7 @@ def _edited(line: str, edits: list[Edit]) -> str:
     return line
 
 
-# A variable, which nothing compiles without; or a lock, which is ThreadSanitizer's matter.
+# A variable, without which nothing compiles; or a lock, which ThreadSanitizer checks.
 _VARIABLE = re.compile(
     r"(?:const|constexpr|static|auto|thread_local|mutable)\b|HEADRACE_TRY\([^,()]+ [^,()]*,"
     r"|(?:struct )?[A-Za-z_][\w:]*(?:<.*>)?[ &*]+\w+(?:;| = |\(|\{|\[)"
@@ -141,7 +141,7 @@ _VARIABLE = re.compile(
 
 
 def _is_statement(code: list[str], number: int) -> bool:
-    """Whether the line is one whole statement, or an `if` with one, that the rest may do without."""
+    """Whether the line is one whole statement, or an `if` with one, and the code compiles without it."""
     line = code[number].strip()
     before = next((code[place].strip() for place in range(number - 1, -1, -1) if code[place].strip()), "")
     if not line.endswith(";") or line.startswith(("}", ":", "?", "break;", "continue;", "return ")):
@@ -164,7 +164,7 @@ def changes(text: str) -> Iterator[Change]:
             continue
         for operator, find in OPERATORS.items():
             if operator == "number" and "constexpr" in visible:
-                continue  # sizes and times with a name are tuned by measurements
+                continue  # named sizes and times are tuned by measurements
             for edits in find(visible):
                 yield Change(number, operator, line, _edited(line, edits))
         if _is_statement(code, number):

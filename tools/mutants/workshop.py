@@ -1,4 +1,4 @@
-"""Builds one changed file into a test program, and runs that."""
+"""Builds one changed file into a test program, and runs the program."""
 
 import json
 import pathlib
@@ -10,14 +10,15 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-MEMORY_BYTES = 6 << 30  # a mutant may allocate without end, or write
+MEMORY_BYTES = 6 << 30  # a mutant may allocate or write without end
 FILE_BYTES = 4 << 30
 COMPILE_S = 300
-# How long tests may take, beside what they take with the original. Generous, since other work may slow them.
+# How long tests may take, relative to their time with the original. Generous, because other work may slow
+# them down.
 HANG_FACTOR, HANG_S, ORIGINAL_S = 4, 40, 1200
 HANGS = "hangs"
 CONTAINED = pathlib.Path(__file__).with_name("contained.sh")
-UNCONTAINED_TEST = "FileStore.WritesDirectlyBelowTheRootOfTheMachine"  # which contained.sh prevents
+UNCONTAINED_TEST = "FileStore.WritesDirectlyBelowTheRootOfTheMachine"  # contained.sh prevents that
 INCLUDED = re.compile(r'#include "(headrace/[^"]+\.cc)"')
 
 
@@ -29,9 +30,10 @@ class Run:
 
 
 class Workshop:
-    """Takes the objects and libraries of a finished release build. Files are compiled eight at a time there
-    (cmake/Headrace.cmake). Here each of the eight is compiled alone, once. A test program is linked with
-    these, one of them changed, before the libraries, so the linker takes none of the eight from those.
+    """Uses the objects and libraries of a finished release build, which compiles files in units of several
+    (cmake/Headrace.cmake). Here each file of a unit is compiled alone, once. A test program is linked with
+    these objects, one of them changed, before the libraries, so that the linker takes none of the unit's
+    files from the libraries.
     """
 
     def __init__(self, root: pathlib.Path, build: pathlib.Path):
@@ -55,8 +57,8 @@ class Workshop:
         return folder / (source.replace("/", "+") + ".o")
 
     def compile(self, source: str, text: str, kind: str, optimized: bool = False) -> pathlib.Path | None:
-        """The object, or None if `text` is no C++. Each text is compiled from the same place, so equal code
-        gives equal bytes."""
+        """The object, or None if `text` does not compile. Every text is compiled at the same path, so equal
+        code gives equal bytes."""
         place = self.work / "source" / source
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
@@ -80,7 +82,7 @@ class Workshop:
         copy = made.with_suffix(".cc")
         if not made.is_file() or not copy.is_file() or copy.read_text() != text:
             if self.compile(source, text, "original", optimized) is None:
-                raise SystemExit(f"mutants: {source} does not compile as it is")
+                raise SystemExit(f"mutants: {source} does not compile without a change")
             copy.write_text(text)
         return made
 
@@ -133,15 +135,15 @@ class Workshop:
         except subprocess.TimeoutExpired:
             return Run(False, time.monotonic() - started, HANGS)
         finally:
-            process.kill()  # and all that it started: contained.sh
+            process.kill()  # and all its children: contained.sh
             process.wait()
         failed = re.search(r"\[  FAILED  \] ([\w/.]+)", output)
         said = failed.group(1) if failed else f"ends with {process.returncode}"
         return Run(process.returncode == 0, time.monotonic() - started, said)
 
     def test(self, test: str, source: str, changed: pathlib.Path) -> Run:
-        """Runs the tests with the changed object, the first time also with the original. If they seem to
-        hang, the original runs again, because other work may have slowed the machine meanwhile."""
+        """Runs the tests with the changed object, and the first time also with the original. If the tests
+        seem to hang, the original runs again, because other work may have slowed the machine meanwhile."""
         if test not in self.seconds_of:
             self.seconds_of[test] = self.run_original(test, source)
         while True:
@@ -159,7 +161,7 @@ class Workshop:
         program = self.link(test, source, self.original(source))
         run = self.run(program, ORIGINAL_S) if program else Run(False, 0, "is not linked")
         if not run.passed:
-            raise SystemExit(f"mutants: {test} fails with {source} as it is: {run.said}")
+            raise SystemExit(f"mutants: {test} fails with the original {source}: {run.said}")
         return run.seconds
 
 

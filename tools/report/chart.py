@@ -11,12 +11,12 @@ LEFT, RIGHT, TOP, BOTTOM = 42, 74, 12, 34
 
 @dataclass(frozen=True)
 class Line:
-    name: str  # shown at the line's end, and its class in the style sheet
+    name: str  # shown at the end of the line; also its class in the style sheet
     values: Sequence[float]
 
 
 def round_steps(low: float, high: float, most: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten that enclose low … high: at most `most` + 2 of them."""
+    """At most `most` + 2 multiples of 1, 2 or 5 times a power of ten that enclose low … high."""
     raw = max(high - low, 1e-9) / most
     magnitude = 10.0 ** math.floor(math.log10(raw))
     step = next(factor * magnitude for factor in (1, 2, 5, 10) if factor * magnitude >= raw * (1 - 1e-9))
@@ -25,7 +25,7 @@ def round_steps(low: float, high: float, most: int) -> list[float]:
 
 
 def spread_labels(heights: list[float], gap: float) -> list[float]:
-    """Moves labels apart, order kept, so that neighbours are at least `gap` from each other."""
+    """Moves labels apart without changing their order, so that neighbours are at least `gap` apart."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     placed = list(heights)
     for above, below in zip(order, order[1:], strict=False):
@@ -51,7 +51,7 @@ def axis_marks(ticks: list[float], x: Callable, y: Callable, epochs: int, show: 
 
 
 def line_chart(title: str, lines: Sequence[Line], show: Callable[[float], str]) -> str:
-    """The values of each line over epochs 1, 2, …; `show` writes a value. Values must be finite."""
+    """Draws the values of each line over epochs 1, 2, …; `show` formats a value. Values must be finite."""
     values = [value for line in lines for value in line.values]
     epochs = max(len(line.values) for line in lines)
     ticks = round_steps(min(values), max(values), 4)

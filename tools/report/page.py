@@ -1,4 +1,5 @@
-"""Writes what a run of the main job found as one HTML page that needs nothing else: no script, no network.
+"""Writes the results of a run of the main job as one self-contained HTML page, without scripts or network
+access.
 
     python tools/report/page.py results.json report.html
 
@@ -22,7 +23,7 @@ def number(value: float | None, digits: int = 0) -> str:
 
 
 def rate(value: float | None) -> str:
-    """Three significant digits or whole numbers, whichever is more."""
+    """A number with three significant digits, or as a whole number if that has more digits."""
     if not value:
         return "–"
     return number(value, max(0, 2 - math.floor(math.log10(value))))

@@ -1,4 +1,4 @@
-"""Runs an action once a module has been imported, by any code; does not import the module itself."""
+"""Runs an action once any code has imported a module; does not import the module itself."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Action = Callable[[ModuleType], None]
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Has the loader of one module call the action. Stays until then: a program may only ask whether the
-    module is there."""
+    """Makes the loader of one module call the action. Stays in place until the module is loaded, because a
+    program may ask whether the module exists without importing it."""
 
     def __init__(self, name: str, action: Action):
         self.name, self.action = name, action
@@ -45,7 +45,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def after_import(name: str, action: Action) -> None:
-    """Calls `action` with the module, now if it is there, else at the end of its import."""
+    """Calls `action` with the module: now if it is already imported, otherwise at the end of its import."""
     if name in sys.modules:
         action(sys.modules[name])
     else:

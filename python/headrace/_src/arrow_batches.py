@@ -1,4 +1,4 @@
-"""Tables and streams of Arrow, and files of them in any store, as batches."""
+"""Arrow tables and streams, and files of them in any store, as batches."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from headrace._src.store import store as open_store
 from headrace.errors import InvalidArgumentError, NotFoundError
 
 _FORMATS = {".parquet": "parquet", ".feather": "feather", ".arrow": "ipc"}
-_LOOKED_AT = 1000  # objects of a folder
+_LOOKED_AT = 1000  # how many objects of a folder are checked for their format
 
 
 def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise ImportError("tables of Arrow need pyarrow: pip install 'headrace[arrow]'") from None
+        raise ImportError("Arrow tables need pyarrow: pip install 'headrace[arrow]'") from None
     return pyarrow
 
 
@@ -44,7 +44,8 @@ def batches_of_arrow(source: Any) -> Iterator[Batch]:
 
 
 def format_of_arrow(url: str | os.PathLike[str]) -> str | None:
-    """ "parquet" and so on, if a URL, pattern or path names files of Arrow, or a folder of them."""
+    """ "parquet" and so on, if a URL, pattern or path names files in a format of Arrow, or a folder of
+    them."""
     text = os.fspath(url)
     ending = os.path.splitext(text)[1].lower()
     if ending in _FORMATS:
@@ -62,11 +63,11 @@ def format_of_arrow(url: str | os.PathLike[str]) -> str | None:
 
 
 def batches_of_files(url: str | os.PathLike[str], file_format: str) -> Iterator[Batch]:
-    """Batches of all files at a URL, path or pattern, ascending by name. Names of folders give columns too
-    ("year=2024/").
+    """Batches of all files at a URL, path or pattern, ascending by name. Folder names such as "year=2024/"
+    add columns.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no such file.
     """
     try:
         import pyarrow.dataset
@@ -94,7 +95,7 @@ def batches_of_files(url: str | os.PathLike[str], file_format: str) -> Iterator[
         partitioning="hive",
         partition_base_dir=path if len(chosen) > 1 or chosen[0] != path else None,
     )
-    # One file and one batch ahead: memory for two groups of rows.
+    # Reads one file and one batch ahead, which takes memory for two row groups.
     return _batches(table.to_batches(batch_size=MOST_ROWS, batch_readahead=1, fragment_readahead=1))
 
 
@@ -115,7 +116,7 @@ def _batches(source: Any) -> Iterator[Batch]:
 
 
 def column_of_arrow(name: str, array: Any, first_row: int) -> StagedColumn | None:
-    """None if it has no value at all."""
+    """None if the column has no value at all."""
     pa = _pyarrow()
     kind, types = array.type, pa.types
     if types.is_null(kind) or array.null_count == len(array):
@@ -156,13 +157,14 @@ def _validity(array: Any) -> np.ndarray | None:
 
 
 def _offsets(array: Any, buffer: Any) -> np.ndarray:
-    if not buffer:  # of nothing
+    if not buffer:  # an empty array has no buffer
         return np.zeros(len(array) + 1, np.int64)
     return np.frombuffer(buffer, np.int64)[array.offset : array.offset + len(array) + 1]
 
 
 def _large(array: Any) -> Any:
-    """Texts and bytes with offsets of 64 bits; of views there are operations that Arrow does not have."""
+    """Texts and bytes with offsets of 64 bits. Views are converted, because Arrow lacks some operations on
+    them."""
     pa = _pyarrow()
     types, kind = pa.types, array.type
     if types.is_string(kind) or getattr(types, "is_string_view", lambda _: False)(kind):
@@ -179,7 +181,7 @@ def _bytes(name: str, array: Any) -> StagedColumn:
 
 
 def _plain(kind: Any) -> Any:
-    """The type of the values, also where a dictionary holds them."""
+    """The type of the values, even if a dictionary holds them."""
     return kind.value_type if _pyarrow().types.is_dictionary(kind) else kind
 
 
@@ -194,7 +196,7 @@ def _lists_of_texts(name: str, array: Any, first_row: int) -> StagedColumn:
 
 
 def _offsets_of_lists(array: Any) -> np.ndarray:
-    """Among the values that they all have together."""
+    """Offsets into the values of all pieces joined."""
     import pyarrow.compute
 
     counts = pyarrow.compute.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)

@@ -15,12 +15,12 @@ names_an_artifact = _headrace.names_an_artifact
 
 
 class Artifact:
-    """An artifact that is being put together; `Run.log_artifact` keeps it. Threads may share it; a forked
-    child may not use it.
+    """An artifact under construction; `Run.log_artifact` publishes it. Threads may share it; a forked child
+    may not use it.
 
         images = hr.Artifact("cats-and-dogs", type="dataset")
-        images.add_reference("s3://raw/images")     # stays where it is
-        images.add_file("labels.csv")               # is kept
+        images.add_reference("s3://raw/images")     # recorded, not copied
+        images.add_file("labels.csv")               # copied into the store
         run.log_artifact(images, aliases=["reviewed"])
 
     Paths within the artifact are keys, as in a store: "labels.csv", "raw/cat.jpg". If an `add_…` fails, it
@@ -38,13 +38,13 @@ class Artifact:
         """
         Args:
             name: 1 to 64 letters, digits, '.', '_' and '-'.
-            type: "dataset", "model" or another word; all versions have the same.
-            metadata: anything that JSON can hold; values of other types are kept as texts. It comes back
+            type: "dataset", "model" or another word; all versions have the same type.
+            metadata: anything that JSON can hold; values of other types are stored as texts. It is stored
                 unchanged, so a member whose name or text looks like a secret is refused ("pad_token" with a
-                text, for example; numbers are not).
+                text, for example; numbers are allowed).
 
         Raises:
-            InvalidArgumentError: the name or the type is not valid; a member of `metadata` seems to hold a
+            InvalidArgumentError: the name or the type is not valid; a member of `metadata` looks like a
                 secret.
         """
         self.name = name
@@ -56,9 +56,9 @@ class Artifact:
         self._native = _headrace.ArtifactDraft(name, type, description, text)
 
     def add_reference(self, url: str | os.PathLike[str], name: str | None = None) -> None:
-        """Adds an object, or all objects of a folder, which stay where they are. The artifact keeps URL, size
-        and version of each, and its checksum if the store has it; nothing is read. A published dataset or
-        model is added as its manifest and the parts that the manifest names.
+        """Adds an object, or all objects of a folder, by reference. The artifact records the URL, size and
+        version of each object, and its checksum if the store has one; no content is read. A published dataset
+        or model is added as its manifest and the parts that the manifest names.
 
         Args:
             name: path of the object within the artifact, by default the last part of the URL; or of the
@@ -66,17 +66,17 @@ class Artifact:
 
         Raises:
             NotFoundError: nothing is there.
-            InvalidArgumentError: the path is taken; the URL is a pattern, or seems to hold a secret.
+            InvalidArgumentError: the path is taken; the URL is a pattern, or looks as if it holds a secret.
             DataLossError: a published folder lacks a part.
         """
         self._native.add_reference(os.fspath(url), name or "")
 
     def add_file(self, path: str | os.PathLike[str], name: str | None = None) -> None:
-        """Adds a file, or an object of a store, whose bytes are to be kept. They are read by `log_artifact`;
-        the file may not change before that.
+        """Adds a file, or an object of a store, by content. `log_artifact` copies its bytes; the file must
+        not change before that.
 
         Args:
-            name: its path within the artifact, by default its name.
+            name: its path within the artifact, by default the file's name.
 
         Raises:
             NotFoundError: there is no such file.
@@ -106,7 +106,7 @@ class ArtifactEntry(NamedTuple):
 
     Attributes:
         path: within the artifact.
-        url: where the object of a reference is; None: its bytes are kept with the artifact.
+        url: URL of an object that was added by reference; None: the bytes are stored with the artifact.
         version: the store's version of a reference, if it is known.
         size_bytes: its size when it was added.
         sha256: 64 hexadecimal digits; None: unknown.
@@ -120,7 +120,7 @@ class ArtifactEntry(NamedTuple):
 
 
 class ArtifactVersion:
-    """A version of an artifact. Never changes; threads may share it.
+    """A version of an artifact. Immutable; threads may share it.
 
     Attributes:
         name, number, type, description, metadata: as they were logged.
@@ -153,7 +153,7 @@ class ArtifactVersion:
 
     @functools.cached_property
     def entries(self) -> list[ArtifactEntry]:
-        """The entries, sorted by path. Read once.
+        """The entries, sorted by path. The list is read once.
 
         Raises:
             DataLossError: their list is damaged.
@@ -169,11 +169,11 @@ class ArtifactVersion:
 
     def path(self, name: str) -> str:
         """Returns the URL where an entry can be read now. For a reference this is its own URL, where the
-        object may have changed since; for a file it is the place where its bytes are kept.
+        object may have changed since; for a file it is the URL of the stored copy.
 
         Raises:
-            NotFoundError: the artifact has no entry of that path, or its bytes are gone.
-            DataLossError: the kept bytes have another size.
+            NotFoundError: the artifact has no entry with that path, or its bytes are gone.
+            DataLossError: the stored bytes have another size.
         """
         entry = self._by_path.get(name)
         if entry is None:
@@ -182,13 +182,13 @@ class ArtifactVersion:
 
     def download(self, folder: str | os.PathLike[str]) -> str:
         """Copies every entry to its path below `folder`, a path or a URL, and compares it with what was
-        logged. Files that are there already with the same bytes stay; nothing is replaced.
+        logged. Existing files with the same bytes are kept; no file is replaced.
 
         Returns:
             The folder.
 
         Raises:
-            FailedPreconditionError: a reference has changed, or something else is there.
+            FailedPreconditionError: a reference has changed, or another file is already at a path.
             NotFoundError: an object is gone.
             DataLossError: bytes were altered.
         """

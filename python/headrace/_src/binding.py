@@ -1,9 +1,9 @@
-"""Which features of a record become which inputs and targets of a Keras model, and how their values are
-turned into what the model takes.
+"""Decides which features of a record become which inputs and targets of a Keras model, and converts their
+values to what the model takes.
 
-A feature goes to the input that --features names for it; else to the input of its name; else, where only one
-is left that fits by type and size, to that one. Labels go to outputs likewise. Nothing is guessed between two
-that fit.
+A feature goes to the input that --features names for it; otherwise to the input with the feature's name;
+otherwise to the only remaining input that fits by type and size. Labels go to outputs in the same way. If two
+fit, nothing is guessed.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from headrace._src import losses
 from headrace._src.errors import ModelError
 
 _PIXELS = "uint8"
-_MASK = ":mask"  # ends the name of a feature's mask in options
+_MASK = ":mask"  # suffix of the name of a feature's mask in options
 _USUAL_CHANNELS = 3
-_MOST_FILLED_BYTES = 2**30  # of the rows of a ragged feature in a batch
-_GIVEN = ("training", "mask")  # parameters of `call` that Keras itself gives
-_PROBED_VALUES = (16, 17)  # values of a ragged feature in the rows by which a model is tried
+_MOST_FILLED_BYTES = 2**30  # per ragged feature of a batch, padding included
+_GIVEN = ("training", "mask")  # parameters of `call` that Keras itself supplies
+_PROBED_VALUES = (16, 17)  # lengths of a ragged feature in the rows that a model is tried with
 
 
 @dataclasses.dataclass(frozen=True)
 class Feature:
-    """A feature of the data, as the loader gives it: [rows, *shape] of `dtype`."""
+    """A feature of the data, as the loader returns it: [rows, *shape] of `dtype`."""
 
     name: str
     dtype: str  # float32, int64, bytes, or uint8 for the pixels of images
-    # Pixels have height, width and channels; -1 where the model decides. A ragged feature has one size, to
-    # which rows are filled up or cut; -1: that of the longest row of the batch.
+    # Pixels have height, width and channels; -1 where the model decides. A ragged feature has one size: rows
+    # are padded or cut to it; -1 means the longest row of the batch.
     shape: tuple[int, ...]
-    classes: int = 0  # of a label with a vocabulary
+    classes: int = 0  # for a label with a vocabulary
     one_hot: bool = False
     optional: bool = False  # a record may lack it; its values are then 0 or empty
-    ragged: bool = False  # each record has any number of values
-    mask: bool = False  # the tensor is float32: 1 for a value of the record, 0 for one that is filled in
+    ragged: bool = False  # a record may have any number of values
+    mask: bool = False  # the tensor is float32: 1 for a value of the record, 0 for padding or a missing value
 
     @property
     def size(self) -> int:
@@ -68,8 +68,8 @@ class Feature:
         return [None if size < 0 else size for size in self.shape]
 
     def filled(self, rows: tf.RaggedTensor) -> tf.Tensor:
-        """The tensor for the signatures, from rows that have as many values as their records do. Fails for
-        rows that take too much memory, and for a number of values that is not that of the shape."""
+        """The tensor for the signatures, from ragged rows. Fails if the rows take too much memory, or if a
+        row has another number of values than the shape."""
         lengths = rows.row_lengths()
         if self.ragged and self.shape[0] < 0:
             width = tf.maximum(tf.reduce_max(lengths), 1)
@@ -81,7 +81,7 @@ class Feature:
         if not self.ragged:
             is_right = tf.reduce_all((lengths == 0) | (lengths == width))
             checks.append(
-                tf.debugging.Assert(is_right, [f"a record has another number of values of {self.name}"])
+                tf.debugging.Assert(is_right, [f"a record does not have {self.size} values of {self.name}"])
             )
         with tf.control_dependencies(checks):
             if self.mask:
@@ -111,8 +111,8 @@ class Spec:
     labels: tuple[Feature, ...]
     inputs: dict[str, str]  # input → feature, as --features says
     outputs: dict[str, str]  # output → label, as --labels says
-    weights: Feature | None = None  # what weighs records, as --weights says
-    class_weights: dict[int, float] = dataclasses.field(default_factory=dict)  # others have 1
+    weights: Feature | None = None  # the weights of records, as --weights says
+    class_weights: dict[int, float] = dataclasses.field(default_factory=dict)  # other classes have weight 1
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Spec:
@@ -127,13 +127,13 @@ class Spec:
 
     @property
     def usual_features(self) -> list[Feature]:
-        """For a model that does not say what it takes: the numbers; where there are none, the texts. Ragged
-        ones only where there are no others."""
+        """For a model that does not declare its inputs: the numeric features; if there are none, the texts.
+        Ragged features are offered only if there are no others."""
         even = [f for f in self.features if not f.ragged] or list(self.features)
         return [f for f in even if f.dtype != "bytes"] or even
 
     def offered(self) -> dict[str, Any]:
-        """Arguments that a model's function may declare."""
+        """The arguments that a model's function may declare."""
         return {
             "features": _one_or_all({f.name: _shown_shape(f) for f in self.usual_features}),
             "classes": _one_or_all({f.name: f.classes or f.size for f in self.labels}),
@@ -180,17 +180,17 @@ class Target:
     label: Feature
     kind: str  # classes, binary, multi-label or regression
     classes: int  # scores of the output; 0: for regression
-    scores: str  # what the output's numbers are: probability, logit or margin
-    takes_index: bool  # whether the loss takes numbers of classes
-    shape: tuple[int, ...]  # of the output, of one row
-    ignored_class: int | None  # a number of a class that the loss leaves out
+    scores: str  # the meaning of the output's numbers: probability, logit or margin
+    takes_index: bool  # whether the loss takes class indices
+    shape: tuple[int, ...]  # of one row of the output
+    ignored_class: int | None  # a class index that the loss ignores
 
     @property
     def _is_number_of_class(self) -> bool:
         return self.kind == "classes" and self.label.size == 1 and not self.label.one_hot
 
     def convert(self, values: tf.Tensor) -> tf.Tensor:
-        """The target as the loss takes it. Fails for numbers of classes that the output does not have."""
+        """The target as the loss takes it. Fails for class indices that the output does not have."""
         if self.label.one_hot and (self.takes_index or self.kind == "binary"):
             values = tf.argmax(values, axis=-1)
         elif self._is_number_of_class and not self.takes_index:
@@ -201,7 +201,7 @@ class Target:
 
     def _checked(self, numbers: tf.Tensor) -> tf.Tensor:
         if self.label.classes:
-            return numbers  # of a vocabulary, whose numbers are right
+            return numbers  # indices of a vocabulary are always valid
         wrong = tf.boolean_mask(numbers, (numbers < 0) | (numbers >= self.classes))
         reason = f"but {self.output} has the classes 0 to {self.classes - 1}"
         check = tf.debugging.Assert(tf.size(wrong) == 0, [f"the label {self.label.name} is", wrong, reason])
@@ -213,7 +213,7 @@ class Target:
         if self.label.size > 1:
             return tf.argmax(values, axis=-1)
         values = tf.reshape(values, [-1])
-        # No is 0, or -1 where the output is a margin.
+        # The negative class is 0, or -1 if the output is a margin.
         return tf.cast(values > 0 if self.kind == "binary" else values, tf.int64)
 
     def to_json(self) -> dict[str, Any]:
@@ -232,12 +232,12 @@ class Output:
 
 
 class Binding:
-    """The connection of a model with its data: what goes where, and in which structure the model wants it."""
+    """The connection of a model with its data: which feature goes where, and in which structure."""
 
     def __init__(self, model: keras.Model, name: str, spec: Spec):
-        """\\raises ModelError: the model and the data do not fit each other; says what each of them has"""
+        """\\raises ModelError: the model and the data do not fit each other; the message lists both sides"""
         self._model = model
-        self.sample_predictions = self._bind_inputs(model, name, spec)  # of a row of zeros
+        self.sample_predictions = self._bind_inputs(model, name, spec)  # for a row of zeros
         self.outputs = _outputs(model, self.sample_predictions, self._open_shapes(model))
         self.targets = _bind_targets(model, name, spec, self.outputs)
         self.weights = spec.weights
@@ -245,8 +245,8 @@ class Binding:
 
     @property
     def features(self) -> list[Feature]:
-        """All that has to be read from each record: features, labels and weights, each once. Those whose rows
-        are to be `filled` are ragged."""
+        """All features to read from each record: inputs, labels and weights, each once. Features that will be
+        padded (`filled`) are ragged."""
         found = {to.label.name: to.label for to in self.targets}
         if self.weights is not None:
             found.setdefault(self.weights.name, self.weights)
@@ -258,11 +258,11 @@ class Binding:
 
     @property
     def has_weights(self) -> bool:
-        """Whether records or classes are weighed."""
+        """Whether records or classes have weights."""
         return self.weights is not None or bool(self._class_weights)
 
     def x(self, columns: list[tf.Tensor]) -> Any:
-        """The model's input, of the columns of `inputs`."""
+        """The model's input, made from the columns of `inputs`."""
         converted = [to.convert(values) for to, values in zip(self.inputs, columns, strict=True)]
         return tf.nest.pack_sequence_as(self._input_structure, converted)
 
@@ -275,8 +275,8 @@ class Binding:
     def sample_weights(
         self, labels: list[tf.Tensor], record_weights: list[tf.Tensor], training: bool
     ) -> tf.Tensor | None:
-        """Keras' sample_weight, float32 [rows]: the weights of records; in training, times those of
-        their classes. None where nothing is weighed.
+        """Keras' sample_weight, float32 [rows]: the weights of records; in training, times the weights of
+        their classes. None if neither has weights.
 
         Args:
             labels: the columns of `targets`.
@@ -288,7 +288,7 @@ class Binding:
             weights = tf.constant(self._class_weights, tf.float32)
             is_known = (numbers >= 0) & (numbers < len(self._class_weights))
             known = tf.gather(weights, tf.where(is_known, numbers, 0))
-            factors.append(tf.where(is_known, known, 1.0))  # a loss may ignore a class number of -1
+            factors.append(tf.where(is_known, known, 1.0))  # a loss may ignore the class index -1
         return functools.reduce(tf.multiply, factors) if factors else None
 
     def sample_targets(self) -> Any:
@@ -301,7 +301,7 @@ class Binding:
         return {output.tensor: value for output, value in zip(self.outputs, flat, strict=True)}
 
     def resolve_metrics(self) -> None:
-        """Lets Keras find out which metrics names such as "accuracy" mean for these outputs."""
+        """Lets Keras resolve metric names such as "accuracy" for these outputs."""
         y = self.sample_targets()
         self._model.compute_loss(None, y, self.sample_predictions, None)
         self._model.compute_metrics(None, y, self.sample_predictions, None)
@@ -330,7 +330,7 @@ class Binding:
             self._input_structure = structure
             self.inputs = _bind_inputs(name, spec, structure)
             try:
-                with warnings.catch_warnings():  # of Keras, about a structure that the model does not take
+                with warnings.catch_warnings():  # Keras warns about a structure that the model does not take
                     warnings.simplefilter("ignore", UserWarning)
                     return model(self.x([_zeros(to.feature) for to in self.inputs]), training=False)
             except Exception as error:
@@ -346,7 +346,8 @@ class Binding:
         ) from failures[0]
 
     def _open_shapes(self, model: keras.Model) -> list[tuple[int | None, ...]]:
-        """The shapes of a row of the outputs. None: it depends on the number of values in the inputs."""
+        """The shape of a row of each output. None: the shape depends on the number of values in the
+        inputs."""
         first = tf.nest.flatten(self.sample_predictions)
         if not any(-1 in to.feature.shape for to in self.inputs):
             return [tuple(values.shape[1:]) for values in first]
@@ -368,7 +369,7 @@ def _zeros(feature: Feature, values: int = _PROBED_VALUES[0]) -> tf.Tensor:
 
 @dataclasses.dataclass(frozen=True)
 class _Wanted:
-    """An input as the model declares it; a model that is only a function declares nothing but a name."""
+    """An input as the model declares it; a model without declared inputs has only the name."""
 
     name: str
     dtype: tf.DType | None = None
@@ -378,7 +379,8 @@ class _Wanted:
         return self._takes_type(feature) and self._takes_shape(feature)
 
     def fits(self, feature: Feature) -> bool:
-        """Whether nobody has to say that it takes this feature. Rows that would be cut have to be named."""
+        """Whether the input takes this feature without --features. A feature whose rows would be cut must be
+        named."""
         is_cut = feature.ragged and self.shape is not None and None not in self.shape
         return self.takes(feature) and not is_cut
 
@@ -408,21 +410,22 @@ class _Wanted:
         )
 
     def hint(self, features: list[Feature]) -> str:
-        """How a schema makes a vector of several numbers, if that may be wanted."""
+        """Advice on making one vector from several numbers, if that may be wanted."""
         takes_vector = self.shape is not None and len(self.shape) == 1 and self.shape[0] not in (None, 1)
         numbers = [feature for feature in features if feature.shape == () and feature.dtype != "bytes"]
         if not takes_vector or self.dtype == tf.string or len(numbers) < 2:
             return ""
-        return ", or make one vector of several columns, by columns = […] in the schema"
+        return ", or make one vector from several columns, with columns = […] in the schema"
 
     def shape_for(self, feature: Feature) -> tuple[int, ...]:
-        """The shape in which the model takes it. The feature decides the sizes that the model leaves open."""
+        """The shape in which the model takes the feature. The feature decides the sizes that the model leaves
+        open."""
         if self.shape is None or None in self.shape:
             return feature.shape
         return self.shape
 
     def sized(self, feature: Feature) -> Feature:
-        """Images and ragged features are given to the model in the size that it takes."""
+        """The feature with its images or ragged rows in the size that the model takes."""
         if feature.ragged:
             length = self.shape[0] if self.shape else None
             return dataclasses.replace(feature, shape=(length or -1,))
@@ -434,7 +437,7 @@ class _Wanted:
         if height is None or width is None:
             raise ModelError(
                 "features",
-                f"{self.name} takes images of any size: give the size of {feature.name} by --image-size "
+                f"{self.name} takes images of any size: give the size of {feature.name} with --image-size "
                 "HEIGHTxWIDTH",
             )
         return dataclasses.replace(feature, shape=(height, width, channels or _USUAL_CHANNELS))
@@ -447,7 +450,7 @@ class _Wanted:
 
 
 def _input_structures(model: keras.Model, model_name: str, spec: Spec) -> list[Any]:
-    """The structures that the model's input may have, the likelier first, with a _Wanted in each place."""
+    """The structures that the model's input may have, the likeliest first, with a _Wanted in each place."""
     tensors = getattr(model, "_inputs_struct", None)
     if tensors is None and getattr(model, "inputs", None):
         tensors = model.inputs[0] if len(model.inputs) == 1 else model.inputs
@@ -469,7 +472,7 @@ def _names_of_inputs(spec: Spec) -> list[str]:
 
 
 def _check_call(model: keras.Model, model_name: str) -> None:
-    """\\raises ModelError where `call` needs more than the one argument that `fit` gives"""
+    """\\raises ModelError if `call` needs more than the one argument that `fit` gives"""
     parameters = list(inspect.signature(model.call).parameters.values())
     needed = [
         p.name
@@ -488,7 +491,7 @@ def _check_call(model: keras.Model, model_name: str) -> None:
 
 
 def _wanted_of(tensors: Any, repeated: set[str], path: tuple[str, ...] = ()) -> Any:
-    """A key of a dictionary names an input; `repeated` ones are named with the keys above them."""
+    """A key of a dictionary names an input; `repeated` keys are prefixed with the keys above them."""
     if isinstance(tensors, dict):
         return {key: _wanted_of(its, repeated, (*path, str(key))) for key, its in tensors.items()}
     if isinstance(tensors, list | tuple):
@@ -531,7 +534,7 @@ def _bind_inputs(model_name: str, spec: Spec, structure: Any) -> list[Input]:
 def _match(
     wanted: list, features: tuple[Feature, ...], asked: dict[str, str], head: str, option: str
 ) -> list[Feature]:
-    """The feature of each; \\raises ModelError with both lists, where it is not clear."""
+    """The feature of each; \\raises ModelError with both lists if the choice is not clear."""
 
     def error(reason: str, can_be_said: bool = True) -> ModelError:
         have = "\n  ".join(map(str, features)) or "none"
@@ -573,7 +576,8 @@ def _match(
 
 
 def _masks(features: tuple[Feature, ...]) -> dict[str, Feature]:
-    """The masks of those that have one, by the name in options and by that which an input may have."""
+    """The masks of features that have one, by their name in options and by the name that an input may
+    have."""
     masks: dict[str, Feature] = {}
     for feature in features:
         if (feature.ragged or feature.optional) and feature.dtype != _PIXELS:
@@ -587,7 +591,7 @@ def _example(name: str, features: tuple[Feature, ...]) -> str:
 
 
 def _tensor_names(names: list[str]) -> list[str]:
-    """Names that a signature's arguments may have, each once."""
+    """Unique names that are valid for a signature's arguments."""
     made: list[str] = []
     for name in names:
         tensor = re.sub(r"\W", "_", name, flags=re.ASCII)
@@ -602,10 +606,10 @@ def _tensor_names(names: list[str]) -> list[str]:
 
 def _outputs(model: keras.Model, predictions: Any, shapes: list[tuple[int | None, ...]]) -> list[Output]:
     flat = tf.nest.flatten(predictions)
-    functional = getattr(model, "_functional", model)  # of a Sequential
+    functional = getattr(model, "_functional", model)  # a Sequential wraps a functional model
     declared = getattr(functional, "output_names", None) or []
     if isinstance(predictions, dict):
-        names = sorted(predictions)  # as tf.nest flattens
+        names = sorted(predictions)  # the order in which tf.nest flattens
     elif len(declared) == len(flat):
         names = list(declared)
     else:
@@ -618,7 +622,7 @@ def _outputs(model: keras.Model, predictions: Any, shapes: list[tuple[int | None
 
 
 def _losses(model: keras.Model, outputs: list[Output]) -> dict[str, Any]:
-    """The loss of each output that has one."""
+    """The loss of each output that has a loss."""
     loss = model.loss
     if isinstance(loss, dict):
         return {o.name: loss[o.name] for o in outputs if loss.get(o.name) is not None}
@@ -630,7 +634,7 @@ def _losses(model: keras.Model, outputs: list[Output]) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class _Compared:
-    """An output with a loss, for which a label is wanted."""
+    """An output with a loss, which needs a label."""
 
     name: str
     loss: losses.Loss
@@ -646,7 +650,7 @@ class _Compared:
     takes = fits
 
     def kind(self, label: Feature) -> str | None:
-        """The kind of target if the loss compares this output with that label; None: they do not fit."""
+        """The kind of target if the loss can compare this output with that label, otherwise None."""
         if label.dtype not in ("int64", "float32"):
             return None
         is_number = label.size == 1 and label.dtype == "int64"
@@ -673,7 +677,7 @@ def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list
     wanted = {name: losses.read(loss) for name, loss in _losses(model, outputs).items()}
     compared = [_Compared(o.name, wanted[o.name], o.shape) for o in outputs if o.name in wanted]
     if not compared:
-        raise ModelError("loss", f"{model_name} is compiled with a loss for none of its outputs")
+        raise ModelError("loss", f"{model_name} is compiled without a loss for any of its outputs")
     for to in compared:
         if to.loss.is_of_sequences:
             raise ModelError(
@@ -685,8 +689,9 @@ def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list
         if None in to.shape:
             raise ModelError(
                 "classes",
-                f"the output {to.name} of {model_name} has as many values as its input, and labels have one "
-                "number of values: end the model with a layer that gives a fixed shape, such as pooling",
+                f"the output {to.name} of {model_name} has as many values as its input, but labels have a "
+                "fixed number of values: end the model with a layer that gives a fixed shape, such as "
+                "pooling",
             )
     if len(compared) == len(spec.labels) == 1 and not compared[0].fits(spec.labels[0]):
         raise ModelError("classes", _misfit(model_name, compared[0], spec.labels[0]))
@@ -711,29 +716,30 @@ def _bind_targets(model: keras.Model, model_name: str, spec: Spec, outputs: list
 
 
 def _weights_of_classes(targets: list[Target], given: dict[int, float]) -> list[float]:
-    """A weight for each class, or none at all; \\raises ModelError where there are no classes."""
+    """A weight for each class, or an empty result; \\raises ModelError if there are no classes."""
     if not given:
         return []
-    instead = "weigh records instead: --weights with the feature that has a weight for each"
+    instead = "weigh records instead: give --weights the feature that has a weight for each record"
     if len(targets) > 1:
         names = ", ".join(to.output for to in targets)
         raise ModelError(
             "class_weights",
-            f"--class-weights are for a model that learns one label; this one learns {names}: {instead}",
+            f"--class-weights are for a single label; this model learns {names}: {instead}",
         )
     (target,) = targets
     if target.kind not in ("classes", "binary"):
         raise ModelError(
             "class_weights",
-            f"--class-weights are for classes, but {target.output} learns {target.label} ({target.kind}): "
-            f"{instead}",
+            f"--class-weights needs a label with classes, but {target.output} learns "
+            f"{target.label} ({target.kind}): {instead}",
         )
     classes = 2 if target.kind == "binary" else target.classes
     unknown = [number for number in given if not 0 <= number < classes]
     if unknown:
         raise ModelError(
             "class_weights",
-            f"--class-weights has the class {unknown[0]}, but those of {target.output} are 0 … {classes - 1}",
+            f"--class-weights has the class {unknown[0]}, but {target.output} has the classes 0 to "
+            f"{classes - 1}",
         )
     return [given.get(number, 1.0) for number in range(classes)]
 
@@ -749,7 +755,7 @@ def _misfit(model_name: str, output: _Compared, label: Feature) -> str:
         )
     given = f"{gives} and the loss {output.loss}, but the label is {label}"
     if output.loss.takes_index:
-        return f'{given}, not the number of a class: give the feature type = "label" in the schema'
+        return f'{given}, not a class index: give the feature type = "label" in the schema'
     if label.size == 1 and label.dtype == "int64" and output.size > 1:
         return (
             f"{given}. To learn a number, give the last layer 1 unit. To learn a class, use the loss "

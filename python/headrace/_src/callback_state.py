@@ -9,7 +9,7 @@ import numpy as np
 
 from headrace.errors import InvalidArgumentError
 
-# Where Keras' own callbacks keep it.
+# The attributes in which Keras' own callbacks keep their state.
 _ATTRIBUTES = {
     keras.callbacks.EarlyStopping: ("wait", "stopped_epoch", "best", "best_epoch", "best_weights"),
     keras.callbacks.ReduceLROnPlateau: ("wait", "cooldown_counter", "best"),
@@ -23,10 +23,10 @@ def _attributes_of(callback: keras.callbacks.Callback) -> tuple[str, ...]:
 
 
 def arrays_of(callback: keras.callbacks.Callback) -> dict[str, np.ndarray]:
-    """Its state; empty for a callback that has none to tell. Values of None are left out.
+    """The callback's state; empty if it does not offer one. Values of None are left out.
 
     Raises:
-        InvalidArgumentError: what `get_state` gives could not be read back.
+        InvalidArgumentError: the result of `get_state` could not be restored.
     """
     if hasattr(callback, "get_state"):
         state = callback.get_state()
@@ -35,7 +35,7 @@ def arrays_of(callback: keras.callbacks.Callback) -> dict[str, np.ndarray]:
     arrays = {}
     for name, value in state.items():
         if not isinstance(name, str) or " " in name:
-            raise _refused(callback, name, "its name is not a text, or has a space")
+            raise _refused(callback, name, "its name is not a text, or contains a space")
         if isinstance(value, list | tuple):
             arrays[f"{name} {_LIST}"] = np.asarray(len(value))
             arrays |= {f"{name} {place}": _array(callback, name, item) for place, item in enumerate(value)}
@@ -50,7 +50,7 @@ def _array(callback: keras.callbacks.Callback, name: str, value: Any) -> np.ndar
     except (TypeError, ValueError):
         array = np.asarray(None)
     if array.dtype.kind not in "biufcU":
-        raise _refused(callback, name, "it is not a number, a text, an array of numbers, or a list of those")
+        raise _refused(callback, name, "it is not a number, a text, an array of numbers, or a list of these")
     return array
 
 
@@ -60,7 +60,7 @@ def _refused(callback: keras.callbacks.Callback, name: str, why: str) -> Invalid
 
 
 def restore(callback: keras.callbacks.Callback, arrays: dict[str, np.ndarray]) -> None:
-    """The inverse. Without any arrays the callback stays as it is."""
+    """Restores the state. Without any arrays the callback stays as it is."""
     if not arrays:
         return
     state: dict[str, Any] = {}

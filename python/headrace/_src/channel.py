@@ -1,6 +1,6 @@
-"""How a Python program that `headrace` started speaks with it: JSON lines over the standard streams.
+"""How a Python program that `headrace` started talks to it: JSON lines over the standard streams.
 
-Everything that imported modules print goes to standard error, so it does not mix with the messages.
+Everything that imported modules print goes to standard error, so that it does not mix with the messages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Channel:
-    """Takes over standard input and output. One in a process."""
+    """Takes over standard input and output. Make only one per process."""
 
     def __init__(self) -> None:
         self._answers = os.fdopen(os.dup(0), encoding="utf-8")
@@ -28,11 +28,11 @@ class Channel:
         os.dup2(2, 1)
 
     def say(self, **message: Any) -> None:
-        """Numbers are finite ones; see history.to_json."""
+        """Sends a message. Numbers must be finite; see history.to_json."""
         print(json.dumps(message, allow_nan=False), file=self._messages, flush=True)
 
     def ask(self, **message: Any) -> str:
-        """Says it, and returns the answer, one line. Ends this process if nobody is there any more."""
+        """Sends a message and returns the answer, one line. Ends this process if the other side is gone."""
         self.say(**message)
         answer = self._answers.readline()
         if not answer:
@@ -42,7 +42,8 @@ class Channel:
 
 @contextlib.contextmanager
 def quiet_unless_it_fails() -> Iterator[None]:
-    """Holds back what is written to standard error, also by libraries in C."""
+    """Holds back everything that is written to standard error, including output of C libraries, and shows it
+    only after an error."""
     before = os.dup(2)
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
@@ -58,7 +59,7 @@ def quiet_unless_it_fails() -> Iterator[None]:
 
 
 def end_with(parent: int) -> None:
-    """Ends this process when that one, which started it, ends: Linux sees to it, whatever happens here."""
+    """Makes Linux end this process when the parent process ends, whatever this process is doing."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""Arguments that callers give, checked: each is named in the error."""
+"""Checks of callers' arguments. Each error names the argument."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from headrace import _headrace
 from headrace.errors import InvalidArgumentError
 
-_BOOLEANS = ("bool", "bool_")  # the latter is NumPy's, which older ones take for an integer
+_BOOLEANS = ("bool", "bool_")  # "bool_" is NumPy's, which old versions treat as an integer
 
 
 def integer_of(value: Any) -> int | None:
-    """NumPy's integers are integers, too; None for what is none, and for a bool."""
+    """The value as an int, also for NumPy's integers; None for bools and everything else."""
     try:
         return None if type(value).__name__ in _BOOLEANS else operator.index(value)
     except TypeError:
@@ -22,12 +22,12 @@ def integer_of(value: Any) -> int | None:
 def integer(name: str, value: Any, least: int = 0, most: int = 2**31) -> int:
     number = integer_of(value)
     if number is None or not least <= number <= most:
-        raise InvalidArgumentError(f"{name} is {value!r}; it is an integer from {least} to {most}")
+        raise InvalidArgumentError(f"{name} is {value!r}; it must be an integer from {least} to {most}")
     return number
 
 
 def size_bytes(name: str, value: Any, least: int = 0) -> int:
-    """Checks a number of bytes, or a text like "64MiB"."""
+    """Checks a number of bytes, or a text such as "64MiB"."""
     if isinstance(value, str):
         try:
             value = _headrace.parse_size_bytes(value)
@@ -37,15 +37,17 @@ def size_bytes(name: str, value: Any, least: int = 0) -> int:
 
 
 def choice(name: str, value: Any, choices: tuple) -> Any:
-    """The one of `choices` that `value` is; NumPy's booleans are Python's."""
+    """The member of `choices` that equals `value`; NumPy's booleans become Python's."""
     plain = value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
     for one in choices:
         if type(plain) is type(one) and plain == one:
             return one
-    raise InvalidArgumentError(f"{name} is {value!r}; it is one of {', '.join(map(repr, choices))}")
+    raise InvalidArgumentError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}")
 
 
 def state(name: str, value: Any) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
-    raise InvalidArgumentError(f"{name} is {type(value).__name__}; it is the bytes that Loader.state gives")
+    raise InvalidArgumentError(
+        f"{name} is {type(value).__name__}; it must be the bytes that Loader.state returns"
+    )

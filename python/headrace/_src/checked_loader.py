@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class CheckedLoader:
-    """A loader whose passes end with an error at a label that its loss is not defined for, and at a weight
-    that is not finite, or below 0. The native loop checks the same (headrace/stream/label_check.h).
+    """A loader whose passes end with an error at a label for which the loss is not defined, or at a weight
+    that is not finite or is below 0. The native loop checks the same (headrace/stream/label_check.h).
 
     Args:
-        loader: all but `pass_batches` and `failure` is its own.
+        loader: handles everything except `pass_batches` and `failure`.
         binding: the labels and weights that are checked.
     """
 
@@ -36,7 +36,7 @@ class CheckedLoader:
         return self._failure or self._loader.failure
 
     def pass_batches(self) -> Iterator[dict[str, Any]]:
-        """\\raises InvalidArgumentError: names the record with such a label or weight"""
+        """\\raises InvalidArgumentError: a label or weight is not valid; the message names the record"""
         for batch in self._loader.pass_batches():
             for target in self._binding.targets:
                 self._check_label(target, batch)
@@ -73,7 +73,7 @@ class CheckedLoader:
     def _refuse(
         self, what: str, values: np.ndarray, wrong: np.ndarray, advice: str, batch: dict[str, Any]
     ) -> None:
-        """Raises if there is a wrong value in a row that is a record."""
+        """Raises if a row that is a record has a value that is not valid."""
         rows = wrong.reshape(len(wrong), -1)
         if self._loader.weights is not None:
             rows = rows & (batch[self._loader.weights] > 0).reshape(-1, 1)

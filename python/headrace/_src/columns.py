@@ -12,14 +12,14 @@ from headrace._src.checked import integer_of
 from headrace.errors import InvalidArgumentError
 
 _MOST_VALUES = 2**31 - 1
-_MOST_DIMENSIONS = 31  # with the batch's own as many as any NumPy has
+_MOST_DIMENSIONS = 31  # with the batch's own dimension, as many as every NumPy supports
 _LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
 _EMPTY = {"float32": 0.0, "int64": 0, "bytes": b""}
-# The values that may replace an absent value, by element type.
+# Element type → the values that may replace a missing value.
 _DEFAULTS = {
-    "float32": "a number that float32 can hold, as 0.0",
+    "float32": "a number that float32 can hold, such as 0.0",
     "int64": "an integer from -2**63 to 2**63 - 1",
-    "bytes": "a bytes object, as b''",
+    "bytes": "a bytes object, such as b''",
 }
 
 
@@ -43,7 +43,9 @@ class Column:
 
     def __post_init__(self):
         if not isinstance(self.dtype, str) or self.dtype not in _DEFAULTS:
-            raise InvalidArgumentError(f"a column is of 'float32', 'int64' or 'bytes', not of {self.dtype!r}")
+            raise InvalidArgumentError(
+                f"the type of a column must be 'float32', 'int64' or 'bytes', not {self.dtype!r}"
+            )
         object.__setattr__(self, "shape", _checked_shape(self.shape))
         if self.fill is not None:
             object.__setattr__(self, "fill", self._checked_fill(self.fill))
@@ -54,7 +56,7 @@ class Column:
         sizes = sizes if isinstance(sizes, tuple) else (sizes,)
         if self.is_ragged:
             raise InvalidArgumentError(
-                f"{self!r} has rows of any length, so no shape; for rows of one shape write "
+                f"{self!r} has rows of any length, so it has no shape; for rows of one shape write "
                 f"{Column(self.dtype, sizes)!r}"
             )
         if self.shape:
@@ -63,7 +65,9 @@ class Column:
                 f"{Column(self.dtype, (*self.shape, *sizes))!r}"
             )
         if not sizes:
-            raise InvalidArgumentError(f"a shape consists of positive sizes; of one value it is {self!r}")
+            raise InvalidArgumentError(
+                f"a shape consists of positive sizes; for one value per record write {self!r}"
+            )
         return dataclasses.replace(self, shape=sizes)
 
     def default(self, value: Any) -> Column:
@@ -78,12 +82,12 @@ class Column:
 
     @property
     def stored(self) -> Column:
-        """The column that a record must hold: this one, unless its values are decoded from another."""
+        """The column that a record must hold: this one, unless its values are decoded from another column."""
         return self
 
     @property
     def advice(self) -> str:
-        """Ends the message about a record that lacks the feature."""
+        """The end of the message about a record that lacks the feature."""
         return (
             f"give the column a default: {optional(self)!r}, or leave such records out, with "
             "on_corrupt='skip-record'"
@@ -95,7 +99,7 @@ class Column:
 
     @property
     def length(self) -> int | None:
-        """Number of values in one record; None for a ragged column."""
+        """Number of values in one record; None if the column is ragged."""
         return None if self.shape is None else math.prod(self.shape)
 
     def _checked_fill(self, value: Any) -> Any:
@@ -106,7 +110,7 @@ class Column:
         if fill is None:
             allowed = "(), an empty row" if self.is_ragged else _DEFAULTS[self.dtype]
             raise InvalidArgumentError(
-                f"{reprlib.repr(value)} is not a default of {self._name()}; that is {allowed}"
+                f"{reprlib.repr(value)} cannot be a default of {self._name()}; the default must be {allowed}"
             )
         return fill
 
@@ -151,10 +155,12 @@ def _checked_shape(shape: Any) -> tuple[int, ...] | None:
     if not all(size is not None and size > 0 for size in sizes):
         raise InvalidArgumentError(f"a shape consists of positive sizes, not {reprlib.repr(shape)}")
     if len(sizes) > _MOST_DIMENSIONS:
-        raise InvalidArgumentError(f"a shape of {len(sizes)} dimensions; it has at most {_MOST_DIMENSIONS}")
+        raise InvalidArgumentError(
+            f"a shape has {len(sizes)} dimensions; it must have at most {_MOST_DIMENSIONS}"
+        )
     if math.prod(sizes) > _MOST_VALUES:
         raise InvalidArgumentError(
-            f"{reprlib.repr(sizes)} are more than {_MOST_VALUES:,} values in one record"
+            f"the shape {reprlib.repr(sizes)} has more than {_MOST_VALUES:,} values in one record"
         )
     return sizes
 
@@ -182,13 +188,14 @@ def ragged(column: Column) -> Column:
         raise InvalidArgumentError(f"{column!r} is not a column; write hr.ragged(hr.float32), …")
     if column.stored is not column:
         raise InvalidArgumentError(
-            f"{column!r} is one value of each record, of one shape: it is never ragged"
+            f"{column!r} has one value of one shape in each record: it is never ragged"
         )
     rows = Column(column.dtype, None)
     if column.shape != ():
         raise InvalidArgumentError(f"a ragged column has no shape; instead of {column!r} write {rows!r}")
     if column.fill is not None:
         raise InvalidArgumentError(
-            f"a row that is absent has no values to fill; instead of {column!r} write {rows!r}.default(())"
+            f"a missing row of a ragged column becomes an empty row; instead of {column!r} write "
+            f"{rows!r}.default(())"
         )
     return rows

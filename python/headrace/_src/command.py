@@ -1,4 +1,5 @@
-"""The command `headrace` of an installed package: the native program that lies in it, and some more."""
+"""The command `headrace` of an installed package: the native program inside it, and some commands in
+Python."""
 
 from __future__ import annotations
 

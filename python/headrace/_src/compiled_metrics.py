@@ -1,9 +1,9 @@
 """The metrics that a model was compiled with, as parts of its signatures (docs/formats/traced-model.md).
 
-A mean over examples is given as its sum: the sums of batches add up exactly, and cost nothing to keep. Every
+A mean over examples is returned as its sum: the sums of batches add up exactly, and need no state. Every
 other metric (AUC, precision, …) has a state, which Keras keeps in variables. Here the states are arguments
-and results of a step: whoever runs the steps holds one set for each pass over data. So validation cannot
-disturb training, no step of an evaluation changes the model, and no checkpoint or export holds them.
+and results of a step: the caller of the steps holds one set for each pass over the data. So validation cannot
+disturb training, an evaluation step never changes the model, and no checkpoint or export holds the states.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from headrace._src.binding import Binding
 
 @dataclasses.dataclass(frozen=True)
 class CompiledMetric:
-    """A metric and the output that it is about."""
+    """A metric and the output that it measures."""
 
-    name: str  # in the history of `fit`
+    name: str  # its name in the history of `fit`
     output: int
-    is_weighted: bool  # of `weighted_metrics`
+    is_weighted: bool  # from `weighted_metrics`
     metric: keras.metrics.Metric
 
     @property
     def is_mean(self) -> bool:
-        """Whether it is the mean of a function of examples."""
+        """Whether the metric is the mean of a function of examples."""
         kind, wrapper = type(self.metric), keras.metrics.MeanMetricWrapper
         return (
             isinstance(self.metric, wrapper)
@@ -38,10 +38,10 @@ class CompiledMetric:
 
 
 class CompiledMetrics:
-    """`means`, `stateful` ones, and those `ignored`: they cannot be computed in a graph."""
+    """The metrics: `means`, `stateful` ones, and `ignored` ones, which cannot be computed in a graph."""
 
     def __init__(self, model: keras.Model, binding: Binding, variables: list[tf.Variable]):
-        """`variables`: those that the signatures may read."""
+        """`variables`: the variables that the signatures may read."""
         self._compiled = model._compile_metrics
         self._losses = [tracker.name for tracker in model._compile_loss.metrics]
         self.means: list[CompiledMetric] = []
@@ -65,8 +65,8 @@ class CompiledMetrics:
         return ["examples", *self._losses, *(entry.name for entry in self.means)]
 
     def sums(self, y: Any, predictions: Any, losses: list[tf.Tensor]) -> tf.Tensor:
-        """[examples, sum over examples of each output's loss and of each mean]: sums of batches add up to an
-        epoch's exactly. `losses`: of the outputs, if there are several."""
+        """[examples, sum over examples of each output's loss and of each mean]: sums of batches add up
+        exactly to the sum of an epoch. `losses`: the outputs' losses, if there are several."""
         targets, predicted = self._flatten(y), self._flatten(predictions)
         examples = tf.cast(tf.shape(predicted[0])[0], tf.float32)
         sums = [examples, *(loss * examples for loss in losses)]
@@ -80,7 +80,7 @@ class CompiledMetrics:
 
     @property
     def state_specs(self) -> list[tf.TensorSpec]:
-        """The specs of all states, one after the other."""
+        """The specs of all states, in order."""
         variables = [variable for entry in self.stateful for variable in entry.metric.variables]
         return [
             tf.TensorSpec(variable.shape, tf.as_dtype(variable.dtype), name=f"metric_state_{number}")
@@ -91,14 +91,14 @@ class CompiledMetrics:
         return {spec.name: state for spec, state in zip(self.state_specs, states, strict=True)}
 
     def first_states(self) -> list[tf.Tensor]:
-        """Before the first batch."""
+        """The states before the first batch."""
         states = [state for entry in self.stateful for state in entry.metric.stateless_reset_state()]
         return [tf.cast(state, spec.dtype) for state, spec in zip(states, self.state_specs, strict=True)]
 
     def next_states(
         self, states: list[tf.Tensor], y: Any, predictions: Any, weights: tf.Tensor
     ) -> list[tf.Tensor]:
-        """After a batch, which changes nothing if it has no rows."""
+        """The states after a batch. A batch without rows changes nothing."""
         if not states:
             return []
         targets, predicted = self._flatten(y), self._flatten(predictions)
@@ -125,12 +125,12 @@ class CompiledMetrics:
         return pairs
 
     def _flatten(self, structure: Any) -> list:
-        """In the order in which Keras has the metrics of the outputs."""
+        """The metrics in Keras' order of outputs."""
         return tf.nest.flatten(structure) if self._compiled is None else self._compiled._flatten_y(structure)
 
 
 def _entries(compiled) -> list[CompiledMetric]:
-    """All of them, under the names that Keras gives them: each has one of its own."""
+    """All metrics, under the unique names that Keras gives them."""
     if compiled is None:
         return []
     entries: list[CompiledMetric] = []
@@ -164,8 +164,8 @@ def _result(entry: CompiledMetric, states: list[tf.Tensor]) -> tf.Tensor:
 
 
 def _is_of_a_graph(entry: CompiledMetric, target: Any, predicted: Any, known: set[int]) -> bool:
-    """Whether a graph can compute it: Python code that looks at values cannot be traced, and a state outside
-    of Keras' variables would not be found. `known`: variables that the graph may read."""
+    """Whether a graph can compute the metric: Python code that inspects values cannot be traced, and a state
+    outside Keras' variables would not be found. `known`: variables that the graph may read."""
     states = [tf.TensorSpec(v.shape, tf.as_dtype(v.dtype)) for v in entry.metric.variables]
     if not states:
         return False
@@ -178,7 +178,7 @@ def _is_of_a_graph(entry: CompiledMetric, target: Any, predicted: Any, known: se
 
     try:
         variables = once.get_concrete_function().graph.variables
-    except Exception:  # whatever the user's code raises: Keras' own fit may still compute it
+    except Exception:  # user code may raise anything; Keras' own fit may still compute the metric
         return False
     return all(id(variable) in known for variable in variables)
 

@@ -1,4 +1,4 @@
-"""Keeps what a program prints with the record of its run."""
+"""Stores the output of a program with the record of its run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STREAMS = ("stdout", "stderr")
 
 
 class _Copied:
-    """A text stream whose writes go to `copy`, too. Whatever else is asked of it, the stream answers."""
+    """A text stream that also passes its writes to `copy`. The original stream handles all other calls."""
 
     def __init__(self, stream: IO[str], copy: Callable[[str], None]):
         self._stream = stream
@@ -34,9 +34,8 @@ class _Copied:
 
 
 class ConsoleCopy:
-    """Puts itself before `sys.stdout` and `sys.stderr` until `stop`. `keep(is_error_stream, text)` is called
-    with what Python code writes there; what libraries in C write does not come here, nor what forked children
-    write."""
+    """Captures `sys.stdout` and `sys.stderr` until `stop`. `keep(is_error_stream, text)` is called with each
+    text that Python code writes there. Output of C libraries and of forked children is not captured."""
 
     def __init__(self, keep: Callable[[bool, str], None]):
         self._keep: Callable[[bool, str], None] | None = keep
@@ -55,7 +54,7 @@ class ConsoleCopy:
         return copy
 
     def stop(self) -> None:
-        """Keeps no more. A stream that others have replaced meanwhile stays theirs."""
+        """Ends the capture. A stream that other code has replaced meanwhile is left alone."""
         self._keep = None
         for name, copied in self._copied.items():
             if getattr(sys, name) is copied:

@@ -51,9 +51,9 @@ def open(
         split: "train", "test", and so on; None: "train" of a published dataset. Other files have no splits:
             give each split a folder or a pattern of its own.
         version: number of the version of a published dataset, as `headrace verify` lists them and
-            `Dataset.version` says: `headrace prepare --append` keeps the former ones. None: the latest.
+            `Dataset.version` says: `headrace prepare --append` keeps earlier versions. None: the latest.
         on_corrupt: "fail", "skip-record" or "skip-shard". Opening skips damage if told to; `Dataset.remarks`
-            and the logger "headrace" say what it skipped. Loaders of the dataset do the same, unless they get
+            and the logger "headrace" report skipped data. Loaders of the dataset do the same, unless they get
             an `on_corrupt` of their own.
         cache: a folder on a local disk that keeps the bytes that are read, with a bound on its size:
             "file:///mnt/nvme/cache?max=200GiB". Processes may share it.
@@ -68,11 +68,11 @@ def open(
     """
     checked.choice("on_corrupt", on_corrupt, POLICIES)
     if split is not None and not isinstance(split, str):
-        raise InvalidArgumentError(f"split is {split!r}; it is the name of a split, or None")
+        raise InvalidArgumentError(f"split is {split!r}; it must be the name of a split, or None")
     if version is not None and (
         not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 1 << 64
     ):
-        raise InvalidArgumentError(f"version is {version!r}; it is a number from 1 on, or None")
+        raise InvalidArgumentError(f"version is {version!r}; it must be a number from 1 on, or None")
     is_several = isinstance(url, Sequence) and not isinstance(url, str | bytes)
     urls = list(url) if is_several else [url]
     for one in urls:
@@ -88,7 +88,7 @@ def open(
     if split is not None and not data._native.is_published:
         raise InvalidArgumentError(
             f"split is {split!r}, but {data.url} has no manifest, and so no splits: give the URL or the "
-            "pattern of the files that are meant"
+            "pattern of the files of that split"
         )
     return data
 
@@ -149,7 +149,7 @@ class Dataset:
 
     @classmethod
     def _of(cls, native: _headrace.Dataset, on_corrupt: str) -> Dataset:
-        """A dataset that something else has opened, and that only this process has."""
+        """A dataset that other code has opened, and that exists only in this process."""
         data = object.__new__(cls)
         data._take(native, on_corrupt, None)
         return data
@@ -236,7 +236,7 @@ class Dataset:
         if first >= last or not -size <= begin <= size or (end is not None and not -size <= end <= size):
             raise InvalidArgumentError(f"part({begin}, {end}): the dataset has records 0 to {size}")
         offset = self._range[0] if self._range else 0
-        part = object.__new__(Dataset)  # copying would open it again, as another process does
+        part = object.__new__(Dataset)  # copy.copy would open the dataset again, as unpickling does
         part.__dict__.update(self.__dict__)
         part._range = (offset + first, offset + last)
         return part
@@ -257,12 +257,12 @@ class Dataset:
         if self._range:
             raise InvalidArgumentError("this dataset is a part of another: hold_out needs the whole")
         if not isinstance(share, numbers.Real) or not 0 < share < 1:
-            raise InvalidArgumentError(f"share is {share!r}; it is a number above 0 and below 1")
+            raise InvalidArgumentError(f"share is {share!r}; it must be a number above 0 and below 1")
         first = self._native.first_held_out(float(share))
         if not 0 < first < len(self):
             raise InvalidArgumentError(
                 f"holding out {share} of {len(self)} records leaves {first} to train on, because hashes of "
-                "ids decide: give another share"
+                "ids decide: choose another share"
             )
         return self.part(0, first), self.part(first)
 
@@ -309,7 +309,8 @@ class Dataset:
             bucket: name of a ragged feature. Batches have records with similar numbers of values in it, so
                 that padding costs little. It excludes `balance`, and both exclude `shuffle=False`.
             window: bytes ("64MiB") of blocks whose records are mixed. A larger window mixes better, and takes
-                twice its size in memory. It is part of the order: a state of another window is refused.
+                twice its size in memory. The window is part of the order: a state with another window is
+                refused.
             epochs: number of passes over the data; None: no end.
             drop_remainder: says what happens to records that do not fill the last batch of an epoch. False:
                 that batch is short. True: they are dropped. "pad": rows of weight 0 fill the batch, so that
@@ -342,15 +343,15 @@ class Dataset:
     def __reduce__(self):
         if self._arguments is None:
             raise FailedPreconditionError(
-                f"the dataset of {self.url} cannot be copied or pickled, for it has connections: open it in "
-                "the other process"
+                f"the dataset of {self.url} cannot be copied or pickled, because it has connections: open "
+                "it in the other process"
             )
         return _open_part, (self._arguments, self._range)
 
     def __repr__(self) -> str:
         try:
             features = ", ".join(f"{name}: {column!r}" for name, column in self.schema.items())
-        except Error as error:  # a look at something never fails
+        except Error as error:  # showing an object must not fail
             features = f"unknown: {error}"
         split = f", split={self.split!r}" if self._native.is_published else ""
         return f"<headrace.Dataset {self.url!r}{split}: {self._counts()}, {{{features}}}>"
@@ -386,7 +387,7 @@ def _policy_of(datasets: list[Dataset]) -> str:
     policies = sorted({dataset.on_corrupt for dataset in datasets})
     if len(policies) > 1:
         raise InvalidArgumentError(
-            f"the datasets were opened with on_corrupt {' and '.join(policies)}: say which, with on_corrupt="
+            f"the datasets were opened with on_corrupt {' and '.join(policies)}: choose one with on_corrupt="
         )
     return policies[0]
 
@@ -439,8 +440,8 @@ def _make_loader(
 def _arrangement(
     datasets: list[Dataset], columns: dict[str, Column], balance: str | None, bucket: str | None
 ) -> tuple[str, str, str, int | None] | None:
-    """The kind, "balance" or "bucket"; the feature, its element type and number of values (None: ragged). The
-    engine checks whether they go together."""
+    """The kind, "balance" or "bucket"; the feature; its element type and number of values (None: ragged). The
+    engine checks whether these fit together."""
     asked = [(kind, name) for kind, name in (("balance", balance), ("bucket", bucket)) if name is not None]
     if not asked:
         return None
@@ -450,7 +451,7 @@ def _arrangement(
         )
     ((kind, name),) = asked
     if not isinstance(name, str):
-        raise InvalidArgumentError(f"{kind} is {name!r}; it is the name of a feature")
+        raise InvalidArgumentError(f"{kind} is {name!r}; it must be the name of a feature")
     first = datasets[0]
     is_in_manifest = first._native.is_published and name in first.schema
     if name in columns and not is_in_manifest:
@@ -458,7 +459,7 @@ def _arrangement(
     elif name in first.schema:
         column = first.schema[name]
         if kind == "bucket" and not first._native.is_published:
-            column = Column(column.dtype, None)  # the first record does not tell
+            column = Column(column.dtype, None)  # the first record alone does not show the type
     else:
         raise InvalidArgumentError(f"{kind}: {_no_feature(first, name)}")
     return kind, name, column.dtype, column.length
@@ -491,7 +492,7 @@ def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, C
             continue
         try:
             schema = data.schema
-        except DataLossError:  # reading on is what on_corrupt is for
+        except DataLossError:  # on_corrupt decides what happens to damaged records
             continue
         for name, column in columns.items():
             if not isinstance(column, Column) or column.fill is not None:
@@ -502,7 +503,7 @@ def _checked(datasets: list[Dataset], columns: dict[str, Column]) -> dict[str, C
                 raise InvalidArgumentError(_no_feature(data, name) + (hint if wanted is column else ""))
             found = schema[name]
             if "__key__" in schema and {wanted.dtype, found.dtype} == {"bytes", "int64"}:
-                continue  # of a tar: what is wanted decides (docs/formats/webdataset.md)
+                continue  # in a tar file the requested column decides (docs/formats/webdataset.md)
             has_lengths = wanted.shape is not None and found.shape is not None
             if found.dtype != wanted.dtype or (has_lengths and found.length != wanted.length):
                 raise InvalidArgumentError(

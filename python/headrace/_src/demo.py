@@ -1,6 +1,6 @@
 """`headrace demo`: prepare, stream and train on a small dataset that it makes, without a network.
 
-The texts are made of a few words: a check that everything is in place, not a measure of any model.
+The texts are made of a few words. The demo checks that the installation works; it does not measure a model.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def write_texts(path: Path, count: int, seed: int) -> None:
 
 
 def _run(*arguments: str) -> dict:
-    """Runs the program; the document that it prints."""
+    """Runs the program and returns the document that it prints."""
     environment = {"HEADRACE_PYTHON": sys.executable, **os.environ}
     command = [str(find_program()), *arguments, "--json", "--quiet"]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
@@ -127,9 +127,9 @@ def _table(stages: list[_Stage]) -> str:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="headrace demo", description=__doc__)
     parser.add_argument(
-        "folder", nargs="?", type=Path, help="keep everything there; else a temporary folder is used"
+        "folder", nargs="?", type=Path, help="keep everything in this folder; default: a temporary folder"
     )
-    parser.add_argument("--no-train", action="store_true", help="without training, which needs TensorFlow")
+    parser.add_argument("--no-train", action="store_true", help="skip training, which needs TensorFlow")
     options = parser.parse_args(arguments)
     has_tensorflow = "HEADRACE_PYTHON" in os.environ or importlib.util.find_spec("tensorflow") is not None
     if not options.no_train and not has_tensorflow:

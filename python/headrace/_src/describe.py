@@ -1,4 +1,4 @@
-"""A traced model as files: its SavedModel, and model.json, which says what a reader needs to know besides
+"""Writes a traced model as files: its SavedModel, and model.json with everything else that a reader needs
 (docs/formats/traced-model.md)."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _shape(shape) -> list[int]:
 def _layer(layer: keras.layers.Layer) -> dict:
     try:
         output = _shape(layer.output.shape)
-    except (AttributeError, ValueError):  # a layer that was never called symbolically, or has several outputs
+    except (AttributeError, ValueError):  # the layer was never called symbolically, or has several outputs
         output = None
     return {
         "name": layer.name,
@@ -44,7 +44,8 @@ def _loss_text(loss) -> str:
 def save(
     model: keras.Model, binding: Binding, header: dict, folder: Path, with_training: bool = True
 ) -> dict:
-    """Writes all files, model.json last, and returns that one's content. `header`: `write_description`."""
+    """Writes all files, model.json last, and returns the content of model.json. `header`: see
+    `write_description`."""
     traced = signatures.TracedModel(model, binding, with_training)
     functions = traced.concrete_functions
     tf.saved_model.save(traced, str(folder / "saved_model"), signatures=functions)
@@ -54,7 +55,7 @@ def save(
 
 
 def write_description(model: keras.Model, binding: Binding, header: dict, folder: Path) -> dict:
-    """Writes model.json alone. `header`: what was asked for: model, seed, spec."""
+    """Writes only model.json. `header`: the request: model, seed, spec."""
     content = {"format": FORMAT_VERSION, **header, **binding.describe(), **_description(model, binding)}
     (folder / "model.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     return content

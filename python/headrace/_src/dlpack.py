@@ -1,4 +1,4 @@
-"""A batch in frameworks that speak DLPack: the same memory, kept by whoever holds the result."""
+"""Batches for frameworks that support DLPack: they share the memory, and the result keeps it alive."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _INT32 = np.iinfo(np.int32)
 
 
 def converter_to_jax() -> Callable[..., Any]:
-    """Called with a column and its name. Arrays become jax.Array; byte strings stay, for JAX has none.
+    """Converts a column, given with its name. Arrays become jax.Array; byte strings stay as they are, because
+    JAX has none.
 
-    Without `jax_enable_x64` JAX has no int64 either: such arrays become int32, by a copy.
+    Without `jax_enable_x64`, JAX has no int64 either: such arrays are copied to int32.
 
     Raises (from the call):
         InvalidArgumentError: a value is too large for int32.
@@ -32,7 +33,7 @@ def converter_to_jax() -> Callable[..., Any]:
 
 
 def converter_to_torch() -> Callable[..., Any]:
-    """Called with a column and its name. Arrays become torch.Tensor; byte strings stay as they are."""
+    """Converts a column, given with its name. Arrays become torch.Tensor; byte strings stay as they are."""
     import torch
 
     return lambda column, name: _convert(column, name, lambda array, _: torch.from_dlpack(array))
@@ -47,7 +48,7 @@ def _convert(column: Any, name: str, from_dlpack: Callable[[np.ndarray, str], An
 
 
 def _as_int32(array: np.ndarray, name: str) -> np.ndarray:
-    """JAX itself would keep the low 32 bits of each value."""
+    """Raises if a value does not fit int32. JAX itself would silently keep the low 32 bits of each value."""
     if array.size and not (array.min() >= _INT32.min and array.max() <= _INT32.max):
         value = array.max() if array.max() > _INT32.max else array.min()
         raise InvalidArgumentError(

@@ -1,9 +1,9 @@
-"""Makes `import headrace.tensorflow` needless in one Python environment, by a file that Python reads when it
-starts (`site`, "path configuration files").
+"""Makes `import headrace.tensorflow` unnecessary in one Python environment, with a file that Python reads
+when it starts (`site`, "path configuration files").
 
     python -m headrace._src.enable_tensorflow enable|disable|status FOLDER
 
-FOLDER is the one that this package lies in.
+FOLDER is the folder that holds this package.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sysconfig
 from pathlib import Path
 
 _NAME = "headrace-tensorflow.pth"
-# One line; whatever goes wrong must not keep Python from starting.
+# One line; no failure in it may keep Python from starting.
 _LINE = (
     "import importlib.util; importlib.util.find_spec('headrace') and "
     "__import__('headrace._src.import_hook', fromlist=['enable']).enable()\n"
@@ -27,7 +27,7 @@ def _file() -> Path:
 
 
 def _is_installed(package_folder: str) -> bool:
-    """Whether this environment finds the package by itself, not because of how it was started."""
+    """Whether this environment finds the package by itself, without options or variables of this start."""
     others = [path for path in sys.path if path and Path(path).resolve() != Path(package_folder).resolve()]
     return importlib.util.find_spec("headrace") is not None and any(
         (Path(path) / "headrace" / "__init__.py").exists() for path in others

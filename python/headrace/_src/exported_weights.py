@@ -1,4 +1,4 @@
-"""The weights in the export of a run, for models that begin with them."""
+"""Loads the weights in the export of a run as initial weights of a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace import _headrace
 from headrace.errors import InvalidArgumentError, NotFoundError
 
 _KIND = "saved_model"
-_PREFIX, _SUFFIX = "vars/", "/.ATTRIBUTES/VARIABLE_VALUE"  # of a key: docs/formats/traced-model.md
+_PREFIX, _SUFFIX = "vars/", "/.ATTRIBUTES/VARIABLE_VALUE"  # around a key: docs/formats/traced-model.md
 
 
 def load(model: keras.Model | keras.Layer, run: str) -> list[str]:
@@ -20,7 +20,7 @@ def load(model: keras.Model | keras.Layer, run: str) -> list[str]:
 
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
         _download(run, folder)
-        (index,) = Path(folder).rglob("variables/variables.index")  # in a folder of its owner's, if any
+        (index,) = Path(folder).rglob("variables/variables.index")  # possibly in a folder of the run's owner
         reader = tf.train.load_checkpoint(str(index.with_suffix("")))
         shapes = reader.get_variable_to_shape_map()
         taken = []

@@ -16,12 +16,12 @@ from headrace.errors import AlreadyExistsError, UnimplementedError
 
 
 class _WholeOrNothing(io.IOBase):
-    """A file that `close` writes; not written if an exception ends the `with`, or if it is dropped while
-    open.
+    """A file that `close` writes. Nothing is written if an exception ends the `with`, or if the file is
+    dropped while open.
     """
 
     def abandon(self) -> None:
-        """Closes the file without writing it; the old content stays."""
+        """Closes the file without writing; the old content stays."""
         raise NotImplementedError
 
     def __exit__(
@@ -40,7 +40,7 @@ class _WholeOrNothing(io.IOBase):
 
 
 class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
-    """An object, `key` of `store`, as a file: `path` of `fs`. `HeadraceFileSystem.open` gives one."""
+    """The object `key` of `store` as the file `path` of `fs`. `HeadraceFileSystem.open` returns one."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
         self._if_absent = if_absent or "x" in mode
         if "a" in mode:
             raise UnimplementedError(f"{path}: an object cannot be appended to; write a new object")
-        if mode == "xb" and fs.exists(path):  # told early; what counts is told when it is closed
-            raise AlreadyExistsError(f"{path} exists already")
+        if mode == "xb" and fs.exists(path):  # an early error; the check that counts is made on close
+            raise AlreadyExistsError(f"{path} already exists")
         if mode == "rb":
             details = fs.info(path, refresh=True)
             if details["type"] == "directory":
@@ -72,7 +72,7 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
         super().__init__(fs, path, mode, block_size, autocommit, cache_options=cache_options, **kwargs)
         if mode == "rb":
             self.details = details
-            self.kwargs = {**self.kwargs, "version": self._version}  # which is what a pickle reopens
+            self.kwargs = {**self.kwargs, "version": self._version}  # a pickle reopens this version
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         return self._store.read(self._key, start, max(end - start, 0), self._version)
@@ -87,7 +87,7 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
             self._upload.write(self.buffer.getbuffer())
             if final and self.autocommit:
                 self.commit()
-        except BaseException:  # what was sent has a hole now: it must not become an object
+        except BaseException:  # the sent bytes have a gap now and must not become an object
             self.discard()
             raise
         return True
@@ -99,7 +99,7 @@ class HeadraceFile(_WholeOrNothing, AbstractBufferedFile):
             upload.commit()
 
     def discard(self) -> None:
-        """Gives the file up; the old content stays, and later writes are refused."""
+        """Discards the file; the old content stays, and later writes are refused."""
         upload, self._upload = self._upload, None
         self.forced = True  # so that `close` sends nothing
         if upload is not None:
@@ -115,11 +115,11 @@ class WrittenText(_WholeOrNothing, io.TextIOWrapper):
     """Text that is written to a file."""
 
     def abandon(self) -> None:
-        self.buffer.abandon()  # which closes this, too
+        self.buffer.abandon()  # this closes the text file, too
 
 
 class WrittenCompressed(_WholeOrNothing, io.RawIOBase):
-    """Bytes that are compressed and written to a file. fsspec's own would leave the file open."""
+    """Bytes that are compressed and written to a file. fsspec's own class would leave the file open."""
 
     def __init__(self, file: HeadraceFile, compression: str):
         self._file = file
@@ -141,5 +141,5 @@ class WrittenCompressed(_WholeOrNothing, io.RawIOBase):
     def abandon(self) -> None:
         super().close()
         self._file.abandon()
-        with contextlib.suppress(ValueError):  # its last bytes are not taken any more
+        with contextlib.suppress(ValueError):  # the file refuses the compressor's last bytes
             self._compressor.close()

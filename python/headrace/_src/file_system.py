@@ -27,14 +27,14 @@ from headrace.errors import (
 )
 
 _OF_FSSPEC = ("use_listings_cache", "listings_expiry_time", "max_paths", "asynchronous", "loop")
-_PIECE_BYTES = 64 << 20  # of a copy to this machine
+_PIECE_BYTES = 64 << 20  # size of the pieces in which files are downloaded
 
 
 class HeadraceFileSystem(AbstractFileSystem):
     """Objects of one kind of store as files. Threads may share it; a fork's child may use it.
 
     A folder is a prefix of objects' paths: an empty one does not exist, and nothing makes one. Listings are
-    kept only with `use_listings_cache=True`. Errors are those of headrace.errors, which are Python's own
+    kept only with `use_listings_cache=True`. Errors are those of headrace.errors, which subclass Python's own
     where those exist: FileNotFoundError, FileExistsError, PermissionError, TimeoutError, ConnectionError.
 
     Args:
@@ -43,7 +43,7 @@ class HeadraceFileSystem(AbstractFileSystem):
     """
 
     scheme: ClassVar[str]
-    bucket_segments: ClassVar[int] = 1  # of a path; of "host/name/key", two
+    bucket_segments: ClassVar[int] = 1  # path segments that name the store; 2 if they are "host/name"
     blocksize = 8 << 20
 
     def __init__(self, **options: Any):
@@ -65,11 +65,13 @@ class HeadraceFileSystem(AbstractFileSystem):
         if cls.scheme == "file":
             return os.path.abspath(stripped)
         if "://" in str(path) and not stripped.startswith("/") and stripped:
-            raise InvalidArgumentError(f"{path}: no host can be given here; set it by the environment")
+            raise InvalidArgumentError(
+                f"{path}: a path cannot name a host here; set the host in the environment"
+            )
         return os.path.normpath(f"/{stripped.lstrip('/')}")
 
     def _store_of(self, path: str) -> tuple[Store, str]:
-        """The store that a path lies in, and its key there: "" for the root."""
+        """The store of a path, and the key in that store: "" for the root."""
         if self.root_marker:
             bucket, key = "", path.lstrip("/")
         else:
@@ -77,7 +79,7 @@ class HeadraceFileSystem(AbstractFileSystem):
             named, rest = segments[: self.bucket_segments], segments[self.bucket_segments :]
             if len(named) < self.bucket_segments or not all(named):
                 form = "host/name/key" if self.bucket_segments == 2 else "bucket/key"
-                raise UnimplementedError(f"{self.protocol}:// does not list buckets; name one: {form}")
+                raise UnimplementedError(f"{self.protocol}:// does not list buckets; name a bucket: {form}")
             bucket, key = "/".join(named), "".join(rest)
         if bucket not in self._stores:
             url = f"{self.scheme}://{bucket}{self.root_marker}"
@@ -85,7 +87,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         return self._stores[bucket], key
 
     def _by_store(self, paths: Iterable[str]) -> Iterator[tuple[Store, list[int], list[str]]]:
-        """Each store, with the places of its paths among `paths`, and their keys."""
+        """Each store, with the indices of its paths in `paths`, and their keys."""
         found: dict[int, tuple[Store, list[int], list[str]]] = {}
         for place, path in enumerate(paths):
             store, key = self._store_of(self._strip_protocol(path))
@@ -95,7 +97,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         yield from found.values()
 
     def _entry(self, path: str, key: str, info: ObjectInfo) -> dict[str, Any]:
-        """fsspec's dict of what was found; `path` is that of the store's `key`."""
+        """fsspec's dict for a found object or folder; `path` belongs to the store's `key`."""
         name = (path[: len(path) - len(key)] if key else path.rstrip("/") + "/") + info.key
         if info.is_folder:
             return {"name": name.rstrip("/"), "size": 0, "type": "directory"}
@@ -106,7 +108,7 @@ class HeadraceFileSystem(AbstractFileSystem):
     # ---- looking
 
     def info(self, path: str | os.PathLike[str], refresh: bool = False, **kwargs: Any) -> dict[str, Any]:
-        """Name, size in bytes, type ("file" or "directory"); for a file also its version, and mtime in
+        """Name, size in bytes and type ("file" or "directory"); for a file also its version, and mtime in
         seconds.
         """
         path = self._strip_protocol(path)
@@ -134,7 +136,7 @@ class HeadraceFileSystem(AbstractFileSystem):
             return None
 
     def _type_of(self, path: str | os.PathLike[str]) -> str | None:
-        """Unlike fsspec's own, raises errors instead of answering False."""
+        """Unlike fsspec's own method, raises errors instead of returning False."""
         try:
             return self.info(path)["type"]
         except FileNotFoundError:
@@ -175,7 +177,8 @@ class HeadraceFileSystem(AbstractFileSystem):
         """All files below `path`, from one listing; with `maxdepth`, from one listing of each folder.
 
         Args:
-            withdirs: also return folders, `path` among them; if a file and a folder have one name, the file.
+            withdirs: also return folders, including `path`; if a file and a folder share a name, return the
+                file.
         """
         path = self._strip_protocol(path)
         store, key = self._store_of(path)
@@ -207,15 +210,15 @@ class HeadraceFileSystem(AbstractFileSystem):
         on_error: Any = None,
         **kwargs: Any,
     ) -> Iterator[tuple[str, Any, Any]]:
-        """As os.walk, but raises errors, so that nobody takes a part for the whole. A missing folder is
-        empty.
+        """Like os.walk, but raises errors, so that a partial listing is never mistaken for a whole one. A
+        missing folder is empty.
 
         Args:
-            on_error: "raise": also if a folder is not there; "omit": folders that fail are empty; a function
-                is called with the error.
+            on_error: "raise" also raises if a folder is missing; "omit" treats folders that fail as empty; a
+                function is called with the error.
         """
         if maxdepth is not None and maxdepth < 1:
-            raise ValueError(f"maxdepth is {maxdepth}; it is at least 1")
+            raise ValueError(f"maxdepth is {maxdepth}; it must be at least 1")
         path, detail = self._strip_protocol(path), kwargs.pop("detail", False)
         try:
             entries = self.ls(path, detail=True, **kwargs)
@@ -234,14 +237,14 @@ class HeadraceFileSystem(AbstractFileSystem):
             yield path, folders, files
         if maxdepth is None or maxdepth > 1:
             deeper = None if maxdepth is None else maxdepth - 1
-            for name in list(folders):  # what the caller left in it
+            for name in list(folders):  # the caller may have removed some
                 below = f"{path.rstrip('/')}/{name}"
                 yield from self.walk(below, deeper, topdown, on_error, detail=detail, **kwargs)
         if not topdown:
             yield path, folders, files
 
     def _folders_of(self, files: Iterable[str], root: str) -> set[str]:
-        """All that the files lie in, from `root` on."""
+        """All folders that contain the files, from `root` down."""
         folders: set[str] = set()
         for name in files:
             folder = self._parent(name)
@@ -258,7 +261,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         withdirs: bool = False,
         **kwargs: Any,
     ) -> Any:
-        """Bytes of all files below `path`, or of each."""
+        """Bytes of all files below `path`, in total or by file."""
         found = self.find(path, maxdepth=maxdepth, withdirs=withdirs, detail=True, **kwargs)
         sizes = {name: entry["size"] for name, entry in found.items()}
         return sum(sizes.values()) if total else sizes
@@ -267,10 +270,10 @@ class HeadraceFileSystem(AbstractFileSystem):
         """Time of the last write, in UTC."""
         mtime = self.info(path).get("mtime")
         if mtime is None:
-            raise UnimplementedError(f"{path}: no time of a last write is known")
+            raise UnimplementedError(f"{path}: the time of the last write is not known")
         return datetime.datetime.fromtimestamp(mtime, datetime.timezone.utc)
 
-    created = modified  # an object is never changed, so it is as old as its last write
+    created = modified  # objects are only replaced as a whole, so the last write created them
 
     def ukey(self, path: str) -> str:
         """A token that differs for each version of the file."""
@@ -294,7 +297,7 @@ class HeadraceFileSystem(AbstractFileSystem):
     # ---- reading
 
     def cat_file(self, path: str, start: int | None = None, end: int | None = None, **kwargs: Any) -> bytes:
-        """Bytes `start` to `end` of a file; negative ones are counted from its end."""
+        """Bytes `start` to `end` of a file; negative numbers count from its end."""
         path = self._strip_protocol(path)
         store, key = self._store_of(path)
         version = kwargs.get("version")
@@ -318,9 +321,9 @@ class HeadraceFileSystem(AbstractFileSystem):
         on_error: str = "return",
         **kwargs: Any,
     ) -> list:
-        """Ranges of many files, all of them requested at once."""
+        """Ranges of many files, all requested at once."""
         if not isinstance(paths, list):
-            raise TypeError(f"paths is {paths!r}; it is a list")
+            raise TypeError(f"paths is {paths!r}; it must be a list")
         starts = starts if isinstance(starts, list) else [starts] * len(paths)
         ends = ends if isinstance(ends, list) else [ends] * len(paths)
         if not len(paths) == len(starts) == len(ends):
@@ -337,11 +340,11 @@ class HeadraceFileSystem(AbstractFileSystem):
                 ]
                 found: list = store.read_many(ranges)
             except (NotFoundError, OutOfRangeError, DataLossError):
-                # of one file: each by itself tells which it was, and knows where its file ends
+                # one file failed: read each by itself, to find out which, and where each file ends
                 found = [
                     self._cat_one(paths[place], starts[place], ends[place], on_error) for place in places
                 ]
-            except Error as error:  # of the store: asking again for each would not help
+            except Error as error:  # the store failed: retrying each file would not help
                 if on_error != "return":
                     raise
                 found = [error] * len(places)
@@ -374,7 +377,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         }
 
     def _expand(self, path: Any, recursive: bool, maxdepth: int | None = None) -> dict[str, bool]:
-        """The paths that expand_path finds, each with whether it is a file. (`a` beside `a/x` is one.)"""
+        """The paths that expand_path finds, and whether each is a file. (`a` beside `a/x` is a file.)"""
         found: dict[str, bool] = {}
         for one in [path] if isinstance(path, str | os.PathLike) else path:
             name = self._strip_protocol(one)
@@ -396,7 +399,7 @@ class HeadraceFileSystem(AbstractFileSystem):
     def _tree(self, root: str, maxdepth: int | None) -> dict[str, bool]:
         entries = self.find(root, maxdepth, withdirs=True, detail=True)
         found = {name: entry["type"] == "file" for name, entry in entries.items()}
-        if found.get(root) is False:  # what lies below it does not tell whether there is such an object
+        if found.get(root) is False:  # a folder of this name may hide an object of the same name
             store, key = self._store_of(root)
             found[root] = key != "" and store.exists(key)
         return found
@@ -407,7 +410,7 @@ class HeadraceFileSystem(AbstractFileSystem):
     def get_file(
         self, rpath: str, lpath: Any, callback: Any = DEFAULT_CALLBACK, outfile: Any = None, **kwargs: Any
     ) -> None:
-        """Copies a file to this machine, in large pieces of one version."""
+        """Downloads a file in large pieces, all of one version."""
         entry = self.info(rpath, refresh=True)
         if entry["type"] == "directory":
             os.makedirs(lpath, exist_ok=True)
@@ -444,12 +447,12 @@ class HeadraceFileSystem(AbstractFileSystem):
         return HeadraceFile(store, key, self, path, mode, size_bytes, autocommit, cache_options, **kwargs)
 
     def open(self, path: str, mode: str = "rb", **kwargs: Any) -> Any:
-        """A file: modes r, w and x, as Python's own; see docs/python-store.md.
+        """Opens a file. Modes r, w and x work as in Python; see docs/python-store.md.
 
         Args:
-            block_size: how many bytes are read ahead, or collected before they are sent; 8 MiB by default.
+            block_size: number of bytes to read ahead, or to collect before sending; 8 MiB by default.
             cache_type: fsspec's way to read ahead; "readahead" by default.
-            version: version to read, as `info` returns it; by default the present one.
+            version: version to read, as `info` returns it; by default the current one.
             compression, encoding, …: as fsspec's own.
         """
         if "r" in mode:
@@ -489,19 +492,20 @@ class HeadraceFileSystem(AbstractFileSystem):
                     while piece := file.read(_PIECE_BYTES):
                         upload.write(piece)
         except NotFoundError:
-            if not self.isdir(path1):  # a folder is there once something is in it
+            if not self.isdir(path1):  # a folder exists only once it contains an object
                 raise
         self.invalidate_cache(path2)
 
     def mv(
         self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **kwargs: Any
     ) -> None:
-        """Moves files: copies all to where `copy` would, then removes them. A file that is its own target
-        stays.
+        """Moves files: copies all files as `copy` would, then removes the sources. A file that is its own
+        target stays.
 
         Raises:
-            IsADirectoryError: a folder, and not `recursive`. InvalidArgumentError: something would be lost:
-                a folder would go into itself, two files to one place, or one to where another comes from.
+            IsADirectoryError: `path1` is a folder, and `recursive` is not set. InvalidArgumentError: data
+                would be lost, because a folder would move into itself, two files would move to the same path,
+                or a target is also a source.
         """
         pairs = self._moves(path1, path2, recursive, maxdepth)
         for source, target in pairs:
@@ -509,7 +513,7 @@ class HeadraceFileSystem(AbstractFileSystem):
         self._remove([source for source, _ in pairs])
 
     def _moves(self, path1: Any, path2: Any, recursive: bool, maxdepth: int | None) -> list[tuple[str, str]]:
-        """Files to be moved, each with its target."""
+        """The files to move, each with its target."""
         if isinstance(path1, list) and isinstance(path2, list):
             expanded = {self._strip_protocol(path): True for path in path1}
             targets = path2
@@ -531,13 +535,13 @@ class HeadraceFileSystem(AbstractFileSystem):
         for source, target in moves:
             if target in taken:
                 raise InvalidArgumentError(
-                    f"{source} cannot be moved to {target}: another file is on its way"
+                    f"{source} cannot be moved to {target}: another moved file has that path"
                 )
             taken.add(target)
         return moves
 
     def _targets(self, path1: Any, sources: list[str], path2: Any) -> list[str]:
-        """Where fsspec's copy would put them."""
+        """The paths to which fsspec's copy would copy the sources."""
         is_one = isinstance(path1, str | os.PathLike)
         into = isinstance(path2, str) and (path2.endswith("/") or self.isdir(path2))
         if is_one and has_magic(self._strip_protocol(path1)):
@@ -547,11 +551,11 @@ class HeadraceFileSystem(AbstractFileSystem):
         return other_paths(sources, path2, exists=below, flatten=not is_one)
 
     def _require_no_folder(self, path: Any, recursive: bool) -> None:
-        """Raises unless `path` is a list, a pattern, recursive, or a file that is there."""
+        """Raises unless `recursive` is set, or `path` is a list, a pattern, or an existing file."""
         if recursive or not isinstance(path, str | os.PathLike) or has_magic(self._strip_protocol(path)):
             return
         if self.info(path)["type"] == "directory":
-            raise IsADirectoryError(f"{path} is a folder; it takes recursive=True")
+            raise IsADirectoryError(f"{path} is a folder; give recursive=True")
 
     def rm_file(self, path: str) -> None:
         """Removes the file of exactly this name, without patterns. A missing file is not an error."""
@@ -561,7 +565,8 @@ class HeadraceFileSystem(AbstractFileSystem):
         """Removes files, a thousand with each request. With a list, missing files are not an error.
 
         Raises:
-            FileNotFoundError: nothing is at `path`. IsADirectoryError: a folder, and not `recursive`.
+            FileNotFoundError: nothing is at `path`. IsADirectoryError: `path` is a folder, and `recursive` is
+                not set.
         """
         self._require_no_folder(path, recursive)
         self._remove(self._files(path, recursive, maxdepth))

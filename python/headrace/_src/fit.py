@@ -1,4 +1,4 @@
-"""Trains by Keras' own `fit`, for `headrace train --loop keras`, which starts this and follows it.
+"""Trains with Keras' own `fit`. `headrace train --loop keras` starts this program and reads its messages.
 
     python -m headrace._src.fit request.json
 
@@ -15,7 +15,7 @@ Messages are JSON lines (channel.py), each an object with one member; those mark
     done      {history, exported_epoch, steps, …}: the end; FOLDER/trace is a traced model
               (docs/formats/traced-model.md) with the trained variables
 
-SIGTERM ends it as Ctrl-C would. `epoch` is counted from 1 in messages.
+SIGTERM ends the program as Ctrl-C would. Messages count `epoch` from 1.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _column(feature: Feature, image_size: list[int] | None = None) -> Column:
 
 
 def _loaders(request: dict[str, Any], binding: Binding) -> tuple[Loader, Loader | None]:
-    """For training, and for validation if there is a part for it."""
+    """The loaders for training and, if records are held out, for validation."""
     import headrace as hr
     from headrace._src.images import Augmentation
 
@@ -87,7 +87,7 @@ def _loaders(request: dict[str, Any], binding: Binding) -> tuple[Loader, Loader 
         seed=request["seed"],
         order=request["order"],
         on_corrupt=request["on_corrupt"],
-        # So that a batch that has lost all its records is a step, too, as in the native loop.
+        # A batch that has lost all its records then still counts as a step, as in the native loop.
         drop_remainder=False if request["on_corrupt"] == "fail" else "pad",
         weights=_WEIGHTS,
         threads=request["loader_threads"],
@@ -114,15 +114,15 @@ def _loaders(request: dict[str, Any], binding: Binding) -> tuple[Loader, Loader 
 
 
 def _tuples(structure: Any) -> Any:
-    """Lists become tuples: a tf.data.Dataset takes a list for a tensor."""
+    """Turns lists into tuples, because a tf.data.Dataset treats a list as a tensor."""
     if isinstance(structure, dict):
         return {name: _tuples(value) for name, value in structure.items()}
     return tuple(map(_tuples, structure)) if isinstance(structure, list | tuple) else structure
 
 
 def _dataset(loader: Loader | CheckedLoader, binding: Binding, training: bool) -> tf.data.Dataset:
-    """Inputs and targets as the model takes them, and weights if there are any; rows that are not records are
-    left out, but for a batch that has no others, in which they have weight 0."""
+    """Inputs and targets as the model takes them, and weights if there are any. Rows that are not records are
+    left out. If a batch has only such rows, they stay with weight 0."""
     import tensorflow as tf
 
     from headrace._src.tensorflow import dataset_of
@@ -153,7 +153,7 @@ def _set_learning_rate(model: keras.Model, name: str, rate: float) -> None:
     if signatures.learning_rate_name(model) is None:
         raise ModelError(
             "learning_rate",
-            f"--learning-rate: the optimizer of {name} computes its learning rate by a schedule",
+            f"--learning-rate: the optimizer of {name} computes its learning rate with a schedule",
         )
     model.optimizer.learning_rate = rate
 
@@ -174,13 +174,13 @@ def _callbacks(request: dict[str, Any], model: keras.Model, steps_per_epoch: int
     }
     made = user_model.call(user_function.load_function(name), name, offered, {})
     if not isinstance(made, list | tuple) or not all(isinstance(c, keras.callbacks.Callback) for c in made):
-        raise ModelError("callbacks", f"{name} returned {made!r}: it has to return a list of Keras callbacks")
+        raise ModelError("callbacks", f"{name} returned {made!r}: it must return a list of Keras callbacks")
     from headrace.keras import Resume
 
     if any(isinstance(c, Resume | keras.callbacks.BackupAndRestore) for c in made):
         raise ModelError(
             "callbacks",
-            f"{name} returned one that resumes: leave that out, headrace train resumes by itself",
+            f"{name} returned a callback that resumes: remove it, because headrace train resumes by itself",
         )
     return list(made)
 
@@ -241,7 +241,7 @@ def _fit(
     except Exception:
         for loader in loaders:
             if loader.failure is not None:
-                raise loader.failure from None  # what TensorFlow has made of it says less
+                raise loader.failure from None  # TensorFlow's own error says less
         raise
 
 
@@ -270,7 +270,8 @@ def _result(
 
 
 def _corrupt_records(loader: Loader) -> int:
-    """In an epoch: rows left out, but for those that fill up its last batch."""
+    """The number of corrupt records of an epoch: rows that were left out, without the padding of the last
+    batch."""
     padding = loader.batches_per_epoch * loader.batch_size - loader.records_per_epoch
     return max(0, loader.left_out_rows - padding)
 
@@ -285,7 +286,7 @@ def _load_tensorflow(request: dict[str, Any]) -> None:
 
 
 def run(request: dict[str, Any], channel: Channel, load: Callable[[dict[str, Any]], None]) -> int:
-    """Trains as `request` says, and says so; the exit status. `load` makes TensorFlow ready."""
+    """Trains as `request` says, sends messages, and returns the exit status. `load` prepares TensorFlow."""
     try:
         load(request)
         _train(request, channel)
@@ -294,7 +295,7 @@ def run(request: dict[str, Any], channel: Channel, load: Callable[[dict[str, Any
         channel.say(error={"kind": error.kind, "message": str(error)})
     except Error as error:
         channel.say(error={"code": error.code, "message": str(error)})
-    except Exception as error:  # of the user's code, or of Keras about it
+    except Exception as error:  # raised by the user's code, or by Keras because of it
         traceback.print_exc()
         where = traceback.extract_tb(error.__traceback__)[-1]
         message = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"

@@ -23,15 +23,15 @@ _MONITOR = "val_loss"
 
 
 class DivergedError(Exception):
-    """Numbers are not finite any more."""
+    """Numbers are no longer finite."""
 
 
 class FollowedResume(Resume):
-    """Tells of steps and epochs. An epoch's checkpoint is written after what was told of it is in the store.
+    """Reports steps and epochs. An epoch's checkpoint is written after the epoch's metrics are in the store.
 
     Args:
         request: as fit.py describes it.
-        owner: the arguments of Owner.join, but for the URL.
+        owner: the arguments of Owner.join, without the URL.
     """
 
     def __init__(
@@ -117,7 +117,8 @@ class FollowedResume(Resume):
             step={"epoch": self._epoch + 1, "step": self.step, "total_steps": self.total_steps, **more}
         )
 
-    # The loss of a step is computed before its update: what the last update of an epoch did shows only here.
+    # The loss of a step is computed before its update, so only this check sees the effect of an epoch's last
+    # update.
     def _check_finite(self, metrics: dict[str, float]) -> None:
         loss = metrics.get("val_loss", 0.0)
         if not math.isfinite(loss):
@@ -125,7 +126,7 @@ class FollowedResume(Resume):
         for variable in self.model.trainable_variables:
             values = keras.ops.convert_to_numpy(variable)
             if values.dtype.kind == "f" and not np.isfinite(values).all():
-                raise DivergedError(f"{variable.path} came to hold numbers that are not finite")
+                raise DivergedError(f"{variable.path} contains numbers that are not finite")
 
     def _has_waited_enough(self, metrics: dict[str, float]) -> bool:
         if not self.early_stop or _MONITOR not in metrics:

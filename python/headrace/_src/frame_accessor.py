@@ -1,4 +1,4 @@
-"""`frame.headrace` of pandas and polars, once they are imported, whoever imports them."""
+"""Adds `frame.headrace` to pandas and polars as soon as any code imports them."""
 
 from __future__ import annotations
 

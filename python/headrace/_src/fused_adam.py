@@ -1,5 +1,6 @@
-"""Keras' Adam as one kernel per variable: the same formula, a third of the time of the dozen operations that
-`keras.optimizers.Adam.apply` becomes in a graph. Results differ in the last bits only (test_trace.py)."""
+"""Keras' Adam as one kernel per variable: the same formula, in a third of the time of the dozen operations
+that `keras.optimizers.Adam.apply` becomes in a graph. Results differ only in the last bits
+(test_trace.py)."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _LARGEST_BETA_2 = 0.999
 
 
 def can_replace(optimizer: keras.optimizers.Optimizer) -> bool:
-    """Whether the optimizer is plain Adam over float32, with no option beside the rates. Built ones only.
+    """Whether the optimizer is plain Adam over float32, with no options other than the rates. The optimizer
+    must be built.
 
     The kernel computes 1 - beta_2 in single precision. At Keras' default of 0.999 that changes a step by
     6.4e-6 of its size; nearer to 1 it would change more, so such an optimizer is left to Keras.
@@ -35,8 +37,8 @@ def can_replace(optimizer: keras.optimizers.Optimizer) -> bool:
 
 
 def apply(optimizer: keras.optimizers.Adam, gradients: list, variables: list) -> None:
-    """As `optimizer.apply(gradients, variables)`. Gradients of embeddings are left to Keras, whose formula
-    for them is another one: it squares the parts of a row's gradient before it adds them."""
+    """Does the same as `optimizer.apply(gradients, variables)`. Gradients of embeddings are left to Keras,
+    which uses another formula for them: it squares the parts of a row's gradient before it adds them."""
     rate = tf.cast(optimizer._get_current_learning_rate(), tf.float32)
     step = tf.cast(optimizer.iterations.value + 1, tf.float32)
     beta_1, beta_2 = tf.constant(optimizer.beta_1, tf.float32), tf.constant(optimizer.beta_2, tf.float32)

@@ -1,4 +1,5 @@
-"""Metrics of epochs as numbers and as JSON, which lacks some of them (docs/formats/run-layout.md)."""
+"""Metrics of epochs as numbers and as JSON, which cannot hold NaN and infinities
+(docs/formats/run-layout.md)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ import numpy as np
 
 
 def scalars(logs: dict[str, Any] | None) -> dict[str, float]:
-    """The metrics as one number each: one of several numbers gives them as NAME_0, NAME_1 …"""
+    """The metrics as one number each: a metric of several numbers becomes NAME_0, NAME_1 …"""
     values = {name: np.asarray(value) for name, value in (logs or {}).items()}
     made = {name: float(value.reshape(())) for name, value in values.items() if value.size == 1}
     for name, value in values.items():
@@ -24,7 +25,7 @@ def to_json(metrics: dict[str, float]) -> dict[str, float | str]:
 
 
 def from_json(metrics: dict[str, float | str]) -> dict[str, float]:
-    # float() understands the texts that stand for numbers.
+    # float() parses the texts for NaN and infinities.
     return {name: float(value) if isinstance(value, str) else value for name, value in metrics.items()}
 
 

@@ -21,7 +21,7 @@ _STREAM_OPTIONS = {"batch_size", "columns", "augment", "drop_remainder", "on_cor
 
 
 class Cache:
-    """A cache that is read. `headrace.ignite.dataset` makes one.
+    """A cache to read. `headrace.ignite.dataset` returns one.
 
     `for row in cache` scans it: every row once, as `{"key": …, "val": …}`. Each `for` is a new scan. `loader`
     makes batches for training.
@@ -38,7 +38,7 @@ class Cache:
 
     @property
     def partitions(self) -> list[int]:
-        """The numbers of the partitions that are read; empty: all."""
+        """The numbers of the partitions to read; empty means all."""
         return list(self._partitions)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -57,25 +57,26 @@ class Cache:
         """Scans the cache for its keys, and returns the rows that it has now as a `Dataset`.
 
         The dataset holds keys and fingerprints of values; rows are read from the cache when an epoch needs
-        them. A cache with the same rows gives an equal dataset, so a loader's state goes on in another
-        process. `schema` has the features that the rows have, named by the path to them: "key", "val.NAME",
+        them. A cache with the same rows gives an equal dataset, so another process can continue a loader's
+        state. `schema` has the features that the rows have, named by the path to them: "key", "val.NAME",
         "val.metadata.label". Fields without a form as features, such as maps, are left out; `remarks` names
         them.
 
         Args:
-            url: where the snapshot lies, as one object in a store. If one is there, it is read; else it is
-                taken and written, and never replaced. So all processes read the same rows. None: in memory.
-            take_changed: True: a row whose value has changed since is read as it is now. False: it counts
-                as a row that is gone.
-            on_corrupt: what loaders do about a row that is gone, or cannot be decoded. "fail": an error that
-                names the key. "skip-record": it is left out of its batch. "skip-shard": the rest of its block
-                is, too.
-            memory: bytes ("1GiB") for the snapshot, or for the partitions that are being scanned if it goes
-                to a store. 9 bytes and the key for each row.
+            url: where the snapshot is stored, as one object. An existing snapshot is read, and never
+                replaced; otherwise a snapshot is taken and written. So all processes read the same rows.
+                None: in memory.
+            take_changed: True: a row whose value has changed since is read as it is now. False: such a row
+                counts as gone.
+            on_corrupt: what loaders do about a row that is gone or cannot be decoded. "fail": raise an error
+                that names the key. "skip-record": leave the row out of its batch. "skip-shard": also leave
+                out the rest of its block.
+            memory: bytes ("1GiB") for the snapshot, or for the partitions that are being scanned if the
+                snapshot goes to a store. Each row needs 9 bytes and the key.
 
         Raises:
             NotFoundError: there is no such cache.
-            FailedPreconditionError: the snapshot at `url` is of another cache, or of other partitions.
+            FailedPreconditionError: the snapshot at `url` belongs to another cache or to other partitions.
             ResourceExhaustedError: the snapshot needs more than `memory`.
         """
         checked.choice("on_corrupt", on_corrupt, POLICIES)
@@ -102,9 +103,9 @@ class Cache:
         Args:
             columns: path → `hr.float32[640000]`, …: `{"val.pixels": hr.float32[640000]}`; or paths alone;
                 None: all features.
-            snapshot: True: in memory; a URL: at that place, as `Cache.snapshot` says. False: none; the rows
-                are streamed once each, in the order of their arrival. Such a loader needs `columns`, takes
-                `augment`, `drop_remainder`, `on_corrupt` and `memory_budget`, and has no state.
+            snapshot: True: in memory; a URL: at that URL, as `Cache.snapshot` says. False: no snapshot; each
+                row is streamed once, in the order of arrival. Such a loader needs `columns`, takes `augment`,
+                `drop_remainder`, `on_corrupt` and `memory_budget`, and has no state.
             take_changed: as `Cache.snapshot` says.
             batch_size, options: as for `Dataset.loader`; `on_corrupt` is "fail" unless it is given.
 
@@ -120,7 +121,7 @@ class Cache:
     def _stream(self, take_changed: bool, **options: Any) -> StreamedRows:
         if needs_order := ["take_changed"] * take_changed + sorted(options.keys() - _STREAM_OPTIONS):
             raise InvalidArgumentError(
-                f"{needs_order[0]} goes with a snapshot only: without one, rows come in no fixed order"
+                f"{needs_order[0]} needs a snapshot: without one, rows come in no fixed order"
             )
         return StreamedRows(self._cluster, self._name, self._partitions, **options)
 

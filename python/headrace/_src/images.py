@@ -14,7 +14,7 @@ from headrace.errors import InvalidArgumentError
 
 _METHODS = ("bilinear", "area")
 _DTYPES = ("uint8", "float32")
-_MOST_SIDE = 65_535  # that a JPEG may have
+_MOST_SIDE = 65_535  # largest side of a JPEG
 _MOST_CHANNELS = 4
 _MOST_PIXELS = 2**40
 _MOST_CONTRAST = 1000.0
@@ -38,7 +38,9 @@ class ImageColumn(Column):
 
     def __post_init__(self):
         if not isinstance(self.shape, tuple) or len(self.shape) != 3:
-            raise InvalidArgumentError(f"an image's shape is height, width and channels, not {self.shape!r}")
+            raise InvalidArgumentError(
+                f"the shape of an image must be height, width and channels, not {self.shape!r}"
+            )
         most = {"height": _MOST_SIDE, "width": _MOST_SIDE, "channels": _MOST_CHANNELS}
         sizes = zip(most.items(), self.shape, strict=True)
         shape = tuple(checked.integer(name, size, 1, most_of) for (name, most_of), size in sizes)
@@ -129,7 +131,7 @@ def _checked_color(color: Any) -> tuple[int, int, int] | None:
     if color is None:
         return None
     if not isinstance(color, Iterable) or isinstance(color, str | bytes) or len(values := tuple(color)) != 3:
-        raise InvalidArgumentError(f"background is {color!r}; it is red, green and blue, 0 to 255 each")
+        raise InvalidArgumentError(f"background is {color!r}; it must be red, green and blue, 0 to 255 each")
     return tuple(checked.integer("background", value, most=255) for value in values)
 
 
@@ -197,7 +199,7 @@ def contrast(lower: float, upper: float) -> Augmentation:
 def _number(name: str, value: Any, least: float, most: float) -> float:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:
-        raise InvalidArgumentError(f"{name} is {value!r}; it is a number from {least} to {most}")
+        raise InvalidArgumentError(f"{name} is {value!r}; it must be a number from {least} to {most}")
     return float(value)
 
 

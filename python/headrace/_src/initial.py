@@ -1,4 +1,4 @@
-"""Begins a training with the variables of another run's last checkpoint."""
+"""Begins training with the variables of another run's last checkpoint."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _NATIVE_KIND = "checkpoint"
 
 
 def restore(model: keras.Model, checkpoints: dict[str, str]) -> None:
-    """Weights, optimizer and seeds. `checkpoints`: the folder's `url`, and the `kind` that it publishes.
+    """Restores weights, optimizer and seeds. `checkpoints`: the folder's `url`, and the `kind` that it
+    publishes.
 
     Raises:
-        ModelError: they are of a model with other variables.
+        ModelError: the checkpoint belongs to a model with other variables.
     """
     url, kind = checkpoints["url"], checkpoints["kind"]
     published = _headrace.read_published(url, kind)

@@ -1,4 +1,4 @@
-"""Warnings where Keras would lose what it saves to a URL, or write it to a local folder "s3:"."""
+"""Warns where Keras would lose data that it saves to a URL, or would write it to a local folder "s3:"."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 
 from headrace._src.after_import import after_import
 
-# Where Keras 3 and tf_keras hand a path that ends in .h5 to HDF5, which knows local files only.
+# The functions in which Keras 3 and tf_keras pass a path that ends in .h5 to HDF5, which knows only local
+# files.
 _HDF5_WRITERS = ("keras.src.legacy.saving.legacy_h5_format", "tf_keras.src.saving.legacy.hdf5_format")
 _HDF5 = (
-    "HDF5 knows local files only, so Keras writes this model to a local folder of that name. Save it as "
+    "HDF5 knows only local files, so Keras writes this model to a local folder of that name. Save it as "
     ".keras, or its weights as .weights.h5 with Keras 3."
 )
-# Where Keras 3 writes weights to a temporary folder, of which it copies one file.
+# The functions in which Keras 3 writes weights to a temporary folder and copies only one file of it.
 _WEIGHTS_WRITER = "keras.src.saving.saving_lib"
 _SHARDS = (
     "with max_shard_size, Keras copies only the list of the files to a URL, and loses the weights. Save them "
@@ -25,7 +26,7 @@ _SHARDS = (
 
 
 def warn_of_urls(is_url: Callable[[str], bool]) -> None:
-    """From now on these functions of Keras warn if they are given a URL. They still do what they do."""
+    """Makes these functions of Keras warn if they get a URL. Otherwise they work as before."""
 
     def watch(function: str, text: str, is_meant: Callable[..., bool]) -> Callable[[ModuleType], None]:
         def replace(module: ModuleType) -> None:

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from headrace._src.plot import Svg
 
-# An order without end: more epochs than anyone trains, few enough to be counted in batches.
+# Stands for "no end": more epochs than anyone trains, yet the number of batches can still be counted.
 _ENDLESS = 1 << 32
 _SHUFFLE_MODES = {True: "window", False: "none", "window": "window", "none": "none", "exact": "exact"}
 DEFAULT_WINDOW = "64MiB"
 POLICIES = ("fail", "skip-record", "skip-shard")
 
-Batch = dict[str, Any]  # of np.ndarray, or Ragged and Strings
+Batch = dict[str, Any]  # values are np.ndarray, Ragged or Strings
 Array = TypeVar("Array")
 
 
@@ -110,13 +110,16 @@ def make_loader(
     drop_remainder = checked.choice("drop_remainder", drop_remainder, (True, False, "pad"))
     on_corrupt = checked.choice("on_corrupt", on_corrupt, POLICIES)
     if not isinstance(weights, str) or not weights:
-        raise InvalidArgumentError(f"weights is {weights!r}; it is the name of the rows' weights in a batch")
+        raise InvalidArgumentError(
+            f"weights is {weights!r}; it must be the name of the rows' weights in a batch"
+        )
     check_columns(columns)
     augment = checked_augmentations(augment)
     may_weigh_nothing = drop_remainder == "pad"
     if may_weigh_nothing and weights in columns:
         raise InvalidArgumentError(
-            f"a column is called {weights!r}, as the rows' weights are: name those otherwise with weights="
+            f"a column has the name {weights!r} of the rows' weights: give the weights another name with "
+            "weights="
         )
     state = None if state is None else checked.state("state", state)
     if order is None:
@@ -160,10 +163,10 @@ def native_columns(columns: dict[str, Column], augment: Sequence[Augmentation]) 
 
 def check_columns(columns: dict[str, Column]) -> None:
     if not columns:
-        raise InvalidArgumentError("no column was asked for; name at least one")
+        raise InvalidArgumentError("no column was requested; name at least one")
     for name, column in columns.items():
         if not isinstance(name, str):
-            raise InvalidArgumentError(f"a column is called {name!r}; names are str")
+            raise InvalidArgumentError(f"the name of a column is {name!r}; names must be str")
         if not isinstance(column, Column):
             raise InvalidArgumentError(f"column {name} is {column!r}; write hr.float32[512], hr.int64, …")
 
@@ -198,23 +201,24 @@ class Loader:
         self._may_skip = arguments["on_corrupt"] != "fail"
         self._logged_remarks: set[str] = set()
         self._engine_epochs = epochs
-        # As one, for other threads that look: the engine, and what those before it counted.
+        # The engine and the counts of earlier engines, as one value, so that other threads read both
+        # consistently.
         self._engines = self._make_engine(epochs, state=state), Stats()
         self._log_remarks()
         self._first_step = self.step
         self._pass_start = self.step
         self._pass_end: int | None = None
-        self._passed_over: list[int] | None = None  # steps of passes since `begin_passes_at`, ascending
-        self._pass_lock = threading.RLock()  # a signal's handler may close, amid a pass
+        self._passed_over: list[int] | None = None  # steps left out since `begin_passes_at`, ascending
+        self._pass_lock = threading.RLock()  # reentrant: a signal handler may close the loader during a pass
         self._pass_number = 0
         self._early_end = EarlyEnd()
         self._hand_over = Stopwatch()
-        self._is_taking = False  # a pass waits for a batch of the present engine
+        self._is_taking = False  # whether a pass waits for a batch of the present engine
         self._left_out_rows = 0
         self._failure: Error | None = None
         self._is_closed = False
 
-    # ---- what it gives
+    # ---- batches and shapes
 
     def __iter__(self) -> Iterator[Batch]:
         if self._is_over() and self._first_step < self.step:
@@ -229,14 +233,15 @@ class Loader:
         return self._epochs is not None and self.step >= self._epochs * self.batches_per_epoch
 
     def __next__(self) -> Batch:
-        while not self._is_over():  # passes may go on beyond that
+        while not self._is_over():  # passes may continue after the last epoch
             batch = self._next()
             if not self._is_passed_over(batch):
                 return batch
         raise StopIteration
 
     def _is_passed_over(self, batch: Batch) -> bool:
-        """Whether all its records are lost: a mean over no rows is NaN. Ranks stay in step, though."""
+        """Whether the batch has lost all its records: passes leave it out, because a mean over no rows is
+        NaN. It still counts as a step, so ranks stay in step."""
         return self.world_size == 1 and len(next(iter(batch.values()))) == 0
 
     def _next(self, engine: _headrace.Loader | None = None) -> Batch:
@@ -266,9 +271,9 @@ class Loader:
         itself.
         """
         self._is_closed = True
-        self._engine.close()  # before the lock: a pass holds that while it waits for a batch
+        self._engine.close()  # before taking the lock, so that a pass that waits for a batch ends
         with self._pass_lock:
-            self._engine.close()  # the pass may have made another one
+            self._engine.close()  # the pass may have made another engine
 
     def __enter__(self) -> Loader:
         return self
@@ -287,8 +292,8 @@ class Loader:
 
     @property
     def weights(self) -> str | None:
-        """Key of the rows' weights in a batch; None without `drop_remainder="pad"`: then every row is a
-        record."""
+        """Key of the rows' weights in a batch; None without `drop_remainder="pad"`, because then every row is
+        a record."""
         return self._weights
 
     @property
@@ -330,7 +335,7 @@ class Loader:
         """Number of records that all ranks together read in an epoch."""
         return self._engine.record_count
 
-    # ---- where it is
+    # ---- position
 
     @property
     def step(self) -> int:
@@ -369,8 +374,8 @@ class Loader:
             self.begin_passes_at(step)
 
     def begin_passes_at(self, step: int, end: int | None = None) -> None:
-        """Has the next pass begin with batch `step`, and end before batch `end` if given. A pass under way is
-        not changed."""
+        """Makes the next pass begin with batch `step`, and end before batch `end` if given. A pass under way
+        does not change."""
         self._early_end.settle()
         with self._pass_lock:
             self._pass_start, self._pass_end = step, end
@@ -378,7 +383,7 @@ class Loader:
 
     @property
     def early_end(self) -> EarlyEnd:
-        """That of the passes which `as_tf_dataset` makes."""
+        """The early end of the passes that `as_tf_dataset` makes."""
         return self._early_end
 
     @property
@@ -420,7 +425,7 @@ class Loader:
         places = checked.integer("source", source), checked.integer("epoch", epoch, most=_ENDLESS)
         return ShuffleQuality(*self._engine.shuffle_quality(*places))
 
-    # ---- how it goes
+    # ---- statistics
 
     def stats(self) -> Stats:
         """Returns bytes, records and seconds per stage since the loader was made. Any thread may call
@@ -491,7 +496,7 @@ class Loader:
         dataset = dataset_of(self, features, labels)
         if isinstance(dataset.element_spec, tuple) and len(dataset.element_spec) == 3:
             logger.warning(
-                "rows that fill up a batch have weight 0: compile the model with weighted_metrics=, because "
+                "rows that pad a batch have weight 0: compile the model with weighted_metrics=, because "
                 "metrics= counts them; without drop_remainder='pad' there are none"
             )
         return dataset
@@ -529,7 +534,7 @@ class Loader:
             start = self._pass_start
             end = self._pass_end or start + length
             is_past_the_end = self._engine_epochs is not None and end > self._engine_epochs * length
-            # Another pass that waits for a batch will get that of the engine which it waits for.
+            # If another pass waits for a batch, it will take a batch from the present engine.
             if is_past_the_end or start != self.step or self._is_taking:
                 self._replace_engine(start, None if is_past_the_end else self._engine_epochs)
             left_out_before = self._engine.left_out_rows
@@ -554,7 +559,7 @@ class Loader:
             engine = self._engine
             self._is_taking = True
         try:
-            batch = self._next(engine)  # without the lock: it may take long
+            batch = self._next(engine)  # without the lock, because this may take long
         except Error as error:
             with self._pass_lock:
                 self._check_pass(number)
@@ -573,7 +578,7 @@ class Loader:
         self._check_open()
         if number != self._pass_number:
             raise FailedPreconditionError(
-                "another pass over this loader has begun; make a loader for each of them"
+                "another pass over this loader has begun; make a loader for each pass"
             )
 
     # ---- inside
@@ -586,7 +591,7 @@ class Loader:
 
     def _replace_engine(self, step: int, epochs: int | None) -> None:
         self._check_open()
-        engine = self._make_engine(epochs, position=self._place_of(step))  # Ctrl-C here leaves all as it is
+        engine = self._make_engine(epochs, position=self._place_of(step))  # Ctrl-C here changes nothing
         before = self._engine
         self._engines, self._engine_epochs = (engine, self.stats()), epochs
         self._is_taking = False
@@ -605,7 +610,7 @@ class Loader:
     def __reduce__(self):
         raise FailedPreconditionError(
             "a loader cannot be copied or pickled: its threads and its place in the data are this process's; "
-            "hand over Loader.state(), and make another loader with state="
+            "pass on Loader.state(), and make another loader with state="
         )
 
     def __repr__(self) -> str:
@@ -618,7 +623,7 @@ class Loader:
 
 
 class Converted(Generic[Array]):
-    """A loader's batches with converted arrays. It shares the loader's position: there is one iterator."""
+    """A loader's batches with converted arrays. It shares the loader's position: both are one iterator."""
 
     def __init__(self, loader: Loader, convert: Callable[[Any, str], Array]):
         self._loader = loader
@@ -637,7 +642,7 @@ class Converted(Generic[Array]):
 
     @property
     def loader(self) -> Loader:
-        """The loader of these batches, which has their state, step and statistics."""
+        """The loader of these batches, which has the state, step and statistics."""
         return self._loader
 
     def __repr__(self) -> str:

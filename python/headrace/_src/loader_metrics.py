@@ -1,4 +1,4 @@
-"""Where the time of a training goes: numbers that a run logs about a loader."""
+"""Metrics of a loader that a run logs, to show where the time of training goes."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class LoaderMetrics:
-    """Each call gives name → value over the time since the call before, or since this was made.
+    """Each call returns name → value for the time since the previous call, or since this object was made.
 
-    `input_percent`, `hand_over_percent` and `compute_percent` share the time among waiting for batches,
-    making tensors of them, and the rest, which is the training's.
+    `input_percent`, `hand_over_percent` and `compute_percent` divide the time into waiting for batches,
+    converting them to tensors, and the rest, which is training.
     """
 
     def __init__(self, loader: Loader, name: str):

@@ -1,4 +1,4 @@
-"""The logger of the package, "headrace", and what the native module has it say."""
+"""The logger of the package, "headrace", and the messages that the native module sends to it."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ logger = logging.getLogger("headrace")
 
 
 def report_wait(activity: str) -> None:
-    """Logs a warning. The native module calls this after each 30 s in which it waited for one batch."""
+    """Logs a warning. The native module calls this after every 30 s of waiting for one batch."""
     logger.warning("%s", activity)

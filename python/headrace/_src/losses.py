@@ -1,4 +1,5 @@
-"""The meaning of a compiled loss: what it compares an output with, and how it takes the output's numbers."""
+"""The meaning of a compiled loss: what it compares an output with, and how it interprets the output's
+numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ _TAKE_INDEX = ("sparse", "circle", "generalizedcrossentropy")
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    name: str  # for people
-    words: str  # the name by which Keras knows it, in lower case and without underscores
-    scores: str  # what the numbers of its output are: probability, logit or margin
-    ignored_class: int | None  # a number of a class that it leaves out
+    name: str  # shown to people
+    words: str  # Keras' name of the loss, in lower case and without underscores
+    scores: str  # the meaning of the output's numbers: probability, logit or margin
+    ignored_class: int | None  # a class index that the loss ignores
 
     @property
     def takes_index(self) -> bool:
-        """Whether it takes numbers of classes, one for each record."""
+        """Whether the loss takes class indices, one for each record."""
         return any(word in self.words for word in _TAKE_INDEX)
 
     @property
@@ -29,7 +30,7 @@ class Loss:
 
     @property
     def is_of_sequences(self) -> bool:
-        """Whether a row of its labels may have another length than a row of its outputs."""
+        """Whether a row of labels may have another length than a row of outputs."""
         return self.words == "ctc"
 
     @property
@@ -41,7 +42,7 @@ class Loss:
 
 
 def read(loss: Any) -> Loss:
-    """`loss`: as a model is compiled with it, for one output."""
+    """`loss`: the loss of one output, as given to `compile`."""
     name = _name(loss)
     words = _words(loss, name)
     return Loss(name, words, _scores(loss, words), getattr(loss, "ignore_class", None))
@@ -53,7 +54,8 @@ def _name(loss: Any) -> str:
 
 
 def _words(loss: Any, name: str) -> str:
-    """The name in Keras, whatever name the loss was given; the given name, if the loss is not Keras' own."""
+    """Keras' name of the loss, even if the user has renamed it; the loss's own name, if it is not one of
+    Keras' losses."""
     made = _resolved(loss)
     kinds = type(made).__mro__ if isinstance(made, keras.losses.Loss) else []
     names = [kind.__name__ for kind in kinds] + [_name_of_function(made)]
@@ -66,7 +68,7 @@ def _resolved(loss: Any) -> Any:
         return loss
     try:
         return keras.losses.get(loss)
-    except ValueError:  # compile knows further names, such as "crossentropy"
+    except ValueError:  # compile accepts further names, such as "crossentropy"
         return loss
 
 
@@ -80,7 +82,7 @@ def _name_of_function(loss: Any) -> str:
 def _scores(loss: Any, words: str) -> str:
     if "hinge" in words:
         return "margin"
-    # A function's options are kept by Keras' wrapper, or by functools.partial.
+    # Keras' wrapper or functools.partial holds the options of a function.
     keywords = getattr(loss, "_fn_kwargs", getattr(loss, "keywords", {}))
     is_of_logits = getattr(loss, "from_logits", False) or keywords.get("from_logits", False)
     return "logit" if is_of_logits or "withlogits" in words else "probability"

@@ -2,9 +2,9 @@
 
     python -m headrace._src.map_worker MODULE:FUNCTION ROW_BYTES_MAX
 
-Standard output is a socket with frames (docs/formats/mapped-rows.md) both ways; standard input a pipe that
-hangs up when Headrace ends. The function sees neither: it reads nothing, and what it prints goes to standard
-error.
+Standard output is a socket that carries frames (docs/formats/mapped-rows.md) both ways; standard input is a
+pipe that hangs up when Headrace ends. The function sees neither: its standard input is empty, and its output
+goes to standard error.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from headrace._src import mapped_rows
 from headrace._src.errors import ModelError
 from headrace._src.user_function import load_function
 
-# Answers are sent once there are so many bytes of them, or so long after those before: whoever waits judges a
-# function by its silence.
+# Answers are sent when this many bytes have collected, or this long after the previous answers: Headrace
+# treats a long silence as a function that hangs.
 _SEND_BYTES = 64 << 10
 _SEND_SECONDS = 0.01
 
 
 def end_with(lifeline: int) -> list[int]:
-    """Ends this process and those that it starts when the pipe hangs up. The kernel sees to it, also while a
-    library holds the interpreter's lock; for as long as the descriptors that this returns are open."""
+    """Ends this process and its children when the pipe hangs up. The kernel does this, even while a library
+    holds the interpreter's lock, as long as the returned descriptors are open."""
     ends = []
     for owner in (-os.getpgrp(), os.getpid()):  # the function may move the process to another group
-        # Each has an owner of its own, which a duplicate would share.
+        # Opened again, because a duplicated descriptor would share its owner.
         end = os.open(f"/proc/self/fd/{lifeline}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         fcntl.fcntl(end, fcntl.F_SETOWN, owner)
         fcntl.fcntl(end, fcntl.F_SETSIG, signal.SIGKILL)
@@ -48,7 +48,7 @@ def end_with(lifeline: int) -> list[int]:
 
 
 class Frames:
-    """Takes over standard input and output. One in a process."""
+    """Takes over standard input and output. Make only one per process."""
 
     def __init__(self) -> None:
         self._lifeline = os.dup(0)
@@ -59,7 +59,7 @@ class Frames:
         self._reader = os.fdopen(self._socket, "rb", buffering=1 << 20)
 
     def receive(self) -> bytes:
-        """Empty once there is no more."""
+        """The next bytes; empty at the end of the stream."""
         size = self._reader.read(4)
         return self._reader.read(*struct.unpack("<I", size)) if len(size) == 4 else b""
 
@@ -85,7 +85,7 @@ def map_rows(frames: Frames, function: Callable, row_bytes_max: int) -> None:
         for row in mapped_rows.decode(frame):
             try:
                 made = function(row)
-            except Exception as error:  # whatever the function raises is what is reported
+            except Exception as error:  # the function may raise anything; the error is reported
                 answers.add_failed(describe(error))
             else:
                 answers.add(made)

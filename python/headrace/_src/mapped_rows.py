@@ -1,4 +1,4 @@
-"""Frames of rows, as they go to a user's function and back: docs/formats/mapped-rows.md."""
+"""Frames of rows on their way to a user's function and back: docs/formats/mapped-rows.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLUMNS_MAX = 10_000
 
 
 def decode(frame: bytes) -> Iterator[dict[str, Any]]:
-    """The rows of a frame that Headrace made."""
+    """The rows of a frame from Headrace."""
     rows, names, cells = struct.unpack_from("<3I", frame)
     at = 12 + rows
 
@@ -81,7 +81,7 @@ class Answers:
         self._verdicts = bytearray()
         self._counts: list[int] = []
         self._names: dict[str, int] = {}
-        self._shapes: dict[tuple[str, ...], list[int]] = {}  # the names of a row, and their numbers
+        self._shapes: dict[tuple[str, ...], list[int]] = {}  # names of a row's features → their numbers
         self._numbers: list[int] = []
         self._kinds = bytearray()
         self._data: list[bytes] = []
@@ -95,7 +95,9 @@ class Answers:
         if features is None:
             return self._add(DROPPED, (), b"", [])
         if not isinstance(features, Mapping):
-            return self.add_failed(f"it gave {_type_name(features)}, not a dict of features, or None")
+            return self.add_failed(
+                f"it returned {_type_name(features)}; it must return a dict of features, or None"
+            )
         name: Any = ""
         try:
             shape = tuple(features)
@@ -111,9 +113,9 @@ class Answers:
         except (TypeError, ValueError, OverflowError) as error:
             return self.add_failed(f"{name!s}: {error}")
         if len(shape) > _COLUMNS_MAX:
-            return self.add_failed(f"it gave {len(shape)} features, more than {_COLUMNS_MAX}")
+            return self.add_failed(f"it returned {len(shape)} features; at most {_COLUMNS_MAX} are possible")
         if (size := sum(map(len, data))) > self._row_bytes_max:
-            return self.add_failed(f"it gave {size} bytes, more than the {self._row_bytes_max} of a row")
+            return self.add_failed(f"it returned {size} bytes; a row has at most {self._row_bytes_max}")
         return self._add(ROW, shape, kinds, data)
 
     def _add(self, verdict: int, shape: tuple[str, ...], kinds: bytes, data: list[bytes]) -> None:
@@ -154,12 +156,12 @@ def _type_name(value: Any) -> str:
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str):
-        raise TypeError(f"a name of {_type_name(name)}, not str")
+        raise TypeError(f"the name of a feature is {_type_name(name)}; it must be str")
     name.encode("utf-8", "surrogateescape")
 
 
 def _encode(value: Any) -> tuple[int, bytes]:
-    """Kind and bytes. \\raises TypeError, ValueError, OverflowError  what is wrong with it"""
+    """Kind and bytes of a value. \\raises TypeError, ValueError, OverflowError  what is wrong with it"""
     if value is None:
         return _MISSING, b""
     if isinstance(value, str):
@@ -176,7 +178,7 @@ def _encode(value: Any) -> tuple[int, bytes]:
     if isinstance(value, (list, tuple)):
         return _list(value)
     raise TypeError(
-        f"a value of {_type_name(value)}; str, bytes, numbers, lists of them or None can be stored"
+        f"the value is {_type_name(value)}; only str, bytes, numbers, lists of these, and None can be stored"
     )
 
 
@@ -188,7 +190,7 @@ def _int64s(numbers: Any) -> tuple[int, bytes]:
     try:
         return _INT64S, _pack("q", numbers)
     except struct.error:
-        raise ValueError("a whole number that does not fit into 64 bits") from None
+        raise ValueError("a whole number does not fit into 64 bits") from None
 
 
 def _list(values: Any) -> tuple[int, bytes]:
@@ -202,7 +204,8 @@ def _list(values: Any) -> tuple[int, bytes]:
     for value in values:
         if not isinstance(value, (int, float)):
             raise TypeError(
-                f"a list with {_type_name(value)} in it; lists of numbers, of str or of bytes can be stored"
+                f"a list contains {_type_name(value)}; only lists of numbers, of str or of bytes can be "
+                "stored"
             )
     if all(isinstance(value, int) for value in values):
         return _int64s(values)
@@ -219,7 +222,7 @@ def _array(numpy: Any, value: Any) -> tuple[int, bytes]:
         return _INT64S, array.astype("<i8").tobytes()
     if array.dtype.kind == "u":
         if array.size and array.max() > numpy.iinfo(numpy.int64).max:
-            raise ValueError("a whole number that does not fit into 64 bits")
+            raise ValueError("a whole number does not fit into 64 bits")
         return _INT64S, array.astype("<i8").tobytes()
     if array.dtype.kind == "f":
         with numpy.errstate(over="ignore"):
@@ -229,4 +232,4 @@ def _array(numpy: Any, value: Any) -> tuple[int, bytes]:
         return _FLOATS, floats.tobytes()
     if array.dtype.kind in "OSU":
         return _list(array.ravel().tolist())
-    raise TypeError(f"an array of {array.dtype}; arrays of numbers or of texts can be stored")
+    raise TypeError(f"an array has the type {array.dtype}; only arrays of numbers or of texts can be stored")

@@ -43,7 +43,7 @@ class Histogram:
 
 @dataclasses.dataclass(frozen=True)
 class Text:
-    """A text, which is shown as Markdown."""
+    """A text, which TensorBoard renders as Markdown."""
 
     markdown: str
 
@@ -58,7 +58,7 @@ class Audio:
     Attributes:
         samples: an array [frames] or [frames, channels], of int16 or of floats from -1 to 1; or the bytes of
             a WAV file.
-        rate: frames a second. Has no meaning for bytes.
+        rate: frames per second. Ignored for bytes.
     """
 
     samples: Any
@@ -75,8 +75,8 @@ class Table:
 
     Attributes:
         columns: names, each once; 1,000 at most.
-        rows: sequences with a cell for each column: numbers, texts, bools and None. 8 MiB at most as JSON:
-            log a larger table as an artifact. Rows of a data frame: `frame.itertuples(index=False)`.
+        rows: sequences with a cell for each column: numbers, texts, bools and None. At most 8 MiB as JSON;
+            log a larger table as an artifact. For a data frame, give `frame.itertuples(index=False)`.
     """
 
     columns: Sequence[str]

@@ -14,7 +14,7 @@ def main(arguments: list[str]) -> None:
         import pyarrow as pa
         from pyarrow import csv, parquet
     except ImportError:
-        raise SystemExit("Parquet is written by pyarrow, which is not there: pip install pyarrow") from None
+        raise SystemExit("pyarrow, which writes Parquet, is not installed: pip install pyarrow") from None
     source, target = arguments
     schema = pa.schema(
         [

@@ -1,4 +1,4 @@
-"""A trained model that answers rows of Python. A native child process runs it, so this process loads no
+"""A trained model that answers rows from Python. A native child process runs it, so this process loads no
 TensorFlow."""
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _OPTIONS = {
     "like": "like",
     "schema": "schema",
 }
-_STOP_SECONDS = 5.0  # that the child may take to end
+_STOP_SECONDS = 5.0  # how long the child may take to end
 
 
 @dataclasses.dataclass(frozen=True)
 class _Output:
-    shape: list[int]  # of a row; -1: open
+    shape: list[int]  # of a row; -1: any size
     has_labels: bool
 
 
@@ -70,7 +70,9 @@ class Answers(Sequence[Mapping[str, Any]]):
         names = [name for name, output in self._outputs.items() if output.has_labels]
         if len(names) != 1:
             having = ", ".join(names) or "none"
-            raise InvalidArgumentError(f"one output with classes has labels; of this model's it is {having}")
+            raise InvalidArgumentError(
+                f"labels needs exactly one output with classes; this model has {having}"
+            )
         return [answer.get("label", answer.get("labels")) for answer in self._of(names[0])]
 
     def array(self, output: str | None = None) -> np.ndarray:
@@ -115,9 +117,9 @@ def _numbers(answer: Mapping[str, Any]) -> Any:
 
 
 class Model:
-    """A model that a run of training exported. Get one from `headrace.load`.
+    """A model that a training run exported. Get one from `headrace.load`.
 
-    Any thread may use it; calls wait for each other. A fork's child has to load its own.
+    Any thread may use it; calls wait for each other. A forked child must load its own.
     """
 
     def __init__(self, url: str, options: Sequence[str]):
@@ -140,7 +142,7 @@ class Model:
 
     @property
     def outputs(self) -> dict[str, tuple[int | None, ...]]:
-        """Name of each output → its shape, without the rows."""
+        """Name of each output → its shape, without the row dimension."""
         return {
             output["name"]: tuple(None if size < 0 else size for size in output["shape"])
             for output in self._about["outputs"]
@@ -148,7 +150,7 @@ class Model:
 
     @property
     def classes(self) -> dict[str, list[str]]:
-        """Output → the classes or labels that its scores are about, in their order."""
+        """Output → the classes or labels that its scores belong to, in order."""
         return {target["output"]: list(target["classes"]) for target in self._about["targets"]}
 
     def predict(self, rows: Any) -> Answers:
@@ -160,7 +162,7 @@ class Model:
                 a list of its values: texts, or images as paths, URLs or bytes.
 
         Raises:
-            InvalidArgumentError: a row cannot become an input of the model; the error names it.
+            InvalidArgumentError: a row cannot become an input of the model; the error names the row.
                 FailedPreconditionError: the model was closed, or loaded before a fork. The store's errors,
                 where rows name objects.
         """
@@ -195,14 +197,15 @@ class Model:
     def _ask(self, batch: Batch, done: int) -> list[dict[str, Any]]:
         if self._is_closed:
             raise FailedPreconditionError("this model was closed")
-        if self._child.has_failed:  # by a row of an earlier call
+        if self._child.has_failed:  # a row of an earlier call has ended it
             self._child = _Child(self._url, self._options)
         return self._child.ask(batch, done)
 
     def _mappings(self, rows: Any) -> Any:
         if isinstance(rows, str | bytes | os.PathLike):
             raise InvalidArgumentError(
-                f"rows is {rows!r}; give a list of such values, or rows: of a file, model.predict("
+                f"rows is {rows!r}; give a list of such values, or rows. To read rows from a file: "
+                "model.predict("
                 f"{_reader_of(rows)}). headrace predict --data answers tables of text, folders and archives"
             )
         if not isinstance(rows, Sequence) or not all(
@@ -217,7 +220,8 @@ class Model:
         return ({self.columns[0]: self._value(row)} for row in rows)
 
     def _value(self, value: str | bytes | os.PathLike[str]) -> str | bytes:
-        """A value for the only column: images are read by their names; texts are what they are."""
+        """A value for the only column: images are read from their paths or URLs; texts are used as they
+        are."""
         if isinstance(value, bytes) or not self._takes_images:
             return os.fspath(value)
         name = os.fspath(value)
@@ -249,15 +253,15 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
-            start_new_session=True,  # Ctrl-C is this process's to handle
+            start_new_session=True,  # so that Ctrl-C reaches only this process
         )
         self._end = weakref.finalize(self, _end, self._child)
         self.has_failed = False
-        self._rows = 0  # asked about
+        self._rows = 0  # rows sent so far
         self.about = self._line()
 
     def ask(self, batch: Batch, done: int) -> list[dict[str, Any]]:
-        """`done`: rows of the caller's before these; an error counts from the first of them."""
+        """`done`: the caller's rows before these; an error counts rows from the caller's first."""
         records = _headrace.encode_examples(batch.rows, list(batch.columns))
         writer = threading.Thread(target=_write, args=(self._child.stdin, records), daemon=True)
         try:
@@ -266,7 +270,7 @@ class _Child:
             writer.join()
         except InvalidArgumentError as error:
             raise _in_callers_terms(error, done - self._rows) from None
-        except BaseException:  # answers that nobody reads would be taken for those of the next call
+        except BaseException:  # the next call would read the answers that are left
             self._fail()
             raise
         self._rows += batch.rows
@@ -285,7 +289,7 @@ class _Child:
         answer = json.loads(line)
         if "error" in answer:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._child.wait(_STOP_SECONDS)  # it ends by itself
+                self._child.wait(_STOP_SECONDS)  # the child ends by itself
             self._fail()
             message = with_python_names(answer["error"]["message"], _OPTIONS.get)
             raise error_of(answer["error"]["code"], message)
@@ -293,12 +297,12 @@ class _Child:
 
     def _fail(self) -> None:
         self.has_failed = True
-        _stop(self._child)  # before its input is closed, which waits for a thread that writes
+        _stop(self._child)  # before closing its input, which would wait for a thread that writes
         self._end()
 
 
 def _reader_of(name: str | bytes | os.PathLike[str]) -> str:
-    """The call of pandas that reads a file of that name."""
+    """The pandas call that reads a file of that name."""
     readers = {
         ".csv": "read_csv(path)",
         ".tsv": "read_csv(path, sep='\\t')",
@@ -312,7 +316,8 @@ def _reader_of(name: str | bytes | os.PathLike[str]) -> str:
 
 
 def _in_callers_terms(error: InvalidArgumentError, rows_before: int) -> InvalidArgumentError:
-    """Rows of Python have no file, and the caller counts from the first row of the call."""
+    """Rewrites the message for rows of Python: they have no file, and the caller counts from the first row of
+    the call."""
     found = _REJECTED.search(str(error))
     if found is None:
         return error
@@ -320,14 +325,14 @@ def _in_callers_terms(error: InvalidArgumentError, rows_before: int) -> InvalidA
 
 
 def _write(to: IO[bytes], data: bytes) -> None:
-    with contextlib.suppress(OSError):  # the child has ended, which the reader of its answers notices
+    with contextlib.suppress(OSError):  # the child has ended; the reader of its answers notices that
         to.write(data)
         to.flush()
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """The child ends where its input does, or when nobody reads its answers. Where a fork of this process
-    holds both open, it is told to."""
+    """The child ends at the end of its input, or when nobody reads its answers. If a fork of this process
+    holds both open, the child gets a signal."""
     for pipe in (child.stdout, child.stdin):
         with contextlib.suppress(OSError):
             pipe.close()
@@ -348,7 +353,7 @@ def _stop(child: subprocess.Popen[bytes]) -> None:
 def _ended(child: subprocess.Popen[bytes]) -> Exception:
     if child.returncode is not None and child.returncode < 0:
         return CancelledError("headrace predict was ended by a signal; call again")
-    return InternalError("headrace predict ended without an answer; what it said is on stderr")
+    return InternalError("headrace predict ended without an answer; see its messages on stderr")
 
 
 def load(
@@ -369,7 +374,7 @@ def load(
         model.predict(frame).array()
         headrace.load("saved_model", features={"x": "age"}, like="s3://datasets/people")
 
-    A child process keeps the model in memory until it is closed, or nothing refers to it any more.
+    A child process keeps the model in memory until the model is closed or garbage collected.
 
     Args:
         url: URL of the run, of the version, or of the folder with the saved_model.pb.
@@ -377,18 +382,18 @@ def load(
 
     For a SavedModel that Headrace did not write, which needs `like` or `schema`:
 
-        signature: the one to call; default "serving_default".
-        features: input → feature, where neither names nor types say which goes where. Numbers are cast to the
+        signature: the signature to call; default "serving_default".
+        features: input → feature, if neither names nor types decide which goes where. Numbers are cast to the
             input's dtype and reshaped to its shape.
-        labels: output → label, whose classes name the output's scores; default: answers are numbers.
+        labels: output → label, whose classes name the output's scores; by default, answers are numbers.
         like: a dataset whose schema, vocabularies and encoders say how rows become inputs.
-        schema: instead, a file as `headrace prepare` takes it.
+        schema: instead of `like`, a schema file for `headrace prepare`.
 
     Raises:
         TypeError: features or labels is not a dict of names.
         InvalidArgumentError: a SavedModel and the data do not fit each other; the error lists both sides.
-        FailedPreconditionError: the run has exported no model yet, or it is not known how its inputs are
-            made.
+        FailedPreconditionError: the run has not exported a model yet, or the way to make its inputs is not
+            known.
         NotFoundError: there is no run, or no TensorFlow. The store's errors.
     """
     given = {

@@ -1,4 +1,4 @@
-"""A model's variables by their place, and the file that keeps them (docs/formats/keras-checkpoint.md)."""
+"""A model's variables by their position, and the file that stores them (docs/formats/keras-checkpoint.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from headrace.errors import FailedPreconditionError
 
 CALLBACK = "callback "
-"""With it begin the names of arrays that are not variables."""
+"""Prefix of the names of arrays that are not variables."""
 
 
 def load(file: str | os.PathLike) -> dict[str, np.ndarray]:
@@ -20,10 +20,10 @@ def load(file: str | os.PathLike) -> dict[str, np.ndarray]:
 
 
 def assign(model: keras.Model, arrays: dict[str, np.ndarray], where: str) -> None:
-    """Gives the model what a checkpoint holds; what is not a variable there is left alone.
+    """Restores the model's variables from a checkpoint; arrays that are not variables are ignored.
 
     Raises:
-        FailedPreconditionError: it is of another model; the message begins with `where`.
+        FailedPreconditionError: the checkpoint belongs to another model; the message begins with `where`.
     """
     variables = variables_of(model)
     names = [name for name in arrays if not name.startswith(CALLBACK)]
@@ -32,8 +32,8 @@ def assign(model: keras.Model, arrays: dict[str, np.ndarray], where: str) -> Non
     for here, there in itertools.zip_longest(wanted, found, fillvalue="nothing"):
         if _place_and_shape(here) != _place_and_shape(there):
             raise FailedPreconditionError(
-                f"{where} holds a checkpoint of another model: {there} there, {here} here; give the "
-                "model that it was written by, or another URL"
+                f"{where} holds a checkpoint of another model: {there} there, {here} here; use the "
+                "model that wrote it, or choose another URL"
             )
     for variable, name in zip(variables.values(), names, strict=True):
         variable.assign(arrays[name])
@@ -52,7 +52,7 @@ def check_optimizers(model: keras.Model) -> None:
     """Checks that each of several optimizers (a GAN's) has its variables before training.
 
     Raises:
-        FailedPreconditionError: one has none, and nothing says which variables it trains.
+        FailedPreconditionError: an optimizer has none, and nothing says which variables it trains.
     """
     for name, optimizer in _own_optimizers(model).items():
         if not optimizer.built:
@@ -63,7 +63,7 @@ def check_optimizers(model: keras.Model) -> None:
 
 
 def _own_optimizers(model: keras.Model) -> dict[str, keras.optimizers.Optimizer]:
-    """Those beside `model.optimizer` that are its attributes."""
+    """The optimizers other than `model.optimizer` that are attributes of the model."""
     return {
         name: value
         for name, value in sorted(vars(model).items())
@@ -72,7 +72,7 @@ def _own_optimizers(model: keras.Model) -> dict[str, keras.optimizers.Optimizer]
 
 
 def variables_of(model: keras.Model) -> dict[str, keras.Variable]:
-    """All that training changes. Names begin with the place in the model; the rest may vary."""
+    """All variables that training changes. Names begin with the position in the model; the rest may vary."""
     optimizers = list(_own_optimizers(model).values())
     if model.optimizer is not None:
         if not model.optimizer.built:

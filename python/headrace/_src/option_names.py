@@ -1,4 +1,4 @@
-"""The names that options of the native program have in Python, in its messages."""
+"""Translates the options in messages of the native program to their names in Python."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _OPTION = re.compile(rf"(?<![\w/.-])--([a-z]+(?:-[a-z]+)*)(?: ({_ASSIGNED}(?:,{_
 
 
 def with_python_names(message: str, name_of: Callable[[str], str | None]) -> str:
-    """A message of the program in which each option has the name that `name_of` gives it; None leaves it as
-    it is. "--features a=b" becomes "features={'a': 'b'}"."""
+    """The message with each option replaced by the name that `name_of` returns; None leaves the option as it
+    is. "--features a=b" becomes "features={'a': 'b'}"."""
 
     def renamed(found: re.Match[str]) -> str:
         name, assigned = name_of(found[1]), found[2]

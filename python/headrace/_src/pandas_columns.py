@@ -1,4 +1,4 @@
-"""Columns of pandas as staged ones; pandas is there, as its frame is."""
+"""Converts pandas columns to staged columns. pandas is already imported, since its frame exists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace._src.staged_columns import (
 
 
 def column_of_series(name: str, series: Any, first_row: int) -> StagedColumn | None:
-    """None if it has no value at all."""
+    """None if the column has no value at all."""
     dtype = series.dtype
     if not isinstance(dtype, np.dtype):
         return _column_of_extension(name, series, first_row)

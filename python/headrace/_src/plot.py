@@ -1,4 +1,4 @@
-"""A bar for each stage of a loader, in SVG; no library draws it."""
+"""A bar for each stage of a loader, in SVG, without a plotting library."""
 
 from __future__ import annotations
 

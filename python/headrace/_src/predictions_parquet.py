@@ -1,10 +1,10 @@
 """Writes a table of predictions as Parquet, for `headrace predict --format parquet`.
 
     python predictions_parquet.py answers.csv answers.parquet types.json
-    python predictions_parquet.py                  # only whether pyarrow is there
+    python predictions_parquet.py                  # only checks whether pyarrow is installed
 
-types.json has each column's type, "string", "int64" or "float32"; or a list of those, whose cells are JSON, a
-list or its only value. An empty cell is null. docs/formats/predictions.md has the columns.
+types.json has each column's type: "string", "int64" or "float32"; or a list with one of these, for cells that
+hold a list, or its only value, as JSON. An empty cell is null. docs/formats/predictions.md has the columns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
         import pyarrow as pa
         from pyarrow import csv, parquet
     except ImportError:
-        raise SystemExit("Parquet is written by pyarrow, which is not there: pip install pyarrow") from None
+        raise SystemExit("pyarrow, which writes Parquet, is not installed: pip install pyarrow") from None
     if not arguments:
         return
     source, target, described = arguments

@@ -1,4 +1,4 @@
-"""Prepares data from Python: inputs of the command, and rows of Python."""
+"""Prepares data from Python: inputs of the command, and rows from Python."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Prepared:
-    """A published dataset, and what became of the rows."""
+    """A published dataset, and the counts of its rows."""
 
     url: str
     counts: Mapping[str, int]
-    """Rows: in, written, rejected, dropped, ignored; the first is the sum of the others."""
+    """Numbers of rows: in, written, rejected, dropped, ignored; the first is the sum of the others."""
     splits: Mapping[str, Mapping[str, Any]]
-    """The records of each split, and its labels with how many records have them."""
+    """The number of records of each split, and the number of records with each label."""
     labels: list[str]
     """The vocabulary of the label."""
     reasons: Mapping[str, int]
-    """Each reason why rows were rejected or dropped, with the number of rows."""
+    """Reasons why rows were rejected or dropped, each with its number of rows."""
     shards: int
     shard_bytes: int
     manifest: int
-    """The manifest's number."""
+    """Number of the manifest's version."""
     manifest_digest: str
     """SHA-256 of the manifest: it names every shard with its checksum."""
     was_published: bool
-    """Whether the same call was finished before."""
+    """Whether the same call had already finished before."""
     seconds: float
 
     def open(self, **options: Any) -> Dataset:
@@ -66,7 +66,7 @@ class Prepared:
 
 
 def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOptions]) -> Prepared:
-    """Makes shuffled TFRecord shards from raw data, as `headrace prepare` does; also from rows of Python.
+    """Makes shuffled TFRecord shards from raw data, as `headrace prepare` does; also from rows in Python.
 
         headrace.prepare("s3://raw/images.csv", "s3://datasets/images", schema="images.toml")
         headrace.prepare(frame, "s3://datasets/measurements", splits={"train": 0.9, "test": 0.1})
@@ -76,7 +76,8 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
             frame of pandas or polars, a table or stream of Arrow, `headrace.query(…)`, an iterable of
             mappings.
         to: folder that becomes the dataset.
-        schema: URL or path of a TOML file, its text, or a dict of the same structure; else it is inferred.
+        schema: URL or path of a TOML file, its text, or a dict of the same structure; by default it is
+            inferred.
         layout: format of the source, if its names do not show it.
         delimiter: separator of a table's columns, such as ";" or "tab".
         encoding: encoding of the texts: "utf-8", "latin-1" or "windows-1252".
@@ -93,7 +94,7 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
         resize: height and width of images.
         trust_images: do not decode images that are stored as they are: faster, but damage in their pixels
             shows only when they are read.
-        max_rejects: how many rows may be rejected: an int is a number, "0.1%" or 0.001 a share.
+        max_rejects: how many rows may be rejected: an int is a number, "0.1%" or 0.001 is a share.
         overwrite: remove what was prepared there before, and start over.
         append: add the part of the source that is not in the published dataset; with rows of Python, add all
             rows that are given.
@@ -113,7 +114,7 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
     """
     if not isinstance(to, str | os.PathLike):
         raise InvalidArgumentError(
-            f"to is {type(to).__name__}; it is the URL or path of a folder: headrace.prepare(source, to)"
+            f"to is {type(to).__name__}; it must be the URL or path of a folder: headrace.prepare(source, to)"
         )
     batches = _batches(source)
     if batches is not None and options.get("layout") is not None:
@@ -130,7 +131,7 @@ def prepare(source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOp
 def prepare_stored_rows(
     source: Any, to: str | os.PathLike[str], **options: Unpack[PrepareOptions]
 ) -> Prepared:
-    """`prepare` of rows of Python that were read from a store: they must not name files of this machine."""
+    """`prepare` for rows in Python that were read from a store: they must not name local files."""
     with _schema_file(options.get("schema")) as schema_url:
         return _prepare_rows(batches_of(source), open_store(to), arguments_of(options, schema_url), True)
 
@@ -142,7 +143,7 @@ def _prepare_rows(
     source = f"{output.url.rstrip('/')}/{FOLDER.rstrip('/')}"
     try:
         done = run_prepare([source, output.url, "--layout", "tfrecord", *options])
-    except (FailedPreconditionError, InvalidArgumentError):  # not to be gone on with
+    except (FailedPreconditionError, InvalidArgumentError):  # a retry cannot continue from the staged rows
         remove_staged(output)
         raise
     remove_staged(output)
@@ -150,7 +151,7 @@ def _prepare_rows(
 
 
 def _batches(source: Any) -> Iterator[Batch] | None:
-    """None of what the command reads itself."""
+    """Batches of the source; None if the command reads the source itself."""
     if is_rows(source):
         return batches_of(source)
     file_format = format_of_arrow(source)
@@ -158,7 +159,7 @@ def _batches(source: Any) -> Iterator[Batch] | None:
 
 
 def _is_in_store(source: Any) -> bool:
-    """Rows of this program and files of this machine are not."""
+    """Whether the source is in a remote store: rows of this program and local files are not."""
     return not is_rows(source) and not open_store(source).url.startswith("file://")
 
 
@@ -169,7 +170,7 @@ def _prepared(document: Mapping[str, Any]) -> Prepared:
 
 @contextlib.contextmanager
 def _schema_file(schema: str | os.PathLike[str] | Mapping[str, Any] | None) -> Iterator[str | None]:
-    """The URL or path of it, for as long as it is needed."""
+    """The URL or path of the schema. A temporary file holds a schema that is a text or a dict."""
     text = schema_text(schema)
     if text is None:
         yield None if schema is None else os.fspath(schema)
@@ -179,5 +180,5 @@ def _schema_file(schema: str | os.PathLike[str] | Mapping[str, Any] | None) -> I
         file.write_text(text, encoding="utf-8")
         try:
             yield str(file)
-        except Error as error:  # nobody but this call knows the file
+        except Error as error:  # only this call knows the temporary file
             raise type(error)(str(error).replace(f"file://{file}", "schema")) from None

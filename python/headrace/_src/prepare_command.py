@@ -1,4 +1,4 @@
-"""Runs the native program's `prepare` as a child: its end, and its errors as exceptions."""
+"""Runs the native program's `prepare` as a child process, stops it, and turns its errors into exceptions."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from headrace._src.program import find_program
 from headrace.errors import CancelledError, Error, InternalError, error_of
 
 _OWN_STOP_SECONDS = 1.0
-_STOP_SECONDS = 30.0  # that a stopped child may take to end what it is writing
+_STOP_SECONDS = 30.0  # how long a stopped child may take to finish writing
 
 
 def run_prepare(arguments: Sequence[str]) -> dict[str, Any]:
-    """Runs the command and returns its answer. Its progress goes to this process's stderr; an exception here,
-    such as that of Ctrl-C, stops it.
+    """Runs the command and returns its answer. Progress goes to this process's stderr; an exception here,
+    such as Ctrl-C, stops the command.
 
     Raises:
-        Error: of the class that belongs to the command's error.
+        Error: the subclass for the command's error code.
     """
     environment = dict(os.environ) | {"HEADRACE_ERRORS": "json"}
     if environment.setdefault("HEADRACE_PYTHON", sys.executable) == sys.executable:
-        # Functions of one's own are found there as they are here.
+        # The child must find the user's functions on the same path as this process.
         environment["PYTHONPATH"] = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     command = [str(find_program()), "prepare", "--json", *arguments]
     with subprocess.Popen(
@@ -58,19 +58,20 @@ def _document_of(output: bytes) -> dict[str, Any]:
 
 def _ended_without_a_word(returncode: int) -> Error:
     if returncode >= 0:
-        return InternalError(f"headrace prepare ended with code {returncode}; what it said is on stderr")
+        return InternalError(f"headrace prepare ended with code {returncode}; see its messages on stderr")
     name = signal.Signals(-returncode).name
-    return CancelledError(f"headrace prepare was ended by {name}; the same call goes on where it was")
+    return CancelledError(f"headrace prepare was ended by {name}; the same call continues where it stopped")
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:
-    """Asks it to end, and sees to it that it does."""
+    """Asks the child to end, and kills it if it does not."""
     try:
-        # A terminal's Ctrl-C goes to it, too; asked twice, it would leave what it is writing.
+        # A terminal's Ctrl-C reaches the child, too; at a second signal it would abandon the file that it is
+        # writing.
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(_OWN_STOP_SECONDS)
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=_STOP_SECONDS)
-    except BaseException:  # too slow, or the user asks again
+    except BaseException:  # the child is too slow, or the user pressed Ctrl-C again
         child.kill()
         child.communicate()

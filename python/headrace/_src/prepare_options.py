@@ -1,4 +1,4 @@
-"""Options of `headrace.prepare`, as those of the command."""
+"""Translates options of `headrace.prepare` to options of the command."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class PrepareOptions(TypedDict, total=False):
     retry_failed: bool
 
 
-# Those that the command calls otherwise.
+# Options with another name in the command.
 _NAMES = {"version": "map-version", "splits": "split", "runner_options": "runner-option"}
 
 
 def in_python(message: str) -> str:
-    """A message of the command, with the names that its options have in Python."""
+    """A message of the command, with its options replaced by their names in Python."""
     return with_python_names(message, _name_in_python)
 
 
@@ -66,11 +66,11 @@ def _option_of(name: str) -> str:
 
 
 def arguments_of(options: PrepareOptions, schema_url: str | None) -> list[str]:
-    """The command's: None and False are not given, True is a flag.
+    """The command's options: None and False leave an option out, True gives a flag.
 
     Raises:
         TypeError: there is no such option.
-        InvalidArgumentError: a value is not fit.
+        InvalidArgumentError: a value is not valid.
     """
     arguments: list[str] = [] if schema_url is None else ["--schema", schema_url]
     for name, value in options.items():
@@ -132,13 +132,14 @@ def _missing_texts(value: str | Sequence[str]) -> str:
     texts = [value] if isinstance(value, str) else list(value)
     if any(not isinstance(text, str) or "," in text for text in texts):
         raise InvalidArgumentError(
-            f"missing is {value!r}; it takes texts without commas, such as ['NA', '-']; in a schema, any"
+            f"missing is {value!r}; it takes texts without commas, such as ['NA', '-']; a schema allows "
+            "any text"
         )
     return ",".join(texts)
 
 
 def _reject_limit(value: Any) -> str:
-    """An int is a number of rows, a float a share: 1 is one row, 1.0 are all."""
+    """An int is a number of rows, a float is a share: 1 is one row, 1.0 is all rows."""
     if isinstance(value, numbers.Integral):
         return str(int(value))
     if isinstance(value, numbers.Real) and 0 <= value <= 1:
@@ -152,7 +153,8 @@ def name_of_function(function: str | Callable[..., Any]) -> str:
     """ "module:function" of a function that other processes can import.
 
     Raises:
-        InvalidArgumentError: they cannot: it was made in another function, or in no module.
+        InvalidArgumentError: other processes cannot import the function, because it was made in another
+            function, or in no module.
     """
     if isinstance(function, str):
         return function
@@ -165,7 +167,7 @@ def name_of_function(function: str | Callable[..., Any]) -> str:
     if module == "__main__":
         raise InvalidArgumentError(
             f"map is {name} of this program or notebook, which other processes cannot import; put it into a "
-            "module, and give that one's"
+            "module, and give the function of that module"
         )
     if getattr(importlib.import_module(module), name, None) is not function:
         raise InvalidArgumentError(f"map is {function!r}, but {module}.{name} is something else")

@@ -1,4 +1,4 @@
-"""Threads of TensorFlow that take elements of loaders, and their end before the interpreter's."""
+"""Ends TensorFlow's threads that take elements of loaders before the interpreter ends."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ class Closable(Protocol):
 class Producers:
     """Threads of TensorFlow that run Python to take the elements of loaders.
 
-    TensorFlow destroys an iterator as late as when the interpreter clears its modules, and then waits for the
-    iterator's thread. A thread that is in Python by then never comes back, so the process would not end.
-    Therefore `atexit` closes the loaders and waits until no thread takes elements, at most for 5 seconds.
+    TensorFlow destroys an iterator only when the interpreter clears its modules, and then waits for the
+    iterator's thread. A thread that is inside Python at that time never returns, so the process would not
+    end. Therefore `atexit` closes the loaders and waits until no thread takes elements, at most for 5
+    seconds.
 
-    Make it after the import of TensorFlow and of the native module: `atexit` calls the last function first.
+    Create this object after TensorFlow and the native module are imported: `atexit` calls the last function
+    first.
     """
 
     def __init__(self) -> None:
         self.have_ended = False
-        """Whether the interpreter ends: a pass that fails is over then."""
+        """Whether the interpreter is ending: a pass that fails then simply ends."""
         self._process = os.getpid()
         self._loaders: weakref.WeakSet[Closable] = weakref.WeakSet()
         self._lock = threading.Lock()
@@ -39,8 +41,8 @@ class Producers:
         atexit.register(self._end)
 
     def follow(self, loader: Closable, elements: Iterator[Any]) -> Iterator[Any]:
-        """Returns `elements`, which are of that loader, as an iterator that the end waits for; once the
-        interpreter ends, an empty one."""
+        """Returns an iterator over `elements` of that loader, which the end of the interpreter waits for;
+        once the interpreter ends, an empty iterator."""
         if self.have_ended:
             return iter(())
         self._loaders.add(loader)
@@ -57,14 +59,15 @@ class Producers:
 
     def _end(self) -> None:
         if os.getpid() != self._process:
-            return  # a fork's child has no such threads
+            return  # a forked child has no such threads
         self.have_ended = True
         for loader in list(self._loaders):
             loader.close()
         self._wait_until_quiet()
 
     def _wait_until_quiet(self) -> None:
-        """A thread that has got an element may ask for the next one at once: it has to get its end."""
+        """Waits until no thread is inside and none has come back since: a thread may ask for another element
+        at once, and must see the end."""
         deadline = time.monotonic() + _MOST_SECONDS
         seen = None
         while (self._inside, self._calls) != (0, seen) and time.monotonic() < deadline:

@@ -2,7 +2,7 @@
 
     python report_parquet.py report.jsonl report.parquet
 
-The columns are those of docs/formats/plan.md, "Report"; what a line does not say is null.
+The columns are those of docs/formats/plan.md, "Report"; members that a line lacks are null.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise SystemExit("Parquet is written by pyarrow, which is not there: pip install pyarrow") from None
+        raise SystemExit("pyarrow, which writes Parquet, is not installed: pip install pyarrow") from None
     source, target = arguments
     schema = pa.schema(
         [*((name, pa.string()) for name in _TEXTS), *((name, pa.int64()) for name in _NUMBERS)]

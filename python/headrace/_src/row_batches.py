@@ -1,5 +1,5 @@
-"""Rows of Python as batches: of frames, tables of Arrow, queries and iterables of mappings; never all at once
-where they come one after another."""
+"""Batches of rows from Python: frames, Arrow tables, queries and iterables of mappings. Rows that come one
+after another are never all in memory."""
 
 from __future__ import annotations
 
@@ -33,16 +33,19 @@ def query(connection: Any, sql: str, parameters: Any = ()) -> Query:
 
     Args:
         connection: a connection of any driver of Python's DB-API (sqlite3, psycopg, …). It stays open.
-        sql: one statement. With ORDER BY, the rows and so the dataset are the same each time.
+        sql: one statement. With ORDER BY, the rows, and therefore the dataset, are the same each time.
         parameters: values for the statement's placeholders, in the driver's style.
     """
     if not hasattr(connection, "cursor"):
-        raise InvalidArgumentError(f"connection is {type(connection).__name__}; sqlite3.connect gives one")
+        raise InvalidArgumentError(
+            f"connection is {type(connection).__name__}; it must be a DB-API connection, such as "
+            "sqlite3.connect returns"
+        )
     return Query(connection, sql, parameters)
 
 
 def is_rows(source: Any) -> bool:
-    """Whether it is rows of Python, not where to find others."""
+    """Whether the source is rows in Python, not a URL or path."""
     return not isinstance(source, str | bytes | os.PathLike)
 
 
@@ -50,7 +53,7 @@ def batches_of(source: Any) -> Iterator[Batch]:
     """Batches of a frame, a table or stream of Arrow, a query or an iterable of mappings.
 
     Raises:
-        InvalidArgumentError: it is none of these, or a column is of a kind that no record can hold.
+        InvalidArgumentError: the source is none of these, or a column has a kind that no record can hold.
     """
     if type(source).__name__ == "Series" and hasattr(source, "to_frame"):
         raise InvalidArgumentError("source is a Series, which is one column; give series.to_frame(), a frame")
@@ -70,7 +73,7 @@ def batches_of(source: Any) -> Iterator[Batch]:
         )
     if not isinstance(source, Iterable):
         raise InvalidArgumentError(
-            f"source is {type(source).__name__}; it must be a URL or path, a frame, a table of Arrow, "
+            f"source is {type(source).__name__}; it must be a URL or path, a frame, an Arrow table, "
             "headrace.query(…), or an iterable of mappings from column to value"
         )
     return _batches_of_mappings(source)
@@ -89,7 +92,7 @@ def _batches_of_query(asked: Query) -> Iterator[Batch]:
     try:
         cursor.execute(asked.sql, asked.parameters)
         if cursor.description is None:
-            raise InvalidArgumentError(f"the statement gives no rows; it is a SELECT: {asked.sql}")
+            raise InvalidArgumentError(f"the statement returns no rows; it must be a SELECT: {asked.sql}")
         names = names_of_columns(column[0] for column in cursor.description)
 
         def by_column(rows: list[Any]) -> dict[str, Sequence[Any]]:
@@ -119,7 +122,7 @@ def _batches_of_mappings(source: Iterable[Any]) -> Iterator[Batch]:
         names = dict.fromkeys(itertools.chain.from_iterable(rows))
         if any(not isinstance(name, str) for name in names):
             wrong = next(name for name in names if not isinstance(name, str))
-            raise InvalidArgumentError(f"a row has the key {wrong!r}; names of columns are texts")
+            raise InvalidArgumentError(f"a row has the key {wrong!r}; names of columns must be texts")
         return {name: [row.get(name) for row in rows] for name in names}
 
     return _gathered(checked(), lambda row: row.values(), by_column)
@@ -130,7 +133,7 @@ def _gathered(
     values_of: Callable[[Any], Iterable[Any]],
     by_column: Callable[[list[Any]], Mapping[str, Sequence[Any]]],
 ) -> Iterator[Batch]:
-    """As many rows at a time as are bounded, in number and in bytes."""
+    """Batches that are bounded in rows and in bytes."""
     done = 0
     for row in rows:
         held, size_bytes = [row], _size_bytes(values_of(row))

@@ -1,4 +1,4 @@
-"""Schemas that are given in Python as TOML."""
+"""Converts schemas from Python to TOML."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ _EXAMPLE = "{'features': {'age': {'type': 'int64'}}}"
 
 
 def schema_text(schema: str | os.PathLike[str] | Mapping[str, Any] | None) -> str | None:
-    """TOML of a dict, or of a text that is TOML; None for a URL, a path, or nothing.
+    """The TOML of a dict, or of a text that is TOML; None for a URL, a path, or None.
 
     Raises:
-        InvalidArgumentError: it is none of these, or a dict of another structure than a schema.
+        InvalidArgumentError: the schema is none of these, or a dict without the structure of a schema.
     """
     if isinstance(schema, Mapping):
         _check_features(schema)
         return _toml_of(schema)
     if schema is not None and not isinstance(schema, str | os.PathLike):
         raise InvalidArgumentError(
-            f"schema is {type(schema).__name__}; it is a URL or path, a text in TOML, or a dict, {_EXAMPLE}"
+            f"schema is {type(schema).__name__}; it must be a URL or path, a text in TOML, or a dict, "
+            f"{_EXAMPLE}"
         )
     is_text = isinstance(schema, str) and ("\n" in schema or "=" in schema.partition("://")[0])
     return schema if is_text else None
@@ -31,16 +32,16 @@ def schema_text(schema: str | os.PathLike[str] | Mapping[str, Any] | None) -> st
 def _check_features(schema: Mapping[str, Any]) -> None:
     features = schema.get("features")
     if not isinstance(features, Mapping):
-        raise InvalidArgumentError(f"schema has no dict 'features'; it is a dict such as {_EXAMPLE}")
+        raise InvalidArgumentError(f"schema has no dict 'features'; it must be a dict such as {_EXAMPLE}")
     for name, feature in features.items():
         if not isinstance(feature, Mapping):
             raise InvalidArgumentError(
-                f"schema: the feature {name!r} is {feature!r}; it is a dict such as {{'type': 'int64'}}"
+                f"schema: the feature {name!r} is {feature!r}; it must be a dict such as {{'type': 'int64'}}"
             )
 
 
 def _toml_of(schema: Mapping[str, Any]) -> str:
-    """Values first: what follows a table's heading is of the table."""
+    """Writes values first, because everything after a table's heading belongs to the table."""
     lines = [
         f"{_key(name)} = {_value(name, value)}" for name, value in schema.items() if not _is_table(value)
     ]
@@ -52,7 +53,7 @@ def _toml_of(schema: Mapping[str, Any]) -> str:
             continue
         for inner_name, inner in value.items():
             if not _is_table(inner):
-                raise InvalidArgumentError(f"schema: {name}.{inner_name} is {inner!r}; it is a dict")
+                raise InvalidArgumentError(f"schema: {name}.{inner_name} is {inner!r}; it must be a dict")
             lines += _table(f"{_key(name)}.{_key(inner_name)}", inner)
     return "\n".join(lines) + "\n"
 
@@ -80,7 +81,7 @@ def _value(name: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(name, one) for one in value)}]"
     raise InvalidArgumentError(
-        f"schema: {name} is {value!r}; it is a text, a number, a boolean, or a list of them"
+        f"schema: {name} is {value!r}; it must be a text, a number, a boolean, or a list of these"
     )
 
 

@@ -1,8 +1,8 @@
 """The tf.Module that is saved: a model's variables, and its training, evaluation and prediction as graphs.
 
-It tracks raw tf.Variables only. A module that held Keras layers would save a second set of variables, which
-the functions do not read. Dropout's seeds, the learning rate and the step count are
-variables like the weights, so that a checkpoint holds everything a run continues from.
+The module tracks only raw tf.Variables. A module with Keras layers would save a second set of variables,
+which the functions do not read. Dropout's seeds, the learning rate and the step count are variables like the
+weights, so that a checkpoint holds everything that a run continues from.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from headrace._src.binding import Binding, Feature
 from headrace._src.compiled_metrics import CompiledMetrics
 
 ROW_WEIGHTS = "weights"
-"""The argument of a step that says which rows are records: 0 is none."""
+"""The argument of a step that says which rows are records: 0 marks a row that is not."""
 RECORD_WEIGHTS = "record_weights"
-"""The argument with the feature that weighs records."""
-# Methods of Keras' that a traced step stands for, so that a model's own would not be run.
+"""The argument with the feature that holds the weights of records."""
+# Keras' methods that a traced step replaces, so a model's own versions would not run.
 _STEPS = (
     "train_step",
     "test_step",
@@ -75,12 +75,12 @@ def metrics_of(model: keras.Model, binding: Binding) -> CompiledMetrics:
 
 
 def trains_as_compiled(model: keras.Model) -> bool:
-    """Whether a step of `fit` is Keras' own: then the traced `train_step` does what it does."""
+    """Whether a step of `fit` is Keras' own; only then does the traced `train_step` do the same."""
     return not {"train_step", "make_train_function", "fit"} & set(own_steps(model))
 
 
 def own_steps(model: keras.Model) -> list[str]:
-    """Those of Keras' methods that the model replaces, and that the traced steps stand for."""
+    """The methods of Keras that the model overrides although the traced steps replace them."""
     return [
         name
         for name in _STEPS
@@ -91,7 +91,7 @@ def own_steps(model: keras.Model) -> list[str]:
 class TracedModel(tf.Module):
     """A compiled Keras model as named graphs; save it with `concrete_functions` as its signatures.
 
-    `with_training`: also those that change the variables, by what the model was compiled with.
+    `with_training`: also the graphs that change the variables, with the compiled optimizer and losses.
     """
 
     def __init__(self, model: keras.Model, binding: Binding, with_training: bool = True):
@@ -109,7 +109,7 @@ def _savable(variable: tf.Variable) -> tf.Variable:
 
 
 def _tables_of(model: keras.Model) -> list[tf.lookup.StaticHashTable]:
-    """Tables that layers look up, such as the vocabulary of a TextVectorization: they are not trained."""
+    """Lookup tables of layers, such as the vocabulary of a TextVectorization. They are not trained."""
     return [
         value
         for layer in model._flatten_layers()
@@ -119,7 +119,7 @@ def _tables_of(model: keras.Model) -> list[tf.lookup.StaticHashTable]:
 
 
 class _LossOfOutput:
-    """In the place of the metric in which Keras adds up the loss of one output: keeps that of the batch."""
+    """Replaces the metric in which Keras adds up the loss of one output: keeps the loss of the batch."""
 
     value: tf.Tensor
 
@@ -129,7 +129,7 @@ class _LossOfOutput:
 
 @contextlib.contextmanager
 def _losses_of_outputs(model: keras.Model) -> Iterator[list[_LossOfOutput]]:
-    """The losses of the outputs, if there are several, once the model's loss is computed."""
+    """The losses of the outputs, if there are several. Call this after the model's loss is computed."""
     compiled = model._compile_loss
     trackers = compiled._metrics
     compiled._metrics = [_LossOfOutput() for _ in trackers]
@@ -162,16 +162,17 @@ class _Computation:
         return [*columns, rows, *self.metrics.state_specs]
 
     def records_of(self, batch):
-        """The columns without rows that are not records, weights of rows last; and the states of metrics."""
+        """The columns, without the rows that are not records and with the rows' weights last; and the states
+        of metrics."""
         columns = len(batch) - len(self.metrics.state_specs)
         return _without_padding(batch[:columns]), list(batch[columns:])
 
     def evaluate(self, columns, states, training):
-        """Loss, what a step gives of the metrics, and predictions of what `records_of` returns."""
+        """Loss, the step's results for the metrics, and predictions, for the result of `records_of`."""
         inputs, targets = len(self.binding.inputs), len(self.binding.targets)
         labels, rest = columns[inputs : inputs + targets], columns[inputs + targets :]
         x, y = self.binding.x(columns[:inputs]), self.binding.y(labels)
-        weights = rest[-1]  # 1 each
+        weights = rest[-1]  # all are 1
         of_records = self.binding.sample_weights(labels, rest[:-1], training)
         if of_records is not None:
             weights = weights * of_records
@@ -185,8 +186,8 @@ class _Computation:
         return loss, metrics, predictions
 
     def differentiate(self, batch):
-        """Loss, metrics, and the gradients as TensorFlow computes them: those of embeddings name the rows
-        that the batch has looked up, as often as it has."""
+        """Loss, metrics, and the gradients as TensorFlow computes them: gradients of embeddings list each row
+        as often as the batch has looked it up."""
         columns, states = self.records_of(batch)
         with tf.GradientTape() as tape:
             loss, metrics, _ = self.evaluate(columns, states, training=True)
@@ -221,7 +222,7 @@ def _concrete_functions(
     @tf.function(input_signature=gradient_specs)
     def apply_gradients(*computed):
         computation.apply(list(computed), computation.trainable)
-        iterations = keras.ops.convert_to_tensor(model.optimizer.iterations)  # computed, if it accumulates
+        iterations = keras.ops.convert_to_tensor(model.optimizer.iterations)  # may be a computed value
         return {"iteration": tf.cast(iterations, tf.int64)}
 
     @tf.function(input_signature=batch_spec)
@@ -258,7 +259,7 @@ def _concrete_functions(
 
 
 def _learning_rate_of(optimizer: keras.optimizers.Optimizer):
-    """The variable; None where a schedule computes the rate."""
+    """The variable of the learning rate; None if a schedule computes the rate."""
     rate = getattr(optimizer, "_learning_rate", None)
     return rate if isinstance(rate, keras.Variable) else None
 
@@ -284,8 +285,8 @@ def _column_spec(tensor: str, feature: Feature) -> tf.TensorSpec:
 
 
 def _without_padding(batch):
-    """Drops rows of weight 0, so that a mean, or a layer's batch statistics, is over the real rows. A batch
-    without padding passes through uncopied."""
+    """Drops rows of weight 0, so that means and layers' batch statistics cover only the real rows. A batch
+    without padding is not copied."""
     weights = batch[-1]
 
     def drop():

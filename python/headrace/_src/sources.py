@@ -16,8 +16,8 @@ from pathlib import Path
 from headrace._src.errors import ModelError
 
 _FILES_MAX = 5_000
-# By such words a model's source takes weights, vocabularies or settings from files. A word too many costs one
-# trace more; a word too few, a model with weights of yesterday.
+# Words in a model's source that show that it reads weights, vocabularies or settings from files. A needless
+# word costs an extra trace; a missing word can leave a model with outdated weights.
 _READS = re.compile(
     rb"\b(?:load\w*|restore\w*|open|imread|read\w*|from_?file|genfromtxt|memmap|from_pretrained|TFSMLayer"
     rb"|KerasLayer|set_vocabulary|adapt|\w*File\w*)\s*\("
@@ -26,8 +26,8 @@ _READS = re.compile(
 
 
 def split_model_name(name: str) -> tuple[str, str]:
-    """'package.module:function' or 'folder/file.py:function' as (module, function); a file's folder is put on
-    the path."""
+    """Splits 'package.module:function' or 'folder/file.py:function' into (module, function); a file's folder
+    is added to the path."""
     module, colon, function = name.rpartition(":")
     if not colon or not module or not function.isidentifier():
         raise ModelError(
@@ -43,8 +43,8 @@ def split_model_name(name: str) -> tuple[str, str]:
 
 
 def _files_of(package: str, even_if_installed: bool) -> list[Path]:
-    """All Python files of a top-level module or package, found without importing it; none of what is part of
-    Python itself or of an installed distribution, whose version stands for it."""
+    """All Python files of a top-level module or package, found without importing it. Empty for parts of
+    Python itself and for installed distributions, because their versions represent them."""
     spec = importlib.machinery.PathFinder.find_spec(package, sys.path)
     if spec is None:
         return []
@@ -57,14 +57,14 @@ def _files_of(package: str, even_if_installed: bool) -> list[Path]:
 
 
 def _is_installed(path: Path) -> bool:
-    """In this Python, or in another environment that PYTHONPATH names."""
+    """Whether the path is part of this Python, or of another environment on PYTHONPATH."""
     own = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     is_own = any(path.is_relative_to(folder) for folder in own if folder)
     return is_own or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
 
 
 def _imports_of(source: bytes) -> set[str]:
-    """Top-level names of everything that the source imports, at any depth of nesting."""
+    """Top-level names of all imports in the source, at any depth of nesting."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -79,8 +79,8 @@ def _imports_of(source: bytes) -> set[str]:
 
 
 def _sources(module: str) -> Iterator[tuple[str, Path, bytes]]:
-    """Package, file and source of the module's package, of this one, and of all modules they import that are
-    not installed."""
+    """Package, file and source of each file in the module's package, in this package, and in all modules that
+    they import and that are not installed."""
     own = {module.partition(".")[0], "headrace"}
     waiting, seen, files = sorted(own), set(own), 0
     while waiting:
@@ -98,8 +98,8 @@ def _sources(module: str) -> Iterator[tuple[str, Path, bytes]]:
 
 
 def probe(module: str) -> dict[str, str | bool]:
-    """`source_digest`: SHA-256 of all sources that the model may depend on. `reads_files`: whether one of
-    them may read files, on which the model then depends as well."""
+    """`source_digest`: SHA-256 of all sources that the model may depend on. `reads_files`: whether a source
+    may read files, so that the model depends on those files, too."""
     digest, reads_files = hashlib.sha256(), False
     for package, file, source in _sources(module):
         digest.update(f"{package} {file.name} {len(source)}\n".encode() + source)
@@ -117,7 +117,7 @@ def _version_of(*distributions: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Empty where a package is missing."""
+    """The versions of the packages; empty if a package is missing."""
     return {
         "python": platform.python_version(),
         "tensorflow": _version_of("tensorflow-cpu", "tensorflow", "tf-nightly"),

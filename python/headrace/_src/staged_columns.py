@@ -1,4 +1,4 @@
-"""Columns of rows as the native module stages them: what Python's values become."""
+"""Converts Python's values to columns as the native module stages them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from headrace.errors import InvalidArgumentError
 _INT64 = np.iinfo(np.int64)
 _TEXT_AS_IT_PRINTS = (decimal.Decimal, uuid.UUID)
 _FLOAT32_MANTISSA_BITS, _FLOAT32_BITS_MAX = 24, 128
-_MISSING_NAMES = ("NAType", "NaTType")  # of pandas, which is not imported for them
+_MISSING_NAMES = ("NAType", "NaTType")  # types of pandas, matched by name so that pandas is not imported
 
 
 class StagedColumn(NamedTuple):
-    """As `_headrace.encode_examples` takes it."""
+    """A column in the form that `_headrace.encode_examples` takes."""
 
     name: str
     kind: str  # "int64", "float32", "bytes"
     values: Any
-    offsets: Any = None  # int64, one more than rows; None: a value for each row
-    validity: Any = None  # bool; None: every row has one
+    offsets: Any = None  # int64, one more than rows; None: one value for each row
+    validity: Any = None  # bool; None: every row has a value
     lists: Any = (
-        None  # of "bytes": int64, places among the offsets, one more than rows; None: one for each row
+        None  # only "bytes": int64 indices into `offsets`, one more than rows; None: one text for each row
     )
 
 
@@ -41,7 +41,7 @@ def refuse_type(name: str, kind: str, row: int | None = None) -> NoReturn:
     if "PIL." in kind or "Image" in kind:
         what += "; encode the image: image.save(buffer, 'jpeg'), and give buffer.getvalue()"
     elif kind in ("dict", "struct") or "map" in kind:
-        what += "; make columns of what is in it, or a text: json.dumps(…)"
+        what += "; make its members columns, or make it a text: json.dumps(…)"
     elif "timedelta" in kind or "duration" in kind:
         what += "; make it a number: .total_seconds()"
     else:
@@ -50,7 +50,8 @@ def refuse_type(name: str, kind: str, row: int | None = None) -> NoReturn:
 
 
 def float32_of(name: str, values: np.ndarray, row_of: Callable[[int], int]) -> np.ndarray:
-    """Returns the nearest float32s; `row_of` gives the row of a value that is too large, for the error."""
+    """Returns the nearest float32s; `row_of` maps the index of a value that is too large to its row, for the
+    error."""
     with np.errstate(over="ignore"):
         floats = np.ascontiguousarray(values, dtype=np.float32)
     too_large = np.isinf(floats) & np.isfinite(values)
@@ -61,7 +62,7 @@ def float32_of(name: str, values: np.ndarray, row_of: Callable[[int], int]) -> n
 
 
 def column_of_floats(name: str, values: np.ndarray, first_row: int) -> StagedColumn:
-    """NaN is a missing value."""
+    """A column of floats. NaN counts as missing."""
     floats = float32_of(name, values, lambda place: first_row + place)
     missing = np.isnan(values)
     return StagedColumn(name, "float32", floats, None, ~missing if missing.any() else None)
@@ -70,17 +71,18 @@ def column_of_floats(name: str, values: np.ndarray, first_row: int) -> StagedCol
 def column_of_integers(
     name: str, values: np.ndarray, first_row: int, validity: np.ndarray | None = None
 ) -> StagedColumn:
-    """Also of booleans: 0 and 1."""
+    """A column of integers; booleans become 0 and 1."""
     if values.dtype.kind == "u" and values.size and values.max() > _INT64.max:
         refuse(name, f"{values.max()} is too large for int64", first_row + int(values.argmax()))
     return StagedColumn(name, "int64", np.ascontiguousarray(values, dtype=np.int64), None, validity)
 
 
 def column_of_objects(name: str, values: Sequence[Any], first_row: int = 0) -> StagedColumn | None:
-    """A column of any Python values, with one value or None for each row. None if every value is missing.
+    """A column from any Python values, one value or None for each row. Returns None if every value is
+    missing.
 
     Raises:
-        InvalidArgumentError: a value that no record can hold, or several kinds in one column.
+        InvalidArgumentError: no record can hold a value, or a column mixes several kinds.
     """
     validity = np.fromiter((not _is_missing(value) for value in values), bool, len(values))
     if not validity.any():
@@ -97,7 +99,7 @@ def column_of_objects(name: str, values: Sequence[Any], first_row: int = 0) -> S
         met = {"float"}
     if len(met) > 1:
         names = " and ".join(sorted({kind.__name__ for kind in kinds}))
-        refuse(name, f"has {names}; make them of one kind")
+        refuse(name, f"has {names}; convert them to one kind")
     make = {"int": _integers, "float": _floats, "text": _texts, "bytes": _byte_strings, "list": _lists}[
         met.pop()
     ]
@@ -136,11 +138,11 @@ def _text_of(value: Any) -> bytes:
         return value.encode("utf-8", "surrogateescape")
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat().encode()
-    return str(value).encode()  # NumPy's dates print as ISO 8601, too
+    return str(value).encode()  # str() of NumPy's dates is ISO 8601, too
 
 
 def _spread(name: str, kind: str, present: np.ndarray, validity: np.ndarray) -> StagedColumn:
-    """A value for each row, of those that have one."""
+    """A column from one value for each row that has a value; `validity` says which rows have one."""
     if validity.all():
         return StagedColumn(name, kind, present)
     values = np.zeros(len(validity), present.dtype)
@@ -162,7 +164,7 @@ def _floats(name: str, present: Sequence[Any], validity: np.ndarray, rows: np.nd
 
 
 def _check_exact(name: str, present: Sequence[Any], rows: np.ndarray) -> None:
-    """Integers beside floats become float32: none of them may change by it."""
+    """Integers beside floats become float32; an integer that this would change is an error."""
     for place, value in enumerate(present):
         if isinstance(value, float | np.floating):
             continue
@@ -170,8 +172,8 @@ def _check_exact(name: str, present: Sequence[Any], rows: np.ndarray) -> None:
         if bits > _FLOAT32_BITS_MAX or int(value) % (1 << max(0, bits - _FLOAT32_MANTISSA_BITS)):
             refuse(
                 name,
-                f"{value} is not a float32, the type of a column that has floats; make all of them "
-                "integers, or floats if they may be rounded",
+                f"{value} does not fit float32, the type of a column with floats; make all values "
+                "integers, or make them floats if they may be rounded",
                 int(rows[place]),
             )
 
@@ -200,14 +202,14 @@ def _lists(name: str, present: Sequence[Any], validity: np.ndarray, rows: np.nda
     for place, value in enumerate(present):
         try:
             array = np.asarray(value).reshape(-1)
-        except ValueError:  # lists in it are of different lengths
+        except ValueError:  # lists inside it have different lengths
             array = np.empty(0, object)
         if array.size == 0 and array.dtype != object:
             array = array.astype(np.int64)
         if array.dtype.kind not in "biuf" or (
             array.dtype.kind == "u" and array.size and array.max() > _INT64.max
         ):
-            refuse(name, "is not a list of numbers that fit int64 or float32, or of texts", int(rows[place]))
+            refuse(name, "is not a list of texts, or of numbers that fit int64 or float32", int(rows[place]))
         arrays.append(array)
     is_float = any(array.dtype.kind == "f" for array in arrays)
     offsets = offsets_of((array.size for array in arrays), validity)
@@ -232,7 +234,7 @@ def _lists_of_texts(
     for place, value in enumerate(present):
         for one in value:
             if not isinstance(one, kind):
-                what = f"has {type(one).__name__} in a list, where others have {kind.__name__}"
+                what = f"has {type(one).__name__} in a list, while others have {kind.__name__}"
                 refuse(name, what, int(rows[place]))
     texts = [text for value in present for text in value]
     pieces = [_text_of(text) for text in texts] if kind is str else texts
@@ -242,12 +244,12 @@ def _lists_of_texts(
 
 
 def row_by_offsets(offsets: np.ndarray, first_row: int) -> Callable[[int], int]:
-    """A function from the place of a value to its row."""
+    """A function from the index of a value to its row."""
     return lambda place: first_row + int(np.searchsorted(offsets, place, "right")) - 1
 
 
 def offsets_of(sizes: Any, validity: np.ndarray) -> np.ndarray:
-    """Where the values of each row begin, if those that have some are of these sizes."""
+    """The offsets at which the values of each row begin; `sizes` are those of the rows that have values."""
     counts = np.zeros(len(validity), np.int64)
     counts[validity] = np.fromiter(sizes, np.int64)
     offsets = np.zeros(len(validity) + 1, np.int64)

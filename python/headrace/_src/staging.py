@@ -1,4 +1,5 @@
-"""Rows of Python as TFRecord files of tf.Examples below an output: docs/formats/plan.md, "Staged rows"."""
+"""Stages rows from Python as TFRecord files of tf.Examples below an output: docs/formats/plan.md, "Staged
+rows"."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _DIGEST_DIGITS = 32
 
 
 class _Part:
-    """Rows that become one object, in memory until then."""
+    """Rows in memory that will become one object."""
 
     def __init__(self, kind: str, first_row: int):
         self.kind, self.first_row, self.rows, self.size_bytes = kind, first_row, 0, 0
@@ -44,14 +45,14 @@ class _Part:
 def stage_rows(
     store: Store, batches: Iterable[Batch], part_bytes: int = PART_BYTES, *, are_from_store: bool = False
 ) -> int:
-    """Writes the parts that are not there yet, and removes those of other rows: how many rows there are.
+    """Writes the missing parts, and removes parts of other rows. Returns the number of rows.
 
-    Reuses the parts of a call that was killed, since their names have the digests of their contents. Rows
-    that come from a store (`are_from_store`) may not name files of this machine; other rows come from this
-    program. Memory: a part and a batch. Allows one call at a time for an output.
+    Reuses the parts of a call that was killed, because their names contain the digests of their contents.
+    Rows that come from a store (`are_from_store`) may not name local files; other rows come from this
+    program. Memory: one part and one batch. Only one call at a time may write to an output.
 
     Raises:
-        InvalidArgumentError: there is no row.
+        InvalidArgumentError: there are no rows.
     """
     there = {found.key: found.size_bytes for found in store.list(FOLDER)}
     staged: set[str] = set()

@@ -15,13 +15,13 @@ _METRICS = (
     ("batches_total", "counter", "Batches handed out."),
     ("fetched_bytes_total", "counter", "Bytes read from the store."),
     ("inflated_bytes_total", "counter", "Bytes after decompression."),
-    ("decoded_bytes_total", "counter", "Bytes of columns in batches that were made."),
-    ("corrupt_records_total", "counter", "Damaged records that were met, counted again in each epoch."),
+    ("decoded_bytes_total", "counter", "Bytes of columns in finished batches."),
+    ("corrupt_records_total", "counter", "Damaged records that were found, counted again in each epoch."),
     ("stage_seconds_total", "counter", "Seconds that each stage took, summed over the threads."),
     ("wait_seconds_total", "counter", "Seconds that the caller waited for batches."),
-    ("hand_over_seconds_total", "counter", "Seconds in which batches became a framework's tensors."),
-    ("threads", "gauge", "Threads that work at present."),
-    ("ready_batches", "gauge", "Batches that are made and not yet taken."),
+    ("hand_over_seconds_total", "counter", "Seconds spent on converting batches to a framework's tensors."),
+    ("threads", "gauge", "Threads that are working now."),
+    ("ready_batches", "gauge", "Batches that are ready and not yet taken."),
     ("held_batches", "gauge", "Batches that were taken and are still in use."),
 )
 _STAGES = ("fetch", "inflate", "check", "decode", "idle")
@@ -42,7 +42,7 @@ class Stats:
     fetched_bytes: int = 0
     inflated_bytes: int = 0
     corrupt_records: int = 0
-    """Damaged records that the loader met, counted again in each epoch."""
+    """Damaged records that the loader found, counted again in each epoch."""
     fetch_seconds: float = 0.0
     """Time that threads waited for the store."""
     inflate_seconds: float = 0.0
@@ -53,20 +53,20 @@ class Stats:
     decode_seconds: float = 0.0
     """Time from records to columns, and for `balance` or `bucket`."""
     idle_seconds: float = 0.0
-    """Time that threads had nothing to do."""
+    """Time for which threads were idle."""
     wait_seconds: float = 0.0
     """Time that the caller waited for batches. If it is small, the data keeps up with the training."""
     hand_over_seconds: float = 0.0
-    """Time in which `as_tf_dataset`, `as_jax` or `as_torch` made tensors of batches."""
+    """Time in which `as_tf_dataset`, `as_jax` or `as_torch` converted batches to tensors."""
     threads: int = 0
-    """Threads that work at present."""
+    """Threads that are working now."""
     ready_batches: int = 0
-    """Batches that are made and not yet taken, at present."""
+    """Batches that are ready and not yet taken now."""
     held_batches: int = 0
-    """Batches that were taken and that some array still views, at present."""
+    """Batches that were taken and that some array still views now."""
 
     def plus(self, earlier: Stats) -> Stats:
-        """Returns these statistics with earlier counts added. Values of the present are kept."""
+        """Returns these statistics with earlier counts added. Gauges keep their current values."""
         present = ("threads", "ready_batches", "held_batches")
         names = [field.name for field in dataclasses.fields(self) if field.name not in present]
         return dataclasses.replace(
@@ -105,7 +105,8 @@ class Stats:
         for name in labels:
             if name == "stage" or not _LABEL_NAME.fullmatch(name):
                 raise InvalidArgumentError(
-                    f"{name!r} cannot name a label: letters, digits and _, no digit first, no __, not 'stage'"
+                    f"{name!r} cannot name a label: use letters, digits and _, no digit first, no __ in "
+                    "front, not 'stage'"
                 )
         lines = []
         for metric, kind, help_text in _METRICS:

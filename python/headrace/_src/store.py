@@ -17,13 +17,13 @@ from headrace.errors import InvalidArgumentError, NotFoundError
 if TYPE_CHECKING:
     from typing import Self, TypeAlias, Unpack  # from Python 3.11 on
 
-    Buffer: TypeAlias = Any  # bytes, bytearray, memoryview, array, …: collections.abc.Buffer, from 3.12 on
+    Buffer: TypeAlias = Any  # bytes, bytearray, memoryview, array, …; collections.abc.Buffer from 3.12 on
     Range: TypeAlias = (
         str | tuple[str, int] | tuple[str, int, int | None] | tuple[str, int, int | None, str | None]
     )
 
 _MOST_BYTES = 2**63 - 1
-_FIRST_PAGE = 1_000  # what S3 gives at once
+_FIRST_PAGE = 1_000  # the page size of S3
 _LARGEST_PAGE = 64_000
 
 
@@ -56,7 +56,7 @@ class Capabilities(NamedTuple):
     latest_only: bool
     """The store refuses to read a version that was replaced. Otherwise the read may succeed."""
     keeps_ranges: bool
-    """If the same range of the same version is read again, the bytes come from a near place."""
+    """If the same range of the same version is read again, the bytes come from a nearby copy."""
 
 
 def store(url: str | os.PathLike[str], **options: Unpack[StoreOptions]) -> Store:
@@ -336,7 +336,7 @@ def _info(found: tuple[str, int, str, float | None]) -> ObjectInfo:
 
 def _key(value: str) -> str:
     if not isinstance(value, str):
-        raise InvalidArgumentError(f"{value!r} is not a key; a key is a text")
+        raise InvalidArgumentError(f"{value!r} is not a key; a key must be a text")
     if not value.isascii():
         try:
             value.encode()

@@ -1,4 +1,4 @@
-"""Options of a store, given as arguments: each driver has its own, and the core knows them."""
+"""Options of a store, given as arguments. Each driver has its own options, and the core knows them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.errors import InvalidArgumentError
 
 
 class StoreOptions(TypedDict, total=False):
-    """Options of `headrace.store`, for those who check types; a driver from outside may have others."""
+    """Options of `headrace.store`, for type checkers; external drivers may have other options."""
 
     timeout: float
     endpoint_url: str
@@ -32,7 +32,7 @@ class StoreOptions(TypedDict, total=False):
 
 
 DEFAULT_TIMEOUT = 30.0  # seconds
-# Those that pandas users know from `storage_options` of s3fs.
+# Names that pandas users know from `storage_options` of s3fs.
 _NAMES_IN_S3FS = {
     "anon": "anonymous",
     "key": "access_key_id",
@@ -40,7 +40,7 @@ _NAMES_IN_S3FS = {
     "token": "session_token",
     "client_kwargs": "endpoint_url, region or verify_tls",
 }
-# A wait in the core is counted in milliseconds, as an integer of 64 bits; a day is long enough.
+# The core counts waits in milliseconds, as an integer of 64 bits; a day is long enough.
 _MOST_SECONDS = 86_400.0
 
 
@@ -52,7 +52,7 @@ def option_names() -> list[str]:
 
 def unknown_option(owner: str, name: str) -> TypeError:
     own = _NAMES_IN_S3FS.get(name)
-    hint = f"what s3fs calls so is {own} here" if own else f"it has {', '.join(option_names())}"
+    hint = f"the same option is called {own} here" if own else f"it has {', '.join(option_names())}"
     return TypeError(f"{owner} has no option {name!r}; {hint}")
 
 
@@ -60,8 +60,8 @@ def texts_of(scheme: str, options: Mapping[str, Any]) -> dict[str, str]:
     """`options`, without `timeout`, as the core takes them.
 
     Raises:
-        TypeError: an option that no kind of store has. InvalidArgumentError: one that the scheme does not
-            know, or of another type. No message holds a value. The core looks at the rest.
+        TypeError: no kind of store has the option. InvalidArgumentError: the scheme does not know the option,
+            or the value has another type. No message contains a value. The core checks everything else.
     """
     given = {name: value for name, value in options.items() if value is not None}
     return {name.replace("_", "-"): _text_of(scheme, name, value) for name, value in given.items()}
@@ -71,7 +71,7 @@ def timeout_of(value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 < value <= _MOST_SECONDS:
         raise InvalidArgumentError(
-            f"timeout is {value!r}; it is a number of seconds up to {_MOST_SECONDS:.0f}"
+            f"timeout is {value!r}; it must be a number of seconds up to {_MOST_SECONDS:.0f}"
         )
     return float(value)
 
@@ -87,7 +87,7 @@ def _text_of(scheme: str, name: str, value: Any) -> str:
         raise unknown_option("a store", name)
     if scheme not in owners:
         known = ", ".join(f"{owner}://" for owner in owners)
-        raise InvalidArgumentError(f"{name} is an option of {known} stores, and not of {scheme}://")
+        raise InvalidArgumentError(f"{name} is an option of {known} stores, not of {scheme}://")
     if owners[scheme]:
         if not isinstance(value, bool):
             raise InvalidArgumentError(f"{name} must be True or False")

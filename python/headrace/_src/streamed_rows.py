@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class StreamedRows:
-    """Batches of the rows that a cache has as it is read: dicts of name → array, as those of a `Loader`.
+    """Batches of the rows that a cache has while it is read: dicts of name → array, like those of a `Loader`.
 
-    Each `for` is a new scan, which gives every row once, by partition, as the nodes deliver them. So there is
-    no seed, no rank, no length and no state: workers share the rows by partitions.
+    Each `for` is a new scan, which returns every row once, by partition, as the nodes deliver them. So there
+    is no seed, no rank, no length and no state. Workers divide the rows by partitions.
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class StreamedRows:
     ):
         if not isinstance(columns, Mapping):
             raise InvalidArgumentError(
-                "without a snapshot nobody has seen the rows yet, so columns= says what they have: "
+                "without a snapshot the columns of the rows are not known, so columns= is required: "
                 "{'val.label': hr.int64}"
             )
         check_columns(dict(columns))
         augment = checked_augmentations(augment)
-        self._early_end = EarlyEnd()  # never announced: these passes have no length
+        self._early_end = EarlyEnd()  # never signalled, because these passes have no length
         self._hand_over = Stopwatch()
         self._cluster = cluster
         self._columns = dict(columns)
@@ -68,7 +68,7 @@ class StreamedRows:
 
     @property
     def early_end(self) -> EarlyEnd:
-        """That of the passes which `as_tf_dataset` makes."""
+        """The early end of the passes that `as_tf_dataset` makes."""
         return self._early_end
 
     @property
@@ -95,9 +95,9 @@ class StreamedRows:
         self._is_closed = True
 
     def state(self, step: int | None = None) -> bytes:
-        """Raises FailedPreconditionError: a position in a scan would mean another row next time."""
+        """Raises FailedPreconditionError, because the same position in another scan may be another row."""
         raise FailedPreconditionError(
-            "a stream of a cache has no positions to continue at, because its rows come in no fixed order: "
+            "a stream of a cache has no position to resume from, because its rows come in no fixed order: "
             "make the loader with a snapshot"
         )
 
@@ -107,7 +107,7 @@ class StreamedRows:
 
     @property
     def row_shapes(self) -> dict[str, tuple[int, ...] | None]:
-        """The shape of one row of each column; None: it is ragged."""
+        """The shape of one row of each column; None: the column is ragged."""
         return dict(self._shapes)
 
     @property

@@ -1,5 +1,5 @@
-"""How busy this process and its machine are: numbers that a run logs by itself, from Linux' /proc; and those
-of further sources, such as loaders."""
+"""Metrics of the load of this process and its machine, which a run logs by itself from Linux' /proc; and
+metrics of further sources, such as loaders."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class SystemMetrics:
-    """Samples until `stop`, in a thread of its own. `log` gets name → value, and the seconds since the start.
+    """Takes samples in a separate thread until `stop`. `log` gets name → value, and the seconds since the
+    start.
 
-    Rates are over the time since the sample before. Numbers that the system does not tell are left out. If
-    sources were added, there is a last sample at the end, so that short runs have one.
+    Rates cover the time since the previous sample. Numbers that the system does not provide are left out. If
+    sources were added, a last sample is taken at the end, so that short runs have one.
     """
 
     def __init__(self, log: Callable[[dict[str, float], int], None], each_s: float):
@@ -28,7 +29,7 @@ class SystemMetrics:
         self._each_s = each_s
         self._nvidia = shutil.which("nvidia-smi")
         self._sources: list[Callable[[], dict[str, float]]] = []
-        self.names: set[str] = set()  # of all that was logged
+        self.names: set[str] = set()  # names of all logged metrics
         self._is_over = threading.Event()
         self._began = self._at = time.monotonic()
         self._before = _counters()
@@ -36,11 +37,11 @@ class SystemMetrics:
         self._thread.start()
 
     def add(self, source: Callable[[], dict[str, float]]) -> None:
-        """Logs what the source gives with each further sample. It is called by the thread of this object."""
+        """Logs the source's values with each further sample. The thread of this object calls the source."""
         self._sources.append(source)
 
     def stop(self) -> None:
-        """No sample is logged once it has returned."""
+        """Stops sampling. No sample is logged after this returns."""
         self._is_over.set()
         self._thread.join()
 
@@ -88,12 +89,13 @@ class SystemMetrics:
                 values[f"gpu{number}_used_bytes"] = mebibytes * 2**20
             return values
         except (OSError, ValueError, subprocess.SubprocessError):
-            self._nvidia = None  # a driver that does not answer is not asked again
+            self._nvidia = None  # do not ask a driver again that does not answer
             return {}
 
 
 def _counters() -> dict[str, float]:
-    """Seconds and bytes that only grow: of this process, and of the machine's cores and network."""
+    """Counters of seconds and bytes that only grow, of this process and of the machine's cores and
+    network."""
     used = os.times()
     counters = {"cpu": used.user + used.system + used.children_user + used.children_system}
     for line in _lines("/proc/self/io"):
@@ -102,7 +104,7 @@ def _counters() -> dict[str, float]:
             counters[f"disk_{name}_per_s"] = float(value)
     for line in _lines("/proc/stat")[:1]:
         ticks = [float(word) for word in line.split()[1:9]]
-        counters["idle"] = ticks[3] + ticks[4]  # with waiting for disks
+        counters["idle"] = ticks[3] + ticks[4]  # includes waiting for disks
         counters["busy"] = sum(ticks) - counters["idle"]
     for line in _lines("/proc/net/dev")[2:]:
         name, _, words = line.partition(":")

@@ -18,27 +18,27 @@ def encoded(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Returns the JSON of a table.
 
     Raises:
-        InvalidArgumentError: a name is not a text or occurs twice, a row has another number of cells, a cell
-            is neither a number nor a text, a bool or None, or the table is too large.
+        InvalidArgumentError: a name is not a text or occurs twice, a row has the wrong number of cells, a
+            cell is not a number, a text, a bool or None, or the table is too large.
     """
     names = list(columns)
     if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InvalidArgumentError(f"names of columns are texts, each once: {names[:10]}")
+        raise InvalidArgumentError(f"names of columns must be texts, and each must be unique: {names[:10]}")
     if not 0 < len(names) <= MOST_COLUMNS:
-        raise InvalidArgumentError(f"the table has {len(names)} columns; it has 1 to {MOST_COLUMNS}")
+        raise InvalidArgumentError(f"the table has {len(names)} columns; it must have 1 to {MOST_COLUMNS}")
     pieces: list[str] = []
     size = 0
     for number, row in enumerate(rows):
         if len(row) != len(names):
             raise InvalidArgumentError(
-                f"row {number} has {len(row)} cells, and there are {len(names)} columns"
+                f"row {number} has {len(row)} cells, but there are {len(names)} columns"
             )
         if sum(len(value) for value in row if isinstance(value, str)) > MOST_BYTES:
             raise _too_large()
         cells = [_cell(value, number, name) for value, name in zip(row, names, strict=True)]
         pieces.append(json.dumps(cells, separators=(",", ":")))
         size += len(pieces[-1]) + 1
-        if size > MOST_BYTES:  # before more of a huge one is read
+        if size > MOST_BYTES:  # stop before reading more of a huge table
             raise _too_large()
     head = json.dumps(names, separators=(",", ":"))
     if len(head) + size > MOST_BYTES - 100:
@@ -48,14 +48,14 @@ def encoded(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def _too_large() -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"the table has more than {MOST_BYTES} bytes: log it as an artifact, or a part of it"
+        f"the table has more than {MOST_BYTES} bytes: log it as an artifact, or log a part of it"
     )
 
 
 def _cell(value: Any, row: int, column: str) -> Any:
     if value is None or isinstance(value, str | bool):
         return value
-    if type(value).__name__ in ("bool_", "bool"):  # of numpy
+    if type(value).__name__ in ("bool_", "bool"):  # NumPy's booleans
         return bool(value)
     if isinstance(value, numbers.Integral) and -(2**63) <= int(value) < 2**64:
         return int(value)
@@ -65,5 +65,5 @@ def _cell(value: Any, row: int, column: str) -> Any:
             return number
         return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     raise InvalidArgumentError(
-        f"row {row}, column {column} is a {type(value).__name__}: cells are numbers, texts, bools or None"
+        f"row {row}, column {column} is a {type(value).__name__}: cells must be numbers, texts, bools or None"
     )

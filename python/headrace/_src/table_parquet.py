@@ -9,12 +9,12 @@ import sys
 
 
 def main(arguments: list[str]) -> None:
-    """Converts the first file into the second. A column whose cells are numbers, or empty, has numbers; the
-    others have texts."""
+    """Converts the first file into the second. A column whose cells are all numbers or empty holds numbers;
+    other columns hold texts."""
     try:
         from pyarrow import csv, parquet
     except ImportError:
-        raise SystemExit("Parquet is written by pyarrow, which is not there: pip install pyarrow") from None
+        raise SystemExit("pyarrow, which writes Parquet, is not installed: pip install pyarrow") from None
     source, target = arguments
     convert = csv.ConvertOptions(null_values=[""], strings_can_be_null=False, timestamp_parsers=[])
     table = csv.read_csv(

@@ -20,7 +20,7 @@ _producers = Producers()
 
 
 class Source(Protocol):
-    """The properties of a loader that tf.data needs: `headrace.Loader` describes each of them."""
+    """The properties of a loader that tf.data needs. `headrace.Loader` documents each of them."""
 
     @property
     def columns(self) -> Mapping[str, Column]: ...
@@ -43,14 +43,14 @@ class Source(Protocol):
 
 
 class _Choice(NamedTuple):
-    """Which columns an element has."""
+    """Chooses the columns of an element."""
 
     features: str | list[str]
     labels: str | None
     weights: str | None
 
     def of(self, values: dict[str, Any]) -> Any:
-        """The element, of what each column is: a tensor, or its specification."""
+        """The element, made from the tensor of each column, or from its specification."""
         names = self.features
         features = values[names] if isinstance(names, str) else {name: values[name] for name in names}
         rest = [values[name] for name in (self.labels, self.weights) if name is not None]
@@ -62,7 +62,9 @@ def _choose(loader: Source, features: str | Sequence[str] | None, labels: str | 
     weights = [] if loader.weights is None else [loader.weights]
     asked = [features] if isinstance(features, str) else list(features or [])
     if features is not None and not asked:
-        raise InvalidArgumentError("features names no column; leave it out for all but the labels")
+        raise InvalidArgumentError(
+            "features names no column; leave it out to use all columns except the labels"
+        )
     for name in [*asked, *([] if labels is None else [labels])]:
         if name not in names + weights:
             known = ", ".join(names)
@@ -73,7 +75,7 @@ def _choose(loader: Source, features: str | Sequence[str] | None, labels: str | 
     if not chosen:
         raise InvalidArgumentError(f"the loader has no column beside the labels, {labels}")
     if labels is None:
-        # By name, for nothing would say of a second part that it is the weights.
+        # By name, because nothing marks a second part of an element as weights.
         return _Choice(features if isinstance(features, str) else asked or names + weights, None, None)
     is_one = isinstance(features, str) or (features is None and len(chosen) == 1)
     return _Choice(chosen[0] if is_one else chosen, labels, loader.weights)
@@ -88,7 +90,7 @@ def _spec(loader: Source, column: Column, row_shape: tuple[int, ...] | None) -> 
 
 
 def _tensor(column: Any) -> Any:
-    """The form of a column that tf.data takes. Arrays are taken as they are, without a copy."""
+    """A column in the form that tf.data takes. Arrays are passed on without a copy."""
     if isinstance(column, Ragged):
         return tf.RaggedTensor.from_row_splits(_tensor(column.values), column.offsets, validate=False)
     return tf.constant(np.asarray(column), tf.string) if isinstance(column, Strings) else column
@@ -127,7 +129,7 @@ def dataset_of(loader: Source, features: str | Sequence[str] | None, labels: str
 
     if length is None:
         return tf.data.Dataset.from_generator(passes, output_signature=choice.of(specs))
-    # tf.data is told the length, for Keras counts epochs by it; yet the rest of an epoch, which is a shorter
-    # pass, may end without an error: `repeat` ends when a repetition is empty.
+    # tf.data is told the length, because Keras counts epochs by it. The rest of an epoch, which is a shorter
+    # pass, may still end without an error: `repeat` ends when a repetition is empty.
     dataset = tf.data.Dataset.from_generator(passes, output_signature=choice.of(specs))
     return dataset.repeat().take(length)

@@ -3,11 +3,10 @@
     python -m headrace._src.trace --model MODULE:FUNCTION --probe
     python -m headrace._src.trace --model MODULE:FUNCTION --spec spec.json --seed 44 --output FOLDER
 
-The first prints what a trace depends on (no TensorFlow is imported: it takes a tenth of a second); the second
-writes FOLDER/saved_model/, FOLDER/graph.pb (a GraphDef to show) and, last, FOLDER/model.json
+The first command prints what a trace depends on (in a tenth of a second, since it imports no TensorFlow); the
+second writes FOLDER/saved_model/, FOLDER/graph.pb (a GraphDef to show) and, last, FOLDER/model.json
 (docs/formats/traced-model). The one line on standard output is JSON: the result, or
-{"error": {"kind", "message"}} with exit status 1. Everything else that is printed, by whatever is imported,
-goes to standard error.
+{"error": {"kind", "message"}} with exit status 1. All output of imported modules goes to standard error.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def answer(arguments: list[str] | None) -> dict:
-    """The result that the one line on standard output reports."""
+    """Runs the command and returns the result, which becomes the one line on standard output."""
     options = _parse(arguments)
     try:
         if options.probe:
@@ -72,7 +71,7 @@ def answer(arguments: list[str] | None) -> dict:
         return {"output": str(options.output)}
     except ModelError as error:
         answer = error
-    except Exception as error:  # a model that TensorFlow cannot trace, a full disk: the caller reports it
+    except Exception as error:  # a model that cannot be traced, a full disk, …: the caller reports it
         traceback.print_exc()
         answer = ModelError("trace", f"tracing {options.model}: {type(error).__name__}: {error}")
     return {"error": {"kind": answer.kind, "message": str(answer)}}
@@ -82,7 +81,7 @@ def main() -> int:
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     result_file = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what imported code prints must not mix with the result
+    os.dup2(2, 1)  # output of imported code must not mix with the result
     result = answer(None)
     print(json.dumps(result), file=result_file, flush=True)
     return 1 if "error" in result else 0

@@ -16,17 +16,18 @@ class Track(keras.callbacks.Callback):
         with hr.init("s3://datasets/runs") as run:
             model.fit(data, epochs=10, callbacks=[hr.keras.Track(run)])
 
-    The metrics of an epoch have Keras' names (`loss`, `val_loss`). Those of batches are below `batch/`; Keras
-    gives their means since the epoch began. Steps are those of the optimizer. No step waits for the store.
+    The metrics of an epoch have Keras' names (`loss`, `val_loss`). Metrics of batches begin with `batch/`;
+    Keras reports their means since the epoch began. Steps are the optimizer's steps. No step waits for the
+    store.
 
     Args:
-        every: log the metrics of each so-many-th batch; 0: only those of epochs.
+        every: log the metrics of every n-th batch; 0: only the metrics of epochs.
     """
 
     def __init__(self, run: Run, *, every: int = 1):
         super().__init__()
         if every < 0:
-            raise InvalidArgumentError(f"every is {every}: it is a number of batches, or 0")
+            raise InvalidArgumentError(f"every is {every}; it must be a number of batches, or 0")
         self.run = run
         self.every = every
         self._step = 0

@@ -1,4 +1,4 @@
-"""The record of a run of your own program: what ran, with which settings, and the numbers that it logged."""
+"""The record of a run of your own program: the program, its settings, and the numbers that it logged."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 _GIT_SECONDS = 5
 _FINISH_SECONDS = 60.0
 _MEDIA_SECONDS = 10.0
-_MEDIA_SHARE = 0.75  # of the time to finish: numbers have the rest
+_MEDIA_SHARE = 0.75  # share of the time to finish; numbers get the rest
 _MOST_FINAL_METRICS = 1000
 _STEPS = 1 << 63
 _MOST_PACKAGES = 500
 _MOST_VERSION = 64  # characters
 _MEDIA = "media"
 _open: set[Run] = set()
-_raised: BaseException | None = None  # by which the program ends, if it does
+_raised: BaseException | None = None  # the exception that ends the program, if any
 
 
 def init(
@@ -61,22 +61,23 @@ def init(
 
     Args:
         root: a URL or path; records lie below it in `_headrace/runs/`, metrics in `_headrace/metrics/`.
-        name: what people call the run; several runs may have one name.
+        name: a name for people; several runs may share a name.
         config: settings, nested as you like; each is kept as a parameter of the run.
-        run_id: the id of the run, the same for all ranks, and the same again if the job is restarted. 1 to 64
+        run_id: the id of the run. All ranks must use the same id, and so must a restarted job. 1 to 64
             letters, digits, '.', '_' and '-'. None: a new id.
         rank, world_size: number of this process, and number of processes in the run. Several processes need a
             `run_id`.
-        from_step: this process continues a run that was interrupted, and logs again from this step on: points
-            that an earlier attempt of this rank has logged there do not count any more.
-        system_metrics_each: seconds between samples of how busy this process and the machine are: processors,
-            memory, disk, network, and NVIDIA's GPUs where `nvidia-smi` answers. Their names begin with
+        from_step: this process continues an interrupted run, and logs again from this step on: later points
+            of an earlier attempt of this rank no longer count.
+        system_metrics_each: seconds between samples of the load of this process and the machine: processors,
+            memory, disk, network, and NVIDIA's GPUs if `nvidia-smi` answers. The metrics' names begin with
             "system/", and their steps are seconds since the start. None: no samples.
-        console: keep what Python code prints from now on, for `headrace runs console`: at most 8 MiB, without
-            secrets. Lines that libraries in C print are not kept. A kill loses the lines of the last minutes.
+        console: store what Python code prints from now on, for `headrace runs console`: at most 8 MiB,
+            without secrets. Output of C libraries is not stored. If the process is killed, the lines of the
+            last minutes are lost.
 
     Returns:
-        The run. Use it with `with`, or call `finish`; else it ends with the program.
+        The run. Use it in a `with`, or call `finish`; otherwise it ends with the program.
 
     Raises:
         InvalidArgumentError: the id is not valid, or several ranks have no id.
@@ -96,19 +97,19 @@ def init(
 
 
 class Run:
-    """A run that is being recorded; `init` makes one. Threads may share it; a forked child may not use it.
+    """A run that is being recorded; `init` returns one. Threads may share it; a forked child may not use it.
 
     Numbers and media survive a kill of this process half a second after they were logged, and once `flush`
-    has returned. They are in files of this machine ($XDG_STATE_HOME/headrace) until they go to the store,
-    every ten seconds. The next run on this machine, or `headrace runs recover`, writes what a killed run has
-    left. Only `finish` waits for the store.
+    has returned. Local files ($XDG_STATE_HOME/headrace) hold them until they go to the store, every ten
+    seconds. If a run was killed, the next run on this machine, or `headrace runs recover`, writes the rest.
+    Only `finish` waits for the store.
 
     Attributes:
         id: id of the run.
         root: URL of the folder that holds the record.
-        name: what people call it, or None.
-        config: the settings. Those that are added or changed until `finish` are recorded with the end.
-        summary: final values of the run; a metric that is not set here has its last value.
+        name: the name for people, or None.
+        config: the settings. Settings that are added or changed before `finish` are recorded with the end.
+        summary: final values of the run; for a metric that is not set here, its last value counts.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class Run:
     ):
         if system_metrics_each is not None and not system_metrics_each > 0:
             raise InvalidArgumentError(
-                f"system_metrics_each is {system_metrics_each}; it is seconds, or None"
+                f"system_metrics_each is {system_metrics_each}; it must be a number of seconds, or None"
             )
         self.name = name
         self.config = config
@@ -153,19 +154,19 @@ class Run:
         _watch_the_end()
 
     def log(self, values: Mapping[str, Any], step: int | None = None) -> None:
-        """Logs numbers: floats, ints, bools and all that `float` takes, such as arrays of one element; and
-        `Image`, `Histogram`, `Text`, `Audio` and `Table`. Names are texts; those of nested mappings are
-        joined with '/'. Numbers are kept as float64, also NaN and infinities. The other values, media, go
-        into event files. TensorBoard shows them, except tables.
+        """Logs numbers: floats, ints, bools and everything that `float` accepts, such as arrays of one
+        element; and `Image`, `Histogram`, `Text`, `Audio` and `Table`. Names are texts; those of nested
+        mappings are joined with '/'. Numbers are kept as float64, also NaN and infinities. The other values,
+        media, go into event files. TensorBoard shows them, except tables.
 
         Args:
-            step: None: one more than the step before, from 0 on. Steps may repeat and go back.
+            step: None: one more than the previous step, starting at 0. Steps may repeat and go back.
 
         Raises:
             InvalidArgumentError: a value is neither a number nor a medium, a name is not a text of 1 to 1,024
-                bytes, the step is no integer of 64 bits, or the run is finished.
-            ResourceExhaustedError, PermissionDeniedError: the store or this machine's disk takes no media;
-                those of this call are kept, or dropped if 1 GiB is waiting or the disk is full.
+                bytes, the step is not an integer of 64 bits, or the run is finished.
+            ResourceExhaustedError, PermissionDeniedError: the store or this machine's disk refuses media. The
+                media of this call are kept, or dropped if 1 GiB is waiting or the disk is full.
         """
         self._require_open("log")
         step = _checked_step(self._next_step if step is None else step)
@@ -178,7 +179,7 @@ class Run:
     def _log_mixed(self, values: dict[str, Any], step: int) -> None:
         for name in values:
             if name != as_unicode(name):
-                raise InvalidArgumentError(f"{name!r} is no name: it has no UTF-8")
+                raise InvalidArgumentError(f"{name!r} is not a name: it is not valid UTF-8")
         media = {name: value for name, value in values.items() if isinstance(value, MEDIA)}
         numbers = _numbers({name: value for name, value in values.items() if name not in media})
         if numbers:
@@ -190,7 +191,7 @@ class Run:
         from headrace.summary import Writer
 
         with self._lock:
-            self._require_open("log")  # or nobody would close the writer
+            self._require_open("log")  # after the end, nothing would close the writer
             if self._media is None:
                 folder, record = self._native.add_media()
                 self._media = Writer(folder, flush_seconds=_MEDIA_SECONDS, journal=True, _owner=record)
@@ -202,7 +203,7 @@ class Run:
         Args:
             what: the URL or path of a dataset, a model or an object; or an artifact of the run's folder:
                 "NAME:ALIAS", "NAME:v3", or "NAME:latest". "./a:b" is a path.
-            name: what the run calls it. None: "data", or the artifact's name.
+            name: the name of the input in the run. None: "data", or the artifact's name.
 
         Returns:
             The version of the artifact; None for a URL.
@@ -219,7 +220,7 @@ class Run:
         return None
 
     def made(self, url: str | os.PathLike[str], *, name: str = "model") -> None:
-        """Records that the run has published this. Call it once it is there."""
+        """Records that the run has published an output. Call this after the output exists."""
         self._require_open("made")
         self._native.add_output(name, os.fspath(url))
 
@@ -230,25 +231,25 @@ class Run:
 
         Args:
             folder: a URL or path. Each run needs a folder of its own.
-            name: begins the names of the metrics: 1 to 64 letters, digits, '.', '_' and '-'.
+            name: prefix of the metrics' names: 1 to 64 letters, digits, '.', '_' and '-'.
 
         Raises:
             InvalidArgumentError: the name is not valid, or the run is finished.
         """
         self._require_open("event_files")
         if name == _MEDIA:
-            raise InvalidArgumentError(f"{_MEDIA} is the name of the run's own media; give another one")
+            raise InvalidArgumentError(f"{_MEDIA} is the name of the run's own media; choose another name")
         self._native.add_event_files(name, os.fspath(folder))
 
     def log_loader(self, loader: Loader, *, name: str = "loader") -> None:
         """Logs where the training's time goes, with each sample of the machine and at the end: the shares of
-        waiting for the loader's batches (`loader/input_percent`), of making tensors of them
+        waiting for the loader's batches (`loader/input_percent`), of converting them to tensors
         (`loader/hand_over_percent`) and of the rest, the training (`loader/compute_percent`); and
         `loader/records_per_s`, `loader/fetched_bytes_per_s` and `loader/ready_batches`. A high input_percent
-        says that the data do not keep up. Call it before the first batch.
+        means that the data does not keep up. Call this before the first batch.
 
         Args:
-            name: begins the names of the metrics; give each loader of a run another one.
+            name: prefix of the metrics' names; use a different name for each loader of a run.
 
         Raises:
             InvalidArgumentError: the run takes no samples (`system_metrics_each=None`), or is finished.
@@ -256,14 +257,14 @@ class Run:
         self._require_open("log_loader")
         if self._system is None:
             raise InvalidArgumentError(
-                "log_loader logs with the samples of the machine: leave out system_metrics_each=None"
+                "log_loader needs the samples of the machine: remove system_metrics_each=None"
             )
         self._system.add(LoaderMetrics(loader, name))
 
     def log_artifact(self, artifact: Artifact, aliases: Iterable[str] = ()) -> ArtifactVersion:
-        """Keeps the artifact in the run's folder, and records it as an output; and the URLs that it refers to
-        as inputs. "latest" always names the newest version. If the latest version has the same entries, type,
-        description and metadata, that version is used, and no new one is made.
+        """Publishes the artifact in the run's folder, and records it as an output, and the URLs that it
+        refers to as inputs. "latest" always names the newest version. If the latest version has the same
+        entries, type, description and metadata, that version is used, and no new version is made.
 
         Args:
             aliases: names that point to this version from now on: ["stable"].
@@ -275,11 +276,11 @@ class Run:
             FailedPreconditionError: a file has changed since it was added, the artifact has no entries, or
                 earlier versions have another type.
             InvalidArgumentError: an alias is not valid, or the run is finished.
-            AbortedError: somebody else has set one of the aliases meanwhile.
+            AbortedError: another process has set one of the aliases meanwhile.
         """
         self._require_open("log_artifact")
         if isinstance(aliases, str):
-            raise InvalidArgumentError(f"aliases is a text; it is a list of names: [{aliases!r}]")
+            raise InvalidArgumentError(f"aliases is a text; it must be a list of names: [{aliases!r}]")
         return ArtifactVersion(self._native.log_artifact(artifact._native, list(aliases)))
 
     def flush(self) -> None:
@@ -294,11 +295,12 @@ class Run:
 
     @property
     def dropped_points(self) -> int:
-        """Points that were logged faster than this machine can keep them, or while its disk was full."""
+        """Number of points that were dropped, because they were logged faster than this machine can store
+        them, or while its disk was full."""
         return self._native.counts()["dropped"]
 
     def finish(self, error: str | None = None, *, timeout: float = _FINISH_SECONDS) -> None:
-        """Writes what is left and the end of the record. Further calls do nothing.
+        """Writes the remaining data and the end of the record. Further calls do nothing.
 
         Args:
             error: why the run has failed. None: it has finished.
@@ -313,7 +315,7 @@ class Run:
 
     def _require_open(self, call: str) -> None:
         if self._is_finished:
-            raise InvalidArgumentError(f"the run {self.id} is finished: {call} before `finish`")
+            raise InvalidArgumentError(f"the run {self.id} is finished: call {call} before `finish`")
 
     def _end(self, error: str, is_stopped: bool, timeout: float = _FINISH_SECONDS) -> None:
         with self._lock:
@@ -356,18 +358,18 @@ def _checked_step(step: Any) -> int:
     try:
         number = operator.index(step)
     except TypeError:
-        raise InvalidArgumentError(f"the step is {step!r}; it is an integer") from None
+        raise InvalidArgumentError(f"the step is {step!r}; it must be an integer") from None
     if not -_STEPS <= number < _STEPS:
-        raise InvalidArgumentError(f"the step is {step!r}; it has 64 bits at most")
+        raise InvalidArgumentError(f"the step is {step!r}; it must fit into 64 bits")
     return number
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The names of nested mappings are joined with '/'."""
+    """Flattens nested mappings; their names are joined with '/'."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         if not isinstance(name, str):
-            raise InvalidArgumentError(f"{prefix}{name!r} is not a name: names are texts")
+            raise InvalidArgumentError(f"{prefix}{name!r} is not a name: names must be texts")
         if isinstance(value, Mapping):
             found |= flat(value, f"{prefix}{name}/")
         else:
@@ -395,7 +397,8 @@ def _as_text(value: Any) -> str:
 
 
 def as_unicode(text: str) -> str:
-    """The text with escapes in the place of what no UTF-8 has, such as bytes of file names in `sys.argv`."""
+    """The text with escapes in place of characters that are not valid UTF-8, such as bytes of file names in
+    `sys.argv`."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -411,7 +414,7 @@ def program_versions() -> dict[str, str]:
 
 
 def _package_versions() -> dict[str, str]:
-    """Versions of the packages that are loaded, as far as they tell them."""
+    """Versions of the loaded packages, as far as the packages provide them."""
     modules = {name: module for name, module in list(sys.modules.items()) if "." not in name}
     told = {
         name: vars(module).get("__version__")
@@ -423,7 +426,7 @@ def _package_versions() -> dict[str, str]:
 
 
 def _git(*arguments: str) -> str:
-    """Asks git about the folder of the program; an empty answer if there is no git or no repository."""
+    """Asks git about the folder of the program; the answer is empty if there is no git or no repository."""
     folder = os.path.dirname(os.path.abspath(sys.argv[0])) if sys.argv and sys.argv[0] else os.getcwd()
     try:
         done = subprocess.run(
@@ -440,7 +443,8 @@ def _git(*arguments: str) -> str:
 
 @functools.cache
 def _watch_the_end() -> None:
-    """Runs that are open when the program ends are finished; an exception that ends it is why they failed."""
+    """Finishes open runs when the program ends; they fail with the exception that ends the program, if
+    any."""
     atexit.register(_finish_all)
     shows = sys.excepthook
 

@@ -1,4 +1,5 @@
-"""A user's model: from MODULE:FUNCTION to a compiled Keras model that fits the data, or a reason why not."""
+"""Loads a user's model from MODULE:FUNCTION as a compiled Keras model that fits the data, or reports why that
+fails."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def make(name: str, spec_data: dict, seed: int) -> tuple[keras.Model, Binding]:
 
 
 def call(function, name: str, offered: dict, arguments: dict):
-    """Calls the user's function with those of the offered arguments that it names, and all of `arguments`."""
+    """Calls the user's function with the offered arguments that it declares, and with all of `arguments`."""
     parameters = inspect.signature(function).parameters
     takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     for argument in arguments:
@@ -56,15 +57,15 @@ def call(function, name: str, offered: dict, arguments: dict):
 
 
 def _check_given(name: str, parameters, passed: dict, offered: dict) -> None:
-    """Every parameter without a default needs a value."""
+    """Raises if a parameter without a default gets no value."""
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     for parameter in parameters.values():
         if parameter.default is not parameter.empty or parameter.kind in optional or parameter.name in passed:
             continue
         raise ModelError(
             "argument",
-            f"{name} has a parameter '{parameter.name}' that nobody gives; give it a default. Headrace gives"
-            f" those of {', '.join(offered)} that the function names",
+            f"{name} has a parameter '{parameter.name}' that Headrace does not pass; give it a default. "
+            f"Headrace passes those of {', '.join(offered)} that the function declares",
         )
 
 
@@ -72,7 +73,7 @@ def check_compiled(model, name: str) -> None:
     import keras
 
     if not isinstance(model, keras.Model):
-        hint = ": end it with a return of the model" if model is None else ""
+        hint = ": end the function with a return of the model" if model is None else ""
         raise ModelError("type", f"{name} returned {type(model).__name__}, not a keras.Model{hint}")
     if not getattr(model, "compiled", False) or model.optimizer is None or model.loss is None:
         raise ModelError(
@@ -83,7 +84,7 @@ def check_compiled(model, name: str) -> None:
 
 
 def _build(model, name: str, binding: Binding) -> None:
-    """Creates every variable, and resolves what the model was compiled with, such as "accuracy"."""
+    """Creates every variable, and resolves the compiled losses and metrics, such as "accuracy"."""
     if not model.trainable_variables:
         raise ModelError("trainable", f"{name} has no trainable variables")
     model.optimizer.build(model.trainable_variables)

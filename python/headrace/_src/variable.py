@@ -13,7 +13,7 @@ from headrace.errors import InvalidArgumentError
 
 
 def _index(place: Any, rows: int) -> int:
-    """The number of a row; a negative `place` counts from the end."""
+    """The index of a row; a negative `place` counts from the end."""
     number = operator.index(place)
     if not -rows <= number < rows:
         raise IndexError(f"row {number} of {rows}")
@@ -23,12 +23,12 @@ def _index(place: Any, rows: int) -> int:
 def _bounds(place: slice, rows: int) -> tuple[int, int]:
     start, stop, step = place.indices(rows)
     if step != 1:
-        raise InvalidArgumentError(f"rows are sliced with a step of 1 only, not of {step}")
+        raise InvalidArgumentError(f"rows can be sliced only with a step of 1, not {step}")
     return start, max(start, stop)
 
 
 class Ragged:
-    """A column with any number of values in each row. A view: it keeps the batch's memory alive.
+    """A column with any number of values in each row. It is a view and keeps the batch's memory alive.
 
     `ragged[r]` is row r, `values[offsets[r]:offsets[r + 1]]`, without a copy. `ragged[a:b]` is a Ragged of
     those rows, which shares the values. A slice's step is 1.
@@ -69,7 +69,7 @@ class Ragged:
 
 
 class Strings:
-    """A column of byte strings. A view: it keeps the batch's memory alive.
+    """A column of byte strings. It is a view and keeps the batch's memory alive.
 
     String i, in row-major order, is `data[offsets[i]:offsets[i + 1]]`; `strings[i]` copies it into a `bytes`.
     `strings[a:b]` is a Strings of those rows, which shares the bytes. `strings[mask]` and `strings[rows]`,

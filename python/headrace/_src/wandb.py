@@ -1,4 +1,4 @@
-"""The calls of Weights & Biases' tutorials, on `tracking`."""
+"""The calls of Weights & Biases' tutorials, implemented with `tracking`."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class Config(MutableMapping[str, Any]):
         self._values[name] = value
 
     def update(self, other: Any = (), /, *, allow_val_change: bool = True, **values: Any) -> None:
-        """Takes mappings, and objects with attributes, such as what argparse returns."""
+        """Adds the values of mappings, or of objects with attributes, such as argparse's results."""
         given = other if isinstance(other, Mapping) or not hasattr(other, "__dict__") else vars(other)
         self._values.update(given, **values)
 
 
 class Artifact(artifacts.Artifact):
-    """As `headrace.Artifact`, with the names of parameters that tutorials use."""
+    """Like `headrace.Artifact`, with the parameter names that tutorials use."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Artifact(artifacts.Artifact):
 
 
 class Image(media.Image):
-    """As `headrace.Image`, also of a file by its path. `caption` is not logged."""
+    """Like `headrace.Image`; also takes the path of a file. `caption` is not logged."""
 
     def __init__(self, data_or_path: Any, caption: str | None = None):
         del caption
@@ -91,14 +91,14 @@ class Image(media.Image):
 
 
 class Histogram(media.Histogram):
-    """As `headrace.Histogram`."""
+    """Like `headrace.Histogram`."""
 
     def __init__(self, sequence: Any, num_bins: int = 64):
         super().__init__(sequence, num_bins)
 
 
 class Audio(media.Audio):
-    """As `headrace.Audio`, also of a WAV file by its path. `caption` is not logged."""
+    """Like `headrace.Audio`; also takes the path of a WAV file. `caption` is not logged."""
 
     def __init__(self, data_or_path: Any, sample_rate: int | None = None, caption: str | None = None):
         del caption
@@ -111,7 +111,7 @@ class Audio(media.Audio):
 
 
 class Table(media.Table):
-    """As `headrace.Table`, to which rows can be added until it is logged; also of a data frame."""
+    """Like `headrace.Table`; also takes a data frame, and rows can be added until the table is logged."""
 
     def __init__(
         self,
@@ -134,12 +134,12 @@ class Table(media.Table):
     def add_data(self, *cells: Any) -> None:
         """Adds a row."""
         if len(cells) != len(self.columns):
-            raise InvalidArgumentError(f"a row has {len(self.columns)} cells, not {len(cells)}")
+            raise InvalidArgumentError(f"a row must have {len(self.columns)} cells, not {len(cells)}")
         self.data.append(list(cells))
 
 
 class Run:
-    """A run that is being recorded; `init` makes one.
+    """A run that is being recorded; `init` returns one.
 
     Attributes:
         id, name, project: of the run.
@@ -164,8 +164,8 @@ class Run:
 
         Args:
             step: None: the next one.
-            commit: whether the step is complete, so that the next one is one more. None: it is unless `step`
-                is given.
+            commit: whether the step is complete, so that the next call logs the next step. None: complete
+                unless `step` is given.
         """
         if step is not None:
             self._step = step
@@ -195,15 +195,15 @@ class Run:
         type: str | None = None,
         aliases: Iterable[str] = (),
     ) -> artifacts.ArtifactVersion:
-        """Keeps an artifact, or a file or folder as one.
+        """Publishes an artifact, or a file or folder as an artifact.
 
         Raises:
-            InvalidArgumentError: a path has no `name` or `type`.
+            InvalidArgumentError: a path is given without `name` or `type`.
         """
         artifact = artifact_or_path
         if not isinstance(artifact, artifacts.Artifact):
             if name is None or type is None:
-                raise InvalidArgumentError("a path needs the name and the type of its artifact")
+                raise InvalidArgumentError("a path needs name= and type= of its artifact")
             path, artifact = artifact, Artifact(name, type)
             (artifact.add_dir if os.path.isdir(path) else artifact.add_file)(path)
         return self.tracked.log_artifact(artifact, [each for each in aliases if each != "latest"])
@@ -212,18 +212,18 @@ class Run:
         """Records that the run uses "NAME:ALIAS" or "NAME:v3"; without an alias, the latest version.
 
         Raises:
-            NotFoundError: there is none.
-            InvalidArgumentError: it is of another type.
+            NotFoundError: there is no such artifact.
+            InvalidArgumentError: the artifact has another type.
         """
         used = self.tracked.use(name if ":" in name else f"{name}:latest")
         if used is None:
-            raise InvalidArgumentError(f"{name} names no artifact: it is NAME:ALIAS")
+            raise InvalidArgumentError(f"{name} names no artifact: give NAME:ALIAS")
         if type is not None and used.type != type:
             raise InvalidArgumentError(f"{name} is a {used.type}, not a {type}")
         return used
 
     def finish(self, exit_code: int | None = None) -> None:
-        """Ends the record. Another exit code than 0 means that the run has failed."""
+        """Ends the record. An exit code other than 0 means that the run has failed."""
         self._leave()
         self.tracked.finish(f"exit code {exit_code}" if exit_code else None)
 
@@ -256,13 +256,13 @@ def init(
     dir: str | os.PathLike[str] | None = None,
     **others: Any,
 ) -> Run:
-    """Starts a run, which the functions of this module then log into. The run before is finished.
+    """Starts a run, which the functions of this module then log into. Finishes the previous run.
 
     Args:
         project: the folder of its record, below `dir`.
         dir: a URL or path. None: $HEADRACE_RUNS, or `runs` in the current folder.
-        group, job_type, notes, tags: are kept as settings of these names.
-        entity, and others of the original: have no meaning here; others are named in a warning.
+        group, job_type, notes, tags: stored as settings with these names.
+        entity, and other parameters of the original: ignored; unknown ones are named in a warning.
 
     Raises:
         PermissionDeniedError, UnavailableError, …: the store does not take the record.
@@ -270,7 +270,7 @@ def init(
     global _current
     finish()
     if others:
-        warnings.warn(f"without effect: {', '.join(sorted(others))}", stacklevel=2)
+        warnings.warn(f"ignored: {', '.join(sorted(others))}", stacklevel=2)
     said = {"group": group, "job_type": job_type, "notes": notes, "tags": list(tags) if tags else None}
     settings = {key: value for key, value in said.items() if value is not None} | dict(config or {})
     root = os.fspath(dir) if dir is not None else os.environ.get("HEADRACE_RUNS") or _DEFAULT_ROOT
@@ -321,7 +321,7 @@ def finish(exit_code: int | None = None) -> None:
 
 
 def watch(*models: Any, **options: Any) -> None:
-    """Gradients are not logged: says so."""
+    """Warns that gradients are not logged."""
     del models, options
     warnings.warn("gradients and the graphs of models are not logged", stacklevel=2)
 
@@ -330,7 +330,7 @@ def WandbCallback(**options: Any) -> Track:  # noqa: N802
     """A callback for Keras that logs the metrics of each epoch into the run of `init`. Models are not saved:
     use `headrace.keras.Resume` or `log_artifact`."""
     if options:
-        warnings.warn(f"without effect: {', '.join(sorted(options))}", stacklevel=2)
+        warnings.warn(f"ignored: {', '.join(sorted(options))}", stacklevel=2)
     return WandbMetricsLogger()
 
 
@@ -338,11 +338,11 @@ def WandbMetricsLogger(log_freq: str | int = "epoch", **options: Any) -> Track: 
     """A callback for Keras that logs the metrics of each epoch into the run of `init`.
 
     Args:
-        log_freq: log those of each so-many-th batch, too; "batch": of each.
+        log_freq: also log the metrics of every n-th batch; "batch": of every batch.
     """
     from headrace._src.track_callback import Track
 
     if options:
-        warnings.warn(f"without effect: {', '.join(sorted(options))}", stacklevel=2)
+        warnings.warn(f"ignored: {', '.join(sorted(options))}", stacklevel=2)
     every = log_freq if isinstance(log_freq, int) else {"epoch": 0, "batch": 1}.get(log_freq, -1)
     return Track(current().tracked, every=every)

@@ -6,7 +6,7 @@
     datasets = tfrecorder.load(result["tfrecord_dir"])
     frame.tensorflow.to_tfr(output_dir="s3://datasets/pets")
 
-Records have the features that they had there. docs/how-to/from-tfrecorder.md says what differs. Importing
+Records have the same features as tfrecorder's. docs/how-to/from-tfrecorder.md says what differs. Importing
 this module loads pandas, and gives its frames `frame.tensorflow`.
 """
 

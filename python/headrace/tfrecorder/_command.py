@@ -68,11 +68,16 @@ def _add_convert_options(create: argparse.ArgumentParser) -> None:
     add("--runner", default="DirectRunner", help="DirectRunner or DataflowRunner")
     add("--project", help="of Dataflow")
     add("--region", help="of Dataflow")
-    add("--tfrecorder_wheel", help="not needed any more")
+    add("--tfrecorder_wheel", help="no longer needed")
     add("--dataflow_options", type=json.loads, help="further options of Beam, as JSON")
-    add("--job_label", default="create-tfrecords", help="ends the folder's name")
+    add("--job_label", default="create-tfrecords", help="suffix of the folder's name")
     add("--compression", type=_text, default="gzip", help="gzip or None")
-    add("--num_shards", type=int, default=0, help="of the largest split; 0: as its size asks for")
+    add(
+        "--num_shards",
+        type=int,
+        default=0,
+        help="number of shards of the largest split; 0: chosen from its size",
+    )
 
 
 def _text(text: str) -> str | None:

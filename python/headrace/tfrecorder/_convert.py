@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _DIRECT = "DirectRunner"
 _DATAFLOW = "DataflowRunner"
-_RUNNERS = {_DIRECT: _DIRECT, _DATAFLOW: _DATAFLOW, "DataFlowRunner": _DATAFLOW}  # as README wrote it
+_RUNNERS = {_DIRECT: _DIRECT, _DATAFLOW: _DATAFLOW, "DataFlowRunner": _DATAFLOW}  # as in tfrecorder's README
 _COMPRESSIONS = {"gzip": "gzip", None: "none"}
-_RESOLVED = " as URL"  # ends the name of the column with URLs of images
+_RESOLVED = " as URL"  # suffix of the name of the column with URLs of images
 
 
 def convert(
@@ -56,7 +56,7 @@ def convert(
         project, region: for Dataflow.
         tfrecorder_wheel: no longer needed, and ignored.
         dataflow_options: further options of Beam's pipeline.
-        job_label: ends the folder's name.
+        job_label: suffix of the folder's name.
         compression: "gzip", or None.
         num_shards: number of shards of the largest split; 0 lets its size decide.
 
@@ -73,7 +73,7 @@ def convert(
     rows = read_source(source, schema, header, names)
     runner = _checked_runner(runner, project, region, tfrecorder_wheel)
     if compression not in _COMPRESSIONS:
-        raise InvalidArgumentError(f'compression is {compression!r}; it is "gzip" or None')
+        raise InvalidArgumentError(f'compression is {compression!r}; it must be "gzip" or None')
     job = _job_name(job_label)
     output = os.fspath(output_dir).rstrip("/")
     options: dict[str, Any] = {
@@ -115,10 +115,10 @@ def convert_and_load(*arguments: Any, **options: Any) -> dict[str, tensorflow.da
 
 def _checked_runner(runner: str, project: str | None, region: str | None, wheel: str | None) -> str:
     if runner not in _RUNNERS:
-        raise AttributeError(f"runner is {runner!r}; it is one of {', '.join(_RUNNERS)}")
+        raise AttributeError(f"runner is {runner!r}; it must be one of {', '.join(_RUNNERS)}")
     if wheel is not None:
         warnings.warn(
-            "tfrecorder_wheel is not looked at: Dataflow's workers need headrace, not a wheel of tfrecorder",
+            "tfrecorder_wheel is ignored: Dataflow's workers need headrace, not a wheel of tfrecorder",
             stacklevel=3,
         )
     is_dataflow = _RUNNERS[runner] == _DATAFLOW
@@ -161,8 +161,8 @@ def _prepare(rows: Source, schema: Schema, output: str, options: dict[str, Any])
 
 @contextlib.contextmanager
 def _table(frame: pandas.DataFrame) -> Iterator[str]:
-    """Writes the frame to a file of this machine: only such a file may name others of the machine, wherever
-    the output lies.
+    """Writes the frame to a local file, because only a local file may name other local files, wherever the
+    output is.
     """
     with tempfile.TemporaryDirectory(prefix="headrace-tfrecorder-") as folder:
         path = os.path.join(folder, "rows.csv")
@@ -171,8 +171,8 @@ def _table(frame: pandas.DataFrame) -> Iterator[str]:
 
 
 def _vocabulary(frame: pandas.DataFrame, split: str, column: str) -> list[str]:
-    """Orders values as TensorFlow Transform does: first those of TRAIN, the most frequent first, equally
-    frequent ones descending; then those that only other splits have, ascending.
+    """Orders values as TensorFlow Transform does: first the values in TRAIN, the most frequent first and ties
+    in descending order; then the values that only other splits have, in ascending order.
     """
     values = frame[column].dropna()
     values = values[values != ""]

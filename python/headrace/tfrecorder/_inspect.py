@@ -48,7 +48,8 @@ def check_tfrecords(
     num_records: int = 1,
     output_dir: str | os.PathLike[str] = "output",
 ) -> str:
-    """`inspect` for the files that a pattern names, as `…/train*.tfrecord.gz`, all of one dataset.
+    """`inspect` for the files that match a pattern, such as `…/train*.tfrecord.gz`. All of them belong to one
+    dataset.
 
     Raises:
         NotFoundError (a FileNotFoundError): there is no such file.
@@ -59,7 +60,7 @@ def check_tfrecords(
     names = [name for name in found if fnmatch.fnmatchcase(name, pattern) and not name.endswith(".index")]
     files = [f"{folder}/{name}" for name in names]
     if not files:
-        raise NotFoundError(f"no file is called as {file_pattern} says")
+        raise NotFoundError(f"no file matches {file_pattern}")
     schema = open_dataset(folder).schema if is_published(folder) else first_schema(files)
     return _write_records(parsed(files, schema), num_records, output_dir)
 
@@ -86,7 +87,8 @@ def _text(value: Any) -> str:
 
 
 def _write_image(record: dict[str, Any], folder: Path) -> None:
-    """Writes the image under the name that it had; if several share it, all but the first get a number."""
+    """Writes the image under its original name; if several images share that name, all but the first get a
+    number."""
     import PIL.Image
 
     shape = [int(record[f"image_{side}"]) for side in ("height", "width", "channels")]

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import tensorflow
 
 _SPLITS = ("TRAIN", "VALIDATION", "TEST")
-# By what the names of files begin with; "val" is of versions before 2.0.
+# Prefix of file names → split; versions before 2.0 wrote "val".
 _SPLIT_OF = {split.lower(): split for split in _SPLITS} | {"val": "VALIDATION"}
 
 
 class Splits(dict[str, Any]):
-    """Values by the names of splits, which are found in upper and in lower case."""
+    """Values by the names of splits, in upper or in lower case."""
 
     def __getitem__(self, split: str) -> Any:
         return super().__getitem__(split.upper())
@@ -35,7 +35,7 @@ class Splits(dict[str, Any]):
 def load(tfrecord_dir: str | os.PathLike[str]) -> dict[str, tensorflow.data.Dataset]:
     """Returns the parsed records of each split that exists: dicts of tensors.
 
-    The keys are TRAIN, VALIDATION and TEST. They are found in lower case, too.
+    The keys are TRAIN, VALIDATION and TEST; lower case works, too.
 
     Args:
         tfrecord_dir: path or URL of a folder that `convert` wrote, of any dataset of Headrace, or of a folder
@@ -54,7 +54,8 @@ def is_published(folder: str) -> bool:
 
 
 def first_schema(files: Sequence[str]) -> Mapping[str, Column]:
-    """The features of the first record in TFRecord files: what tfrecorder writes has the same in all.
+    """The features of the first record in TFRecord files: all records that tfrecorder writes have the same
+    features.
 
     Raises:
         NotFoundError (a FileNotFoundError): there is no record.
@@ -102,7 +103,7 @@ def _written_by_tfrecorder(folder: str) -> dict[str, tensorflow.data.Dataset]:
             files.setdefault(split, []).append(f"{folder}/{found.key}")
     if not files:
         raise NotFoundError(
-            f"{folder} holds no dataset of Headrace, and no files that are called as tfrecorder calls them: "
+            f"{folder} holds no dataset of Headrace, and no files with the names that tfrecorder gives them: "
             "train-….tfrecord.gz"
         )
     found_splits = {split: files[split] for split in _SPLITS if split in files}
@@ -114,7 +115,7 @@ def _path(url: str) -> str:
     """As TensorFlow reads it."""
     if "://" not in url:
         return url
-    import headrace.tensorflow  # noqa: F401, which makes them paths there
+    import headrace.tensorflow  # noqa: F401, makes store URLs valid paths in TensorFlow
 
     scheme, _, place = url.partition("://")
     return f"hrfile://{place}" if scheme.lower() == "file" else url

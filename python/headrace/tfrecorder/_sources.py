@@ -20,14 +20,14 @@ from headrace.tfrecorder.input_schema import IMAGE_CSV_SCHEMA, Schema
 
 @dataclass(frozen=True)
 class Source:
-    """Rows, and what paths of images in them begin with: "" if they are the user's own, who may name files of
-    this machine; else the URL of the table's folder, which may not."""
+    """Rows, and the prefix of the image paths in them: "" if the rows are the user's own, which may name
+    local files; otherwise the URL of the table's folder, and the rows may not name local files."""
 
     frame: pandas.DataFrame
     base: str = ""
 
     def image_urls(self, column: str) -> pandas.Series:
-        """Independent of any folder, so that rows may be moved."""
+        """The paths no longer depend on a folder, so the rows may be moved."""
         return self.frame[column].map(self._resolved, na_action="ignore")
 
     def _resolved(self, uri: Any) -> str:
@@ -41,7 +41,7 @@ def read_source(source: Any, schema: Schema, header: Any, names: Sequence[str] |
     """A frame, a table, or a folder of images, with all columns of the schema.
 
     Raises:
-        InvalidArgumentError (a ValueError): it is none of those.
+        InvalidArgumentError (a ValueError): the source is none of these.
         AttributeError: a column is missing.
     """
     read = _read(source, header, names)
@@ -66,13 +66,13 @@ def _read(source: Any, header: Any, names: Sequence[str] | None) -> Source:
         if os.path.isdir(url) or ("://" in url and any(True for _ in open_store(url).list())):
             return _read_folder(url)
     raise InvalidArgumentError(
-        f"source is {source!r}; it is a pandas.DataFrame, a path that ends in .csv, or a folder of images as "
-        "<split>/<label>/<file>"
+        f"source is {source!r}; it must be a pandas.DataFrame, a path that ends in .csv, or a folder of "
+        "images as <split>/<label>/<file>"
     )
 
 
 def _read_table(url: str, header: Any, names: Sequence[str] | None) -> Source:
-    """Cells are taken as they are written: "007" and "NA" are labels too."""
+    """Cells keep their text: "007" and "NA" are labels too."""
     if header is None and not names:
         names = list(IMAGE_CSV_SCHEMA.get_input_keys())
     data = io.BytesIO(open_store(url).read())

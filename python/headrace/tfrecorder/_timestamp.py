@@ -4,5 +4,5 @@ import datetime
 
 
 def timestamp() -> str:
-    """The local time, to the microsecond: two calls in one second get folders of their own."""
+    """The local time, to the microsecond, so that two calls in one second get different folders."""
     return datetime.datetime.now().strftime("%Y%m%d-%H%M%S-%f")

@@ -25,8 +25,8 @@ class Schema:
 
     Raises:
         AttributeError: no column is a split.
-        InvalidArgumentError (a ValueError): several columns are splits or images, or one is called as a
-            feature of the image.
+        InvalidArgumentError (a ValueError): several columns are splits or images, or a column has the name of
+            a feature that the image adds.
     """
 
     def __init__(self, schema_map: Mapping[str, type[types.SupportedType]]):
@@ -34,15 +34,17 @@ class Schema:
         for column, of in self.input_schema_map.items():
             if not (isinstance(of, type) and issubclass(of, types.SupportedType)):
                 raise InvalidArgumentError(
-                    f"column {column!r} is of {of!r}; it is a class of headrace.tfrecorder.types"
+                    f"column {column!r} is of {of!r}; it must be a class of headrace.tfrecorder.types"
                 )
         splits, images = self.columns_of(types.SplitKey), self.columns_of(types.ImageUri)
         if not splits:
             raise AttributeError('no column is a split; add one to the schema: {"split": types.SplitKey, …}')
         if len(splits) > 1:
-            raise InvalidArgumentError(f"one column is a types.SplitKey; there are {splits}")
+            raise InvalidArgumentError(f"exactly one column must be a types.SplitKey; there are {splits}")
         if len(images) > 1:
-            raise InvalidArgumentError(f"a record has one image; there are the columns {images}")
+            raise InvalidArgumentError(
+                f"a record has one image, but the schema has the image columns {images}"
+            )
         self.split_key = splits[0]
         self.image_uri_key = images[0] if images else None
         labels = self.columns_of((types.IntegerLabel, types.StringLabel))
@@ -50,7 +52,7 @@ class Schema:
         taken = _IMAGE_FEATURES.intersection(set(self.input_schema_map) - set(images)) if images else set()
         if taken:
             raise InvalidArgumentError(
-                f"the image makes a feature {min(taken)}; rename the column of that name"
+                f"the image adds a feature {min(taken)}; rename the column of that name"
             )
 
     def get_input_keys(self) -> KeysView[str]:

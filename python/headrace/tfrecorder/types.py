@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 SPLITS = ("TRAIN", "VALIDATION", "TEST", "DISCARD")
-_NUMBERS = ("int64", "float32")  # types of features; a table has text for all others
+_NUMBERS = ("int64", "float32")  # types of features; tables store all others as text
 
 
 class _FeatureSpec:
@@ -32,12 +32,12 @@ class SupportedType:
 
     @classmethod
     def feature(cls, column: str) -> dict[str, Any]:
-        """The feature, as a schema of `headrace.prepare` says it."""
+        """The feature, as a schema of `headrace.prepare` describes it."""
         return {"type": cls.feature_type, "column": column}
 
 
 class SplitKey(SupportedType):
-    """TRAIN, VALIDATION, TEST, or DISCARD for a row that is left out."""
+    """The split of the row: TRAIN, VALIDATION or TEST; DISCARD leaves the row out."""
 
     allowed_values: ClassVar[list[str]] = list(SPLITS)
 
@@ -65,10 +65,11 @@ class StringInput(SupportedType):
 
 
 class IntegerLabel(IntegerInput):
-    """A class that is a number already."""
+    """A class label that is already a number."""
 
 
 class StringLabel(SupportedType):
-    """A class by its name; in the record its place among those of TRAIN, the most frequent first."""
+    """A class label as text. The record holds its index among the labels of TRAIN, the most frequent
+    first."""
 
     feature_type = "label"

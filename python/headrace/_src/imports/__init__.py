@@ -1,1 +1,2 @@
-"""Readers of runs that other trackers have recorded. `headrace runs import` starts it as a program."""
+"""Readers of runs that other trackers have recorded. `headrace runs import` starts this package as a
+program."""

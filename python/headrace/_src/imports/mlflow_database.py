@@ -25,7 +25,7 @@ _MODELS = """
 
 
 def runs(path: str) -> Iterator[SourceRun | Problem]:
-    """The runs that were not deleted. Reads the database, also while it is written; changes nothing."""
+    """The runs that were not deleted. Only reads the database, which may be in use."""
     database = sqlite3.connect(f"file:{urllib.parse.quote(path)}?mode=ro", uri=True)
     database.text_factory = lambda text: text.decode(errors="replace")
     try:
@@ -39,7 +39,7 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
                 yield Problem(f"{path}, run {row[0]}: {error!r}")
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise Problem(
-            f"{path}: {error}. Is it MLflow's database? `mlflow db upgrade` brings an old one up to date"
+            f"{path}: {error}. Is it MLflow's database? `mlflow db upgrade` updates an old one"
         ) from None
     finally:
         database.close()
@@ -70,7 +70,7 @@ def _run(database: sqlite3.Connection, path: pathlib.Path, row: tuple, has_model
 
 
 def _absolute(database: pathlib.Path, uri: str | None) -> str:
-    """A relative path is one beside the database, where `mlflow` mostly ran."""
+    """A relative path is resolved against the database's folder, where `mlflow` usually ran."""
     if not uri or ":" in uri or uri.startswith("/"):
         return uri or ""
     return str(database.parent / uri)

@@ -1,4 +1,5 @@
-"""Runs in MLflow's folder `mlruns`: a folder for each experiment, and in it one for each run."""
+"""Runs in MLflow's folder `mlruns`, which has a folder for each experiment, with a folder for each run
+inside."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _META = "meta.yaml"
 
 
 def runs(path: str) -> Iterator[SourceRun | Problem]:
-    """The runs of all experiments, but for those that were deleted."""
+    """The runs of all experiments, except those that were deleted."""
     source = pathlib.Path(path)
     for meta in sorted(source.glob(f"*/{_META}")):
         if meta.parent.name.startswith("."):  # .trash
@@ -94,7 +95,7 @@ def _remarks(folder: pathlib.Path, source: pathlib.Path) -> list[str]:
 
 
 def _scalar(meta: dict[str, Any], name: str) -> str:
-    """A field as a text. A list is none: with aliases, a small file can describe gigabytes of text."""
+    """A field as a text. Lists are refused: with aliases, a small file can describe gigabytes of text."""
     value = meta.get(name)
     if value is None:
         return ""
@@ -104,9 +105,9 @@ def _scalar(meta: dict[str, Any], name: str) -> str:
 
 
 def artifact_files(beside: pathlib.Path | None, uri: str, path: str) -> list[tuple[str, str]]:
-    """Where artifacts are: `beside` the run, although the folder was moved; else where MLflow says.
+    """Where the artifacts are: `beside` the run, even if the folder was moved; otherwise where MLflow says.
 
-    A URL of another store is given as it is, to be opened or refused by the command.
+    A URL of another store is returned unchanged; the command opens or refuses it.
     """
     if beside is not None and beside.is_dir():
         return [(str(beside), path)]
@@ -122,7 +123,7 @@ def artifact_files(beside: pathlib.Path | None, uri: str, path: str) -> list[tup
 def _logged_models(
     experiment: pathlib.Path, source: pathlib.Path
 ) -> tuple[dict[str, list[tuple[str, str]]], list[Problem]]:
-    """The files of models, by the run that logged them; and why models cannot be read."""
+    """The files of models, by the run that logged them; and the reasons why models cannot be read."""
     found: dict[str, list[tuple[str, str]]] = {}
     problems: list[Problem] = []
     for meta in sorted(experiment.glob(f"models/*/{_META}")):
@@ -143,22 +144,22 @@ def _read_yaml(path: pathlib.Path, source: pathlib.Path) -> dict[str, Any]:
     try:
         import yaml
     except ImportError:
-        raise ImportError("reading mlruns needs PyYAML, which is not there: pip install pyyaml") from None
+        raise ImportError("reading mlruns needs PyYAML, which is not installed: pip install pyyaml") from None
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         def flatten_mapping(self, node: Any) -> None:
-            """Merged keys of aliases can become gigabytes; MLflow writes none."""
+            """Merge keys of aliases can grow to gigabytes, and MLflow never writes them."""
             if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
-                raise yaml.YAMLError("merge keys (<<) are not read")
+                raise yaml.YAMLError("merge keys (<<) are not supported")
 
     if leads_out(path, source):
-        raise Problem(f"{path} is a symbolic link that leads out of {source}: import the place it leads to")
+        raise Problem(f"{path} is a symbolic link that leads out of {source}: import its target instead")
     try:
-        read = yaml.load(_text(path), Loader=Loader)  # noqa: S506  a safe one
+        read = yaml.load(_text(path), Loader=Loader)  # noqa: S506 a safe loader
     except (yaml.YAMLError, *UNREADABLE) as error:
-        raise Problem(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+        raise Problem(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(read, dict):
-        raise Problem(f"{path} describes nothing")
+        raise Problem(f"{path} is not a YAML mapping")
     return read
 
 
@@ -181,7 +182,8 @@ def _files(folder: pathlib.Path) -> Iterator[tuple[str, pathlib.Path]]:
 
 
 def _files_within(folder: pathlib.Path, source: pathlib.Path) -> Iterator[tuple[str, pathlib.Path]]:
-    """Those to which no symbolic link leads out of the source: the file of a secret is not a param."""
+    """The files without those behind a symbolic link that leads out of the source: a secret's file must not
+    become a param."""
     return ((name, path) for name, path in _files(folder) if not leads_out(path, source))
 
 
@@ -198,7 +200,7 @@ def _name(name: str) -> str:
 
 
 def _points(folder: pathlib.Path, source: pathlib.Path) -> Iterator[Point]:
-    """A line for each point: time in milliseconds, value, step; later versions add a dataset."""
+    """Each line is a point: time in milliseconds, value, step; later versions add a dataset."""
     for name, path in _files_within(folder, source):
         if not is_metric_name(_name(name)):
             continue

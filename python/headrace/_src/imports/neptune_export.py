@@ -1,6 +1,6 @@
-"""Runs in what Neptune's exporter has written: Parquet with a row for each value, and files.
+"""Runs in the output of Neptune's exporter: Parquet with a row for each value, and files.
 
-The columns are those that the exporter documents; this was not tested on a real export.
+The columns are those in the exporter's documentation; this was not tested on a real export.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VALUES = {
 }
 _FILES = ("file", "file_series", "artifact")
 _SERIES = "float_series"
-_DECIMALS = 1_000_000  # steps have six of them
+_DECIMALS = 1_000_000  # steps have six decimals
 
 
 def runs(path: str) -> Iterator[SourceRun | Problem]:
@@ -35,7 +35,7 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
         import pyarrow as pa
         import pyarrow.dataset as ds
     except ImportError:
-        raise ImportError("Parquet is read by pyarrow, which is not there: pip install pyarrow") from None
+        raise ImportError("pyarrow, which reads Parquet, is not installed: pip install pyarrow") from None
     folder = pathlib.Path(path)
     tables = []
     for table in sorted(folder.rglob("*.parquet")):
@@ -57,7 +57,7 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
             except (Problem, *UNREADABLE) as error:
                 yield Problem(f"{path}, run {run_id} of {project}: {error!r}")
     except (pa.ArrowException, OSError) as error:
-        raise Problem(f"{path}: {error}. Is it what neptune-exporter has written?") from None
+        raise Problem(f"{path}: {error}. Is it a file from neptune-exporter?") from None
 
 
 def _rows(dataset: Any, chosen: Any) -> Iterator[dict[str, Any]]:
@@ -121,7 +121,7 @@ def _points(rows: functools.partial, multiplier: int) -> Iterator[Point]:
 
 
 def _file(folder: pathlib.Path, path: str) -> list[tuple[str, str]]:
-    """Paths are those below the exporter's folder for files."""
+    """Paths are relative to the exporter's folder for files."""
     for root in (folder / "files", folder):
         found = (root / path).resolve()
         if found.is_relative_to(folder.resolve()) and found.exists():

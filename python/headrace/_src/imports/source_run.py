@@ -1,11 +1,11 @@
-"""A run as a source has it, and how the command is told of it.
+"""A run as its source describes it, and the messages that pass it to the command.
 
 Messages, each an object of one member (channel.py):
 
 * "run": the facts of a run, as `SourceRun` has them, without points. The answer is "take" or "skip".
-* "points": of the run that was taken last: `metric`, and of each point `steps`, `times_us` and `values`.
-* "end": the points of that run were all.
-* "problem": a run, or all, cannot be read: why.
+* "points": points of the run that was taken last: `metric`, and `steps`, `times_us` and `values` of each.
+* "end": all points of that run were sent.
+* "problem": why a run, or the whole source, cannot be read.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from typing import Any, NamedTuple
 
 from headrace._src.channel import Channel
 
-MOST_TEXT_BYTES = 1 << 20  # of a param, a tag or a description in a file
+MOST_TEXT_BYTES = 1 << 20  # per param, tag or description in a file
 _MOST_MESSAGE_BYTES = 12 << 20
-_MOST_POINTS = 10_000  # of a message
+_MOST_POINTS = 10_000  # per message
 _MOST_NAME_BYTES = 1024
 
-# Contents that no tracker has written raise these in a reader. They concern one run: the others are read.
+# Readers raise these for contents that no tracker writes. They concern one run; the other runs are still
+# read.
 UNREADABLE = (
     OSError,
     ValueError,
@@ -47,7 +48,7 @@ class Point(NamedTuple):
 
 
 class Problem(Exception):
-    """A run, or a source, that cannot be read. The message says which, and what to do."""
+    """A run or a source cannot be read. The message says which, and what to do."""
 
 
 @dataclasses.dataclass
@@ -55,17 +56,18 @@ class SourceRun:
     """A run.
 
     Attributes:
-        identity: as docs/formats/run-record.md has it, "Imported runs".
+        identity: see docs/formats/run-record.md, "Imported runs".
         source: "mlflow", "wandb" or "neptune".
-        id: that the run has there.
-        place: path of what the run was read from.
-        status: "finished", "failed", "stopped"; any other text: it has not ended.
+        id: the run's id in its source.
+        place: path that the run was read from.
+        status: "finished", "failed" or "stopped"; any other text means that the run has not ended.
         started_ms, ended_ms: since 1970.
-        metrics: final values, where they are not the last points.
+        metrics: final values, if they differ from the last points.
         files: URLs or paths of files and folders, and their paths within the artifact.
         remarks: what was left out.
-        state: how much the source has of the points; another text as soon as it has more, wherever it lies.
-        points: reads them; is called once, if the run is taken.
+        state: how much of the points the source has; the text changes when the source has more, but not when
+            the source moves.
+        points: a function that reads the points; called once, if the run is taken.
     """
 
     identity: str
@@ -87,10 +89,10 @@ class SourceRun:
     state: str = ""
 
     def facts(self) -> dict[str, Any]:
-        """As JSON can hold them: valid texts and finite numbers.
+        """The facts as JSON can hold them: valid texts and finite numbers.
 
         Raises:
-            Problem: they are too many for a message, or something else than a text where one is needed.
+            Problem: the facts are too large for a message, or a value that must be a text is not one.
         """
         facts = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         del facts["points"]
@@ -106,7 +108,7 @@ class SourceRun:
         return valid
 
     def _check_texts(self) -> None:
-        """The command takes another type as a fault of this program, which ends the import."""
+        """Checks the type of a text, because the command would end the import at another type."""
         own = (self.identity, self.source, self.id, self.place, self.name, self.group)
         own += (self.status, self.error, self.state)
         pairs = (*self.parameters.items(), *self.tags.items())
@@ -116,7 +118,7 @@ class SourceRun:
 
 
 def tell(channel: Channel, runs: Iterator[SourceRun | Problem]) -> None:
-    """Tells the command of each run, and of the points of those that it takes."""
+    """Sends each run to the command, and the points of the runs that it takes."""
     for run in runs:
         if isinstance(run, Problem):
             channel.say(problem=_valid(str(run)))
@@ -132,7 +134,7 @@ def tell(channel: Channel, runs: Iterator[SourceRun | Problem]) -> None:
 
 
 def leads_out(path: pathlib.Path, source: pathlib.Path) -> bool:
-    """Whether symbolic links lead from a path below the source to a place that is not below it."""
+    """Whether symbolic links lead from a path below the source to a place outside it."""
     return not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(source))
 
 
@@ -141,7 +143,7 @@ def is_metric_name(name: str) -> bool:
 
 
 def _tell_points(channel: Channel, run: SourceRun) -> None:
-    """Points of a metric that come one after the other share messages."""
+    """Consecutive points of a metric share messages."""
     held: list[Point] = []
     for point in run.points():
         if held and (point.metric != held[0].metric or len(held) == _MOST_POINTS):
@@ -167,12 +169,13 @@ def _tell_held(channel: Channel, held: list[Point]) -> None:
 
 
 def _within(time_ms: int) -> int:
-    """The command takes what no record can have to the nearest time."""
+    """The command replaces times that no record can hold by the nearest possible time."""
     return min(max(time_ms, 0), 1 << 60)
 
 
 def _valid(value: Any) -> Any:
-    """The same with texts that UTF-8 can hold: a file's name, or an escape in JSON, may be none."""
+    """The same value with valid UTF-8 texts: file names and JSON escapes may hold text that is not valid
+    UTF-8."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, dict):
@@ -181,7 +184,7 @@ def _valid(value: Any) -> Any:
 
 
 def _number(value: float) -> float | str:
-    """JSON has no NaN and no infinities."""
+    """Replaces NaN and infinities, which JSON lacks."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

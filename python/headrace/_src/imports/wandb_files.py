@@ -19,11 +19,11 @@ from headrace._src.imports.wandb_log import Fields, fields_of, records
 _HISTORY, _SUMMARY, _CONFIG, _STATS, _RUN, _EXIT = 2, 3, 5, 7, 17, 18
 _KEY, _NESTED_KEY, _VALUE_JSON = 1, 2, 16
 _UPDATE, _REMOVE = 1, 2
-_OWN = "_"  # begins the names of what the client adds: _step, _timestamp, _runtime, _wandb
+_OWN = "_"  # prefix of names that the client adds: _step, _timestamp, _runtime, _wandb
 
 
 def runs(path: str) -> Iterator[SourceRun | Problem]:
-    """The run of a file, or of each file below a folder."""
+    """The run in a file, or in each file below a folder."""
     start = pathlib.Path(path)
     found = (
         {pathlib.Path(os.path.realpath(log)) for log in start.rglob("*.wandb")} if start.is_dir() else {start}
@@ -32,7 +32,7 @@ def runs(path: str) -> Iterator[SourceRun | Problem]:
         try:
             if start.is_dir() and leads_out(log, start):
                 raise Problem(
-                    f"{log}, to which a symbolic link leads, is not in {start}: import it from there"
+                    f"a symbolic link leads to {log}, which is not in {start}: import that path instead"
                 )
             yield _run(log)
         except Problem as problem:
@@ -82,7 +82,7 @@ def _run(log: pathlib.Path) -> SourceRun:
         else:
             seen.take(fields_of(content))
     if not seen.run:
-        raise Problem(f"{log} has no record of a run: nothing can be imported from it")
+        raise Problem(f"{log} contains no record of a run: nothing can be imported from it")
     run_id, project, entity = _text(seen.run, 1), _text(seen.run, 3), _text(seen.run, 2)
     started = next(messages(seen.run, 17), {})
     seconds, nanos = _signed(started.get(1, [0])[0]), started.get(2, [0])[0]
@@ -116,11 +116,11 @@ def _run(log: pathlib.Path) -> SourceRun:
 
 def _remarks(seen: _Seen) -> list[str]:
     remarks = [
-        f"values of {name} were left out, since they are not numbers: {count}"
+        f"values of {name} were left out, because they are not numbers: {count}"
         for name, count in sorted(seen.left_out.items())
     ]
     if seen.damaged:
-        remarks.append(f"records that are cut off or damaged were left out: {seen.damaged}")
+        remarks.append(f"records that are truncated or damaged were left out: {seen.damaged}")
     return remarks[:100]
 
 

@@ -20,14 +20,14 @@ _MOST_RECORD_BYTES = 64 << 20
 
 
 def records(path: pathlib.Path) -> Iterator[bytes | None]:
-    """The records of a log; None for each place where something is cut off or damaged.
+    """The records of a log; None for each place where the log is truncated or damaged.
 
-    After damage, reading goes on with the next block, as the client does.
+    After damage, reading continues with the next block, as in the client.
     """
     with path.open("rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
-            raise Problem(f"{path} does not begin as a log of wandb 0.10 or later")
-        whole: list[bytes] | None = None  # pieces of the record that has begun
+            raise Problem(f"{path} is not a log of wandb 0.10 or later")
+        whole: list[bytes] | None = None  # pieces of the current record
         size = 0
         at = len(_MAGIC)
         while block := file.read(_BLOCK_BYTES - at % _BLOCK_BYTES):
@@ -52,11 +52,11 @@ def records(path: pathlib.Path) -> Iterator[bytes | None]:
 
 
 def _pieces(block: bytes) -> Iterator[tuple[int, bytes]]:
-    """Type and content of each piece of a block; type 0 for a damaged one, which is the last."""
+    """Type and content of each piece of a block; type 0 marks a damaged piece, which is the last."""
     at = 0
     while len(block) - at >= _HEADER.size:
         checksum, size, kind = _HEADER.unpack_from(block, at)
-        if not checksum and not size and not kind:  # a block that was filled up
+        if not checksum and not size and not kind:  # padding at the end of a block
             return
         content = block[at + _HEADER.size : at + _HEADER.size + size]
         if len(content) < size or zlib.crc32(bytes([kind]) + content) != checksum:
@@ -69,7 +69,7 @@ def _pieces(block: bytes) -> Iterator[tuple[int, bytes]]:
 def fields_of(message: bytes) -> Fields:
     """The fields of a message by number: integers, and contents of strings, messages and fixed sizes.
 
-    A message that is cut off or damaged has those before the damage.
+    For a truncated or damaged message, the fields before the damage.
     """
     fields: Fields = {}
     at = 0

@@ -1,4 +1,4 @@
-"""Makes MLflow's experiments and runs of states and records: docs/how-to/mlflow.md."""
+"""Makes MLflow's experiments and runs from states and records: docs/how-to/mlflow.md."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NUMBERS_OUTSIDE_JSON = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
 def experiments_of(state: State | None) -> dict[str, dict[str, Any]]:
-    """By id. The default one is there without being created."""
+    """The experiments by id. The default experiment exists without being created."""
     default = {"name": "Default", "created": 0, "updated": 0}
     return {DEFAULT_EXPERIMENT: default, **(state or {}).get("experiments", {})}
 
@@ -70,12 +70,12 @@ def name_of(state: State, record: Record) -> str:
 
 
 def status_of(state: State, record: Record) -> str:
-    """MLflow's own, if it was set; else that of the record."""
+    """MLflow's status, if it was set; otherwise the status in the record."""
     return state.get("status") or STATUS_OF_RECORD.get(record.status, "RUNNING")
 
 
 def params_of(state: State, record: Record) -> dict[str, str]:
-    """A run that MLflow made has its params in the states; the record repeats them."""
+    """A run that MLflow created has its params in the states; the record repeats them."""
     return (
         state.get("params", {})
         if state.get("is_mlflow")

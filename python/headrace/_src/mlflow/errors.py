@@ -1,4 +1,4 @@
-"""Headrace's errors as MLflow's, and the calls that Headrace's store does not have."""
+"""Converts Headrace's errors to MLflow's, and refuses calls that Headrace's store does not support."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CODES = {
     errors.AbortedError: codes.ABORTED,
     errors.UnimplementedError: codes.NOT_IMPLEMENTED,
 }
-# MLflow's own logic on top of the calls that the store has.
+# Calls that MLflow implements with other calls of the store.
 _INHERITED = {
     "search_runs",
     "log_metric_async",
@@ -43,7 +43,7 @@ _INHERITED = {
 
 
 def as_mlflow_errors(store: Class) -> Class:
-    """Wraps the class' own methods."""
+    """Wraps the class's own methods so that they raise MLflow's errors."""
     for name, member in list(vars(store).items()):
         if callable(member) and not name.startswith("__"):
             setattr(store, name, _translating(member))
@@ -51,7 +51,7 @@ def as_mlflow_errors(store: Class) -> Class:
 
 
 def refuse_unsupported(store: Class) -> Class:
-    """Calls that MLflow's class has and `store` does not define say so, and say what to do."""
+    """Makes calls of MLflow's class that `store` does not define raise an error that says what to do."""
     for name in dir(AbstractStore):
         member = getattr(AbstractStore, name)
         is_call = callable(member) and not name.startswith("_") and not isinstance(member, property)

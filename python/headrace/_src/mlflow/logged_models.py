@@ -1,4 +1,5 @@
-"""MLflow's logged models: their facts are states, their files are artifacts, and their points are a run's."""
+"""MLflow's logged models: states hold their facts, artifacts hold their files, and a run holds their
+points."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class LoggedModels:
         self._model_states: dict[str, StateLog] = {}
 
     def get_experiment(self, experiment_id: str) -> Any:
-        raise NotImplementedError  # the tracking store's
+        raise NotImplementedError  # implemented by the tracking store
 
     def create_logged_model(
         self,
@@ -127,7 +128,7 @@ class LoggedModels:
         return PagedList(*SearchLoggedModelsUtils.paginate(found, page_token, limit))
 
     def _log_model_points(self, run_id: str, metrics: Sequence[Metric]) -> None:
-        """Keeps the last point of each metric, run and dataset with the model that it was measured on."""
+        """Stores the last point of each metric, run and dataset with the model that was measured."""
         for model_id in sorted({metric.model_id for metric in metrics if metric.model_id}):
 
             def add(state: State, model_id: str = model_id) -> None:

@@ -21,7 +21,7 @@ Point = tuple[int, int, float]  # step, milliseconds since 1970, value
 
 
 def is_later(one: Point, other: Point | None) -> bool:
-    """Whether a point counts as the last value: that of the greatest step, then time, then value."""
+    """Whether a point replaces the last value: the greatest step decides, then the time, then the value."""
     return other is None or one[:2] > other[:2] or (one[:2] == other[:2] and one[2] > other[2])
 
 
@@ -41,7 +41,7 @@ class OpenPart:
         self.last_points: dict[str, Point] = {}
 
     def log(self, key: str, value: float, time_ms: int, step: int) -> bool:
-        """Never waits for the store. False: the part was finished meanwhile."""
+        """Logs a point, without waiting for the store. Returns False if the part was finished meanwhile."""
         with self._lock:
             if self.is_finished:
                 return False
@@ -57,11 +57,11 @@ class OpenPart:
             return dict(self.last_points)
 
     def publish(self) -> None:
-        """All points so far are in the store."""
+        """Waits until all points so far are in the store."""
         with self._lock:
             if self._is_published or self.is_finished:
                 return
-            self._is_published = True  # points that come meanwhile are not
+            self._is_published = True  # set first: points that arrive meanwhile reset it
         try:
             self._native.publish(PUBLISH_SECONDS)
         except Error:
@@ -72,7 +72,7 @@ class OpenPart:
         self._native.add_output(name, url)
 
     def finish(self, error: str, is_stopped: bool, parameters: dict[str, str]) -> None:
-        """Writes the end of the part's record. Further calls do nothing."""
+        """Writes the end of the part's record. Idempotent."""
         with self._lock:
             if self.is_finished:
                 return
@@ -85,13 +85,14 @@ class OpenPart:
         self._native.finish(error, is_stopped, metrics, changed, PUBLISH_SECONDS)
         if dropped:
             warnings.warn(
-                f"{dropped} points of the run {self.run} were logged faster than they can be kept",
+                f"{dropped} points of the run {self.run} were dropped, because they were logged faster "
+                "than they can be stored",
                 stacklevel=2,
             )
 
 
 class OpenRuns:
-    """The open parts of this process, by run. A forked child has none."""
+    """The open parts of this process, by run. A forked child has no parts."""
 
     def __init__(self, end_part: Callable[[OpenPart], None]):
         self._lock = threading.RLock()
@@ -107,7 +108,7 @@ class OpenRuns:
             return self._parts.get(run)
 
     def open(self, run: str, start: Callable[[], OpenPart]) -> OpenPart:
-        """The part of this run; if there is none, the one that `start` makes."""
+        """The part of this run; if there is none, `start` makes it."""
         with self._lock:
             part = self.find(run)
             if part is None or part.is_finished:
@@ -138,7 +139,8 @@ _stores: weakref.WeakSet[OpenRuns] = weakref.WeakSet()
 
 @atexit.register
 def end_all_runs() -> None:
-    """At the end of the program. MLflow ends its active runs then, too, but after our parts are ended."""
+    """Ends active runs at the end of the program. MLflow does this too, but only after our parts have
+    ended."""
     try:
         while mlflow.active_run() is not None:
             mlflow.end_run()

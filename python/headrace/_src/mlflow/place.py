@@ -1,4 +1,4 @@
-"""Addresses that MLflow gives us."""
+"""Converts addresses from MLflow."""
 
 import re
 
@@ -6,5 +6,5 @@ PREFIX = "headrace+"
 
 
 def store_url(uri: str) -> str:
-    """The URL of the store. MLflow joins paths by Python's `urlunparse`, which drops an empty authority."""
+    """The URL of the store. MLflow joins paths with Python's `urlunparse`, which drops an empty authority."""
     return re.sub(r"^([a-z][a-z0-9-]*):/(?!/)", r"\1:///", uri.removeprefix(PREFIX))

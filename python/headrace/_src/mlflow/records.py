@@ -1,4 +1,4 @@
-"""The records of the runs of a folder, and their metrics; what cannot change any more is read once."""
+"""The records of a folder's runs, and their metrics; data that can no longer change is read once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Signature = tuple[str, ...]  # keys of the objects that a record was read from
 
 @dataclass
 class Record:
-    """A run as its record tells it; `parts`: names, and whether they have ended."""
+    """A run as its record describes it; `parts`: their names, and whether they have ended."""
 
     id: str
     command: str
@@ -54,7 +54,7 @@ class Record:
 
 @dataclass
 class LastPoint:
-    """The last point of a metric of a run: how the metric is called in MLflow, and where it lies."""
+    """The last point of a metric of a run, the metric's name in MLflow, and where the metric is stored."""
 
     key: str
     name: str
@@ -65,8 +65,8 @@ class LastPoint:
 
 
 class History:
-    """The metrics of a run as they are in the store. If several ranks have one of the same name, that of the
-    lowest rank has the plain name, and the others are "NAME/rank-1" and so on."""
+    """The metrics of a run as they are in the store. If several ranks have a metric of the same name, the
+    lowest rank's metric has the plain name, and the others are "NAME/rank-1" and so on."""
 
     def __init__(self, url: str, run: str):
         self._native = _headrace.RunHistory(url, run)
@@ -84,7 +84,7 @@ class History:
 
 
 class Records:
-    """Threads may share them."""
+    """The records of a folder. Threads may share this object."""
 
     def __init__(self, store: Store):
         self._store = store
@@ -93,7 +93,7 @@ class Records:
         self._histories: OrderedDict[str, tuple[Signature, History]] = OrderedDict()
 
     def all(self) -> dict[str, Record]:
-        """Two listings, and reads for records that are new or have changed. Damaged ones are left out with a
+        """Lists twice, and reads records that are new or have changed. Damaged records are left out with a
         warning."""
         found: dict[str, list[str]] = {}
         for one in self._store.list(_RUNS, folders=True):
@@ -105,10 +105,10 @@ class Records:
         return self._read(found)
 
     def one(self, run: str) -> Record:
-        """One listing, and reads if the record is new or has changed.
+        """Lists once, and reads the record if it is new or has changed.
 
         Raises:
-            NotFoundError: there is no run of that id.
+            NotFoundError: there is no run with that id.
         """
         keys = [one.key for one in self._store.list(f"{_PARTS}{run}/")]
         known = self._read({run: keys or [run]}, is_strict=True)
@@ -117,7 +117,7 @@ class Records:
         return known[run]
 
     def history(self, record: Record) -> History:
-        """The metrics of a run; those of a run that has ended are read once."""
+        """The metrics of a run; the metrics of a run that has ended are read only once."""
         with self._lock:
             signature, _ = self._records.get(record.id, ((), record))
             if record.id in self._histories and self._histories[record.id][0] == signature:

@@ -1,5 +1,5 @@
-"""MLflow's model registry in Headrace's stores: MLflow's own client of the API, with a call of our module in
-place of HTTP."""
+"""MLflow's model registry in Headrace's stores: uses MLflow's own REST client, but calls our module instead
+of HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States that many processes change, kept as numbered objects that are created once:
+"""States that many processes change, stored as numbered objects that are never replaced:
 docs/formats/mlflow-state.md."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_BYTES = 16 << 20
 
 
 class StateLog:
-    """The states of one thing: a run, or the experiments of a folder. Threads may share it.
+    """The states of a run, or of the experiments of a folder. Threads may share this object.
 
     Args:
         store: the tracking root.
@@ -44,23 +44,24 @@ class StateLog:
         self._folder = folder
         self._kind = kind
         self._lock = threading.RLock()
-        self._number = 0  # of the state that is known; 0: none
+        self._number = 0  # number of the latest known state; 0: none
         self._state: State = {}
 
     @property
     def known(self) -> State | None:
-        """The state that was read or written last; None if there was none. Not to be changed."""
+        """The state that was read or written last; None if there was none. The caller must not change it."""
         return self._state if self._number else None
 
     def load(self) -> State | None:
-        """The latest state, after one listing, and one read if it is new. Not to be changed."""
+        """The latest state. Lists once, and reads the state if it is new. The caller must not change it."""
         with self._lock:
             numbers = [number_of(one.key) for one in self._store.list(f"{self._folder}/")]
             self.accept(max(numbers, default=0))
             return self.known
 
     def accept(self, number: int, content: bytes | None = None) -> None:
-        """Takes the state of that number, unless a later one is known. `content`: its bytes, if known."""
+        """Stores the state with that number, unless a later state is known. `content`: its bytes, if
+        known."""
         with self._lock:
             if number <= self._number:
                 return
@@ -77,10 +78,10 @@ class StateLog:
         return number > self._number
 
     def change(self, edit: Edit) -> State:
-        """Appends the state that `edit` makes of the latest one, unless it changes nothing.
+        """Applies `edit` to the latest state and appends the result, unless nothing changes.
 
-        `edit` may be called several times: first with the state that is known, which need not be the latest,
-        and again with those that others have written meanwhile. If it raises, nothing is written.
+        `edit` may be called several times: first with the known state, which may be outdated, and again with
+        states that others have written meanwhile. If it raises, nothing is written.
         """
         with self._lock:
             is_latest = False
@@ -97,11 +98,11 @@ class StateLog:
                         return self._state
                 elif is_latest:
                     return state
-                else:  # refused, or nothing to do: is it so in the latest state?
+                else:  # edit raised or changed nothing: check with the latest state
                     self.load()
-                is_latest = True  # if not, creating its successor fails
+                is_latest = True  # if it is not the latest, creating its successor fails
         raise AbortedError(
-            f"{self._store.describe(self._folder)} was changed by others again and again; try again"
+            f"{self._store.describe(self._folder)} was changed by other processes repeatedly; try again"
         )
 
     def _append(self, state: State) -> bool:
@@ -110,14 +111,15 @@ class StateLog:
         content = _serialized(state, self._kind)
         if len(content) > _MOST_BYTES:
             raise ResourceExhaustedError(
-                f"{self._store.describe(self._folder)} would have a state of {len(content)} bytes; at most "
+                f"{self._store.describe(self._folder)} would have a state of {len(content)} bytes; the "
+                "limit is "
                 f"{_MOST_BYTES}. Log large texts as artifacts"
             )
         try:
             self._store.write(_key(self._folder, number), content, if_absent=True)
         except AlreadyExistsError:
             self.load()
-            # Others may have gone on from the state of that number.
+            # Others may already have written later states.
             taken = self._state if self._number == number else self._read(number)
             return taken.get(_CHANGE) == state[_CHANGE]  # ours, if the answer to an attempt was lost
         self._number = number
@@ -126,8 +128,8 @@ class StateLog:
 
 
 def latest_states(store: Store, folder: str, logs: Callable[[str], StateLog]) -> set[str]:
-    """Brings the logs of a folder of folders up to date: one listing, and one read for each new state, many
-    at a time. Returns the names of all."""
+    """Updates the logs of a folder of folders: lists once, and reads each new state, many at a time. Returns
+    the names of all logs."""
     latest: dict[str, ObjectInfo] = {}
     for one in store.list(f"{folder}/"):  # ascending
         if number_of(one.key):
@@ -141,7 +143,7 @@ def latest_states(store: Store, folder: str, logs: Callable[[str], StateLog]) ->
 
 
 def number_of(key: str) -> int:
-    """The number that the key of a state ends in; 0: it is none."""
+    """The number at the end of a state's key; 0 if the key does not belong to a state."""
     name = key.rpartition("/")[2]
     return int(name) if len(name) == 8 and name.isascii() and name.isdigit() else 0
 
@@ -174,6 +176,6 @@ def _parsed(content: bytes, kind: str, place: str) -> State:
             f"{place} has version {whole['version']}; this Headrace knows {_VERSION}. Update Headrace"
         )
     if not is_whole or digest != hashlib.sha256(_json({**whole, "format": kind})).hexdigest():
-        raise DataLossError(f"{place} is damaged: its checksum is another one. Restore it from a copy")
+        raise DataLossError(f"{place} is damaged: its checksum does not match. Restore it from a copy")
     del whole["version"]
     return whole

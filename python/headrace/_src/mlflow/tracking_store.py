@@ -232,8 +232,8 @@ class TrackingStore(LoggedModels, AbstractStore):
     ) -> RunInfo:
         status = RunStatus.to_string(run_status) if run_status else None
         part = self._open.find(run_id)
-        if status and part is None:  # the record says that the run goes on, or how it has ended
-            self._change(run_id, lambda state: None)  # unless it is deleted
+        if status and part is None:  # a part must record the new status
+            self._change(run_id, lambda state: None)  # raises if the run is deleted
             part = self._open.open(run_id, lambda: self._start_part(run_id))
         if status in _ENDED and part is not None:
             part.publish()
@@ -252,7 +252,7 @@ class TrackingStore(LoggedModels, AbstractStore):
         if status in _ENDED and part is not None:
             self._finish(part, status, state)
             newest, _ = self._records.one(run_id).parts[0]
-            if newest != part.name:  # it tells in the record how the run has ended
+            if newest != part.name:  # the newest part records how the run has ended
                 self._finish(self._start_part(run_id), status, state)
         return self.get_run(run_id).info
 
@@ -407,7 +407,7 @@ class TrackingStore(LoggedModels, AbstractStore):
         self._change(run_id, add)
 
     def _change(self, run_id: str, edit: Edit, is_active: bool | None = True) -> State:
-        """Appends a state of the run. `is_active`: whether it must not be deleted."""
+        """Appends a state of the run. `is_active`: whether the run must not be deleted."""
         log = self._log_of(run_id)
         own = {} if (log.known or {}).get("is_mlflow") else self._records.one(run_id).parameters
 
@@ -416,7 +416,7 @@ class TrackingStore(LoggedModels, AbstractStore):
                 raise MlflowException(
                     f"The run {run_id} is deleted: restore it first", INVALID_PARAMETER_VALUE
                 )
-            if not state.get("is_mlflow"):  # params of the record cannot be changed either
+            if not state.get("is_mlflow"):  # the params in the record must not change either
                 state["params"] = {**own, **state.get("params", {})}
             edit(state)
 
@@ -433,7 +433,7 @@ class TrackingStore(LoggedModels, AbstractStore):
             return self._states[run_id]
 
     def _start_part(self, run_id: str) -> OpenPart:
-        """For a run that another process, or an earlier part, has begun."""
+        """Starts a part for a run that another process, or an earlier part, has begun."""
         record = self._records.one(run_id)
         if record.command != "log":
             raise MlflowException(
@@ -455,7 +455,7 @@ class TrackingStore(LoggedModels, AbstractStore):
         part.finish(error, status == "KILLED", state.get("params", {}))
 
     def _end_unfinished(self, part: OpenPart) -> None:
-        """The program ends, and nobody has said how the run has: MLflow's status stays."""
+        """Ends a part when the program ends without a status of the run: MLflow's status stays."""
         part.publish()
         state = self._change(part.run, lambda state: _add_points(state, part), is_active=None)
         status = state.get("status") or "RUNNING"
@@ -481,7 +481,7 @@ class TrackingStore(LoggedModels, AbstractStore):
 
 
 def _add_points(state: State, part: OpenPart) -> None:
-    """Keeps the last points of a part, and that they are complete."""
+    """Stores the last points of a part, and marks them as complete."""
     points = entities.points_from_json(state.get("last_points", {}))
     for key, point in part.copy_last_points().items():
         _keep_later(points, key, point)
@@ -536,7 +536,7 @@ def _identity(one: dict[str, Any]) -> tuple[str, str]:
 def _warn_of_links(metric: Metric) -> None:
     if metric.dataset_name and not metric.model_id:
         warnings.warn(
-            f"the point of {metric.key} is kept, not that it belongs to the dataset {metric.dataset_name}: "
+            f"the point of {metric.key} is stored, but not its dataset {metric.dataset_name}: "
             "log it with a model_id, or name the dataset with mlflow.log_input",
             stacklevel=2,
         )

@@ -1,1 +1,1 @@
-"""Adapters that have an engine's cluster execute the tasks of a plan: docs/prepare.md, "Runners"."""
+"""Adapters that execute the tasks of a plan on an engine's cluster: docs/prepare.md, "Runners"."""

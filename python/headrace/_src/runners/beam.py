@@ -11,7 +11,7 @@ _DIRECT = ("", "DirectRunner", "FnApiRunner")
 
 
 def _direct_runner():
-    # Named, because DirectRunner may choose Prism, which is fetched from elsewhere.
+    # Named explicitly, because DirectRunner may choose Prism, which has to be downloaded.
     from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
     return FnApiRunner()
@@ -39,7 +39,7 @@ def _run_pipelines(plan: Plan, target: str, options: dict[str, str]) -> None:
 def _run(plan: Plan, target: str, options: dict[str, str]) -> None:
     if target not in _DIRECT:
         return _run_pipelines(plan, target, options)
-    # Threads are enough, since each only waits for a program. Beam raises an error and also prints it at
+    # Threads are enough, because each only waits for a program. Beam raises an error and also prints it at
     # length, from threads that may outlive the pipeline, so stderr is closed for the rest of this process.
     options = {"direct_running_mode": "multi_threading", "direct_num_workers": "0", **options}
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

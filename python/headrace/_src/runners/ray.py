@@ -1,5 +1,5 @@
-"""`--runner ray`: tasks of a plan as tasks of Ray. A node that is lost, and faults of the store that may
-pass, cost another try."""
+"""`--runner ray`: tasks of a plan as tasks of Ray. Tasks are retried after the loss of a node and after
+temporary faults of the store."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace._src.runners.tasks import Plan, TaskError, TransientTaskError, mai
 
 
 def _execute(numbers: list[int], url: str, options: tuple[str, ...]) -> None:
-    # Imported on the machine that runs it, so that the one that lacks it can say so.
+    # Imported on the machine that runs the task, so that a machine without the package reports that.
     from headrace._src.runners.tasks import execute
 
     execute(numbers, url, options)
@@ -41,8 +41,9 @@ def _run(plan: Plan, target: str, options: dict[str, str]) -> None:
     }
     if options:
         known = "num_cpus, max_retries and runtime_env.KEY"
-        raise TaskError(f"--runner-option {next(iter(options))} is not known; there are {known}")
-    # Without an address: RAY_ADDRESS, else the cluster of this machine, else one of its own for this job.
+        raise TaskError(f"--runner-option {next(iter(options))} is not known; the options are {known}")
+    # Without an address: RAY_ADDRESS, otherwise the cluster of this machine, otherwise a new one for this
+    # job.
     ray.init(
         address=target or None, runtime_env=environment or None, log_to_driver=False, logging_level="ERROR"
     )
@@ -65,5 +66,5 @@ def _run(plan: Plan, target: str, options: dict[str, str]) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started here is ended here
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that child processes are ended
     sys.exit(main("ray", "ray", _run))

@@ -1,5 +1,6 @@
-"""Tasks of a shared plan as engines see them: the URL of the plan, and numbers. The native program does the
-work on the machine that an engine chose, so bytes go from store to store and never through the engine."""
+"""Tasks of a shared plan as engines see them: the URL of the plan, and task numbers. The native program does
+the work on the machine that the engine chooses, so bytes go from store to store and never through the
+engine."""
 
 from __future__ import annotations
 
@@ -16,33 +17,33 @@ from dataclasses import dataclass
 
 from headrace._src.program import find_program
 
-# Errors that may pass without a change: docs/concepts.md, "Errors".
+# Temporary errors: docs/concepts.md, "Errors".
 _TRANSIENT = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "ABORTED", "RESOURCE_EXHAUSTED"}
-_GROUPS = 256  # of a phase, about: enough for many machines, and few starts of the program
+_GROUPS = 256  # of a phase, about: enough for many machines, yet few starts of the program
 _GROUP_TASKS_MAX = 64
 
 
 class TaskError(Exception):
-    """A task, or what it needs, failed for good."""
+    """A task, or something that it needs, failed permanently."""
 
 
 class TransientTaskError(TaskError):
-    """A task failed for a reason that may pass, a fault of the store or a kill: worth another try."""
+    """A task failed for a temporary reason, such as a fault of the store or a kill: retry it."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan, and what `headrace execute` is to be given for it."""
+    """A plan, and the options of `headrace execute` for it."""
 
     url: str
     options: tuple[str, ...] = ()
 
     def execute(self, numbers: Sequence[int]) -> None:
-        """Executes tasks on this machine, or finds that they were done."""
+        """Executes tasks on this machine. Tasks that are already done cost only a check."""
         self._run(*(f"--task={number}" for number in numbers))
 
     def look(self) -> dict:
-        """The tasks that are left: the document of `headrace execute --list --json`."""
+        """The remaining tasks: the document of `headrace execute --list --json`."""
         return json.loads(self._run("--list"))
 
     def _run(self, *arguments: str) -> str:
@@ -56,7 +57,7 @@ class Plan:
             capture_output=True,
             text=True,
             check=False,
-            # The message is taken from stderr, also below a headrace.prepare that wants it in the document.
+            # The message is read from stderr, even if a headrace.prepare above wants errors as JSON.
             env={name: value for name, value in os.environ.items() if name != "HEADRACE_ERRORS"},
         )
         if done.returncode == 0:
@@ -69,35 +70,37 @@ class Plan:
 
 
 def execute(numbers: Sequence[int], url: str, options: tuple[str, ...]) -> None:
-    """`Plan.execute`, with what engines can send to machines that may lack this package."""
+    """`Plan.execute` with arguments that engines can send to machines that may lack this package."""
     Plan(url, options).execute(numbers)
 
 
 def groups(numbers: Sequence[int]) -> list[list[int]]:
-    """The tasks, a few for each start of the program."""
+    """Groups of tasks, a few for each start of the program."""
     size = max(1, min(_GROUP_TASKS_MAX, len(numbers) // _GROUPS))
     return [list(numbers[first : first + size]) for first in range(0, len(numbers), size)]
 
 
 def run_phases(plan: Plan, run_groups: Callable[[list[list[int]]], None]) -> None:
-    """Has the engine run what reads, and then what writes: how much that is, is known once all is read."""
+    """Runs the reading tasks on the engine, then the writing tasks, whose number is known only after all
+    reading."""
     for phase in ("unread", "undone"):
         if left := plan.look()[phase]:
             run_groups(groups(left))
 
 
 def message_of(error: BaseException) -> str:
-    """The task's own words, without the engine's account of where it ran."""
+    """The task's own message, without the engine's report of where it ran."""
     text = str(error)
     if "No module named 'headrace" in text:
         return "the machines of the cluster lack the Python package headrace: pip install headrace there"
-    # Engines pass on an exception of a worker as the text of its traceback.
+    # Engines report an exception of a worker as the text of its traceback.
     own = re.findall(r"TaskError: (.*?)(?= \[while running|\n\nDuring handling|\Z)", text, re.DOTALL)
     return own[-1].strip() if own else text
 
 
 def main(engine: str, package: str, run: Callable[[Plan, str, dict[str, str]], None]) -> int:
-    """An adapter as a program. Why it fails is the last line of its output, a JSON object."""
+    """Runs an adapter as a program. If it fails, the last line of its output is a JSON object with the
+    reason."""
     parser = argparse.ArgumentParser(prog=f"headrace._src.runners.{engine}")
     parser.add_argument("url")
     parser.add_argument("--target", default="")
@@ -106,12 +109,12 @@ def main(engine: str, package: str, run: Callable[[Plan, str, dict[str, str]], N
     arguments = parser.parse_args()
     options = dict(option.split("=", 1) for option in arguments.option)
     found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:  # a folder of that name is not a package
+    if found is None or found.origin is None:  # a plain folder of that name is not the package
         install = f"{sys.executable} -m pip install {package.replace('_', '-')}"
         return _fail(f"{package} is not installed in {sys.executable}: {install}")
     try:
         run(Plan(arguments.url, tuple(arguments.execute_option)), arguments.target, options)
-    except Exception as error:  # whatever an engine raises: the command says it
+    except Exception as error:  # an engine may raise anything; the command reports it
         return _fail(message_of(error))
     return 0
 
