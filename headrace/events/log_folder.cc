@@ -50,7 +50,8 @@ bool LogFolder::forget_missing(const LogLayout& layout) {
   return changed;
 }
 
-// Returns the runs with the most bytes first, so that threads do not wait for a single large run at the end.
+// Returns the runs that have something new to read, the largest first, so that threads do not wait for a
+// single large run at the end.
 LogFolder::Behind LogFolder::runs_behind(const LogLayout& layout) {
   std::vector<std::pair<std::uint64_t, std::string>> live, others;
   for (const auto& [name, logs] : layout) {

@@ -13,7 +13,7 @@ namespace headrace {
 std::string percent_encode(std::string_view text, std::string_view keep = "");
 
 /// Decodes %XX. None if a '%' is not followed by two hexadecimal digits. With `plus_is_space`, '+' decodes to
-/// a space: S3 servers encode the keys of a listing so.
+/// a space, which is how S3 servers encode the keys of a listing.
 std::optional<std::string> percent_decode(std::string_view text, bool plus_is_space = false);
 
 }  // namespace headrace

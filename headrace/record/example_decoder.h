@@ -12,8 +12,8 @@ namespace headrace {
 
 /// Decodes every encoding that protobuf parsers accept: packed and unpacked lists, lists in several pieces,
 /// unknown fields, any order, repeated names (the last one counts). Skips features that are not selected,
-/// without validating them. A ragged column grows by at most 16 times the record. Not thread-safe: copy it
-/// for each thread.
+/// without validating them. Ragged columns grow by at most 16 times the record. Not thread-safe: copy it for
+/// each thread.
 class ExampleDecoder final : public RecordDecoder {
  public:
   /// \error kInvalidArgument  as for `check_columns`

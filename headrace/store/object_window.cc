@@ -5,9 +5,9 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kNearBytes = 1 << 20;     // a read this close behind the window
-constexpr std::size_t kNearPieceBytes = 4 << 20;  // reads a piece of this size
-constexpr std::size_t kFarPieceBytes = 64 << 10;  // any other read
+constexpr std::uint64_t kNearBytes = 1 << 20;     // a near read begins at most this far after the window
+constexpr std::size_t kNearPieceBytes = 4 << 20;  // size of the piece that a near read fetches
+constexpr std::size_t kFarPieceBytes = 64 << 10;  // size of the piece that any other read fetches
 
 }  // namespace
 

@@ -58,7 +58,7 @@ TEST(ReadObject, IsWholeWithinItsLimitAndAsItWasWritten) {
   const auto damaged = read_object(store, "key", 5);
   ASSERT_FALSE(damaged);
   EXPECT_EQ(damaged.error().code, Code::kDataLoss);
-  EXPECT_THAT(damaged.error().message, HasSubstr("the store keeps 12345678"));
+  EXPECT_THAT(damaged.error().message, HasSubstr("the store has 12345678"));
 }
 
 TEST(ReadExactly, OfAnObjectThatEndsBeforeIsAnError) {

@@ -202,8 +202,8 @@ Result<bool> BatchMaker::make_row(const Records& records, const Batch& batch, st
   return false;
 }
 
-// Decodes the encoded images that the decoder has found. After an error, the row is as it was before the
-// call.
+// Decodes the encoded images that the decoder has found. After an error, removes all values that the row has
+// appended.
 Status BatchMaker::read_images(const Batch& batch, std::uint64_t number, std::size_t row) {
   const DrawPosition at{batch.epoch, batch.number * batch_size_ + number};
   for (std::size_t i = 0; i < images_.size(); ++i) {

@@ -9,7 +9,7 @@ constexpr double kLeastSeconds = 0.1;
 // With fewer blocks for each load, the measured rate would depend mostly on how far the current loads are,
 // not on the store.
 constexpr std::uint64_t kBlocksForEach = 4;
-// Doubling the number of loads must be faster by this factor.
+// Doubling the number of loads must make loading faster by this factor.
 constexpr double kWorthwhile = 1.2;
 // Seconds of waiting until the next trial.
 constexpr double kRestSeconds = 30;

@@ -49,7 +49,7 @@ class Pipeline {
            const LoaderOptions& options, const Sizes& sizes);
   ~Pipeline();
 
-  /// These functions are those of BatchLoader.
+  /// The following functions are those of BatchLoader.
   Result<std::optional<Batch>> next();
   /// Also ends a wait in `next`.
   void close();

@@ -59,15 +59,15 @@ Status check_parts(const Dataset& dataset, const SourceOptions& options) {
   const RecordRange range = options.range.value_or(RecordRange{0, all});
   if (range.first > all || range.count > all - range.first)
     return Error{Code::kInvalidArgument,
-                 concat("the range of records from ", range.first, " to before ", range.first + range.count,
-                        " exceeds ", dataset.describe(), ", which has ", all, " records")};
+                 concat(range.count, " records from record ", range.first, " on are not all in ",
+                        dataset.describe(), ", which has ", all, " records")};
   if (!options.selection) return {};
   const std::vector<std::uint64_t>& numbers = options.selection->numbers;
   const bool is_ascending = std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end();
   if (is_ascending && (numbers.empty() || numbers.back() < range.count)) return {};
   return Error{Code::kInvalidArgument, concat("the selection ", options.selection->name,
                                               " has a record twice, or a record that is not among the ",
-                                              range.count, " of ", dataset.describe())};
+                                              range.count, " records of ", dataset.describe())};
 }
 
 }  // namespace
@@ -445,8 +445,8 @@ std::uint64_t Source::reading_bytes() const {
   return most;
 }
 
-// Memory for the records besides their content, in bytes per 1,024 bytes of a block. Counts the block with
-// the smallest records.
+// Memory for the records besides their content, in bytes per 1,024 bytes of a block. This is the number for
+// the block with the smallest records, which is the largest.
 std::uint64_t Source::records_share() const {
   const bool is_arranged = options_.arrangement != ArrangementKind::kNone;
   const std::uint64_t each = sizeof(std::uint64_t) + (is_arranged ? kArrangedRecordBytes : 0);

@@ -66,7 +66,7 @@ const Column* TarSampleConverter::wanted(std::string_view feature) const {
   return found == wanted_.end() ? nullptr : &*found;
 }
 
-// The number that the file becomes, if its column wants a number.
+// The number that the file becomes; none if the file's bytes become the value.
 std::optional<std::int64_t> TarSampleConverter::number_of(std::string_view field, BytesView data) const {
   const Column* column = wanted(field);
   const bool is_asked_for =

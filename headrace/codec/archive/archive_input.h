@@ -18,9 +18,9 @@ Compression gzip_of_head(BytesView head);
 
 /// Reads one version of an object front to back, and decompresses gzip. libarchive would not check the CRC-32
 /// at the end of a gzip member, so altered text would pass as good. It handles the other compressions, which
-/// have checks of their own. If an uncompressed object other than a zip is read whole and `object` has the
-/// store's checksum, the bytes are compared with it, because a tar has no checksums for file contents.
-/// Memory: one buffer of 1 MiB, two for gzip. Not thread-safe.
+/// have checks of their own. If an object that is not decompressed here and is not a zip is read whole, its
+/// bytes are compared with the store's checksum if `object` has it, because a tar has no checksums for file
+/// contents. Memory: one buffer of 1 MiB, two for gzip. Not thread-safe.
 class ArchiveInput {
  public:
   /// Borrows the store.

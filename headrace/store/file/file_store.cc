@@ -369,8 +369,8 @@ class FileUpload final : public Upload {
       if (const int number = make_folders(folder_, options_.is_durable); number != 0)
         return system_error(number, doing());
       if (open_unnamed() || open_named()) return {};
-      if (errno != ENOENT && errno != EEXIST)
-        break;  // these two: the folder was removed meanwhile, or the name is taken
+      // ENOENT: the folder was removed meanwhile. EEXIST: the name is taken.
+      if (errno != ENOENT && errno != EEXIST) break;
     }
     return system_error(errno, doing());
   }

@@ -169,7 +169,8 @@ void S3Examination::judges_clock(const HttpResponse& answer, system_clock::time_
   const std::string text = concat(minutes_text(std::chrono::abs(skew)),
                                   skew < seconds(0) ? " behind" : " ahead of", " the server's");
   if (std::chrono::abs(skew) <= kMostSkew) return ok(name, text);
-  const std::string refused = "; signatures with this time are refused, and repeated with the server's time";
+  const std::string refused =
+      "; requests signed with this time are refused, and repeated with the server's time";
   warns(name, concat(text, std::chrono::abs(skew) > kSkewThatIsRefused ? refused : ""),
         "set this machine's clock, or let NTP set it");
 }

@@ -22,7 +22,7 @@ enum class CredentialsForm {
 /// \error kUnauthenticated  `text` is another document, or a refusal, whose code the message names
 Result<S3Credentials> parse_credentials_json(std::string_view text, CredentialsForm form);
 
-/// Parses the <Credentials> in an <`action`Response>.
+/// Parses the <Credentials> in the answer to `action`, for example in an <AssumeRoleResponse>.
 /// \error kUnauthenticated  `xml` is another document
 Result<S3Credentials> parse_sts_credentials(std::string_view xml, std::string_view action);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMaxErrorTextBytes = 300;
 constexpr std::size_t kLongWordBytes = 32;  // no secret key is shorter than 40
 
-// Returns the last line, without words that may be keys or tokens.
+// Returns the last line that is not empty, without words that may be keys or tokens.
 std::string reason_in(std::string_view errors) {
   const std::string_view text = trim(errors);
   const std::size_t line_end = text.find_last_of("\r\n");
