@@ -69,7 +69,7 @@ Result<Schema> in_tfrecorder_layout(Schema schema) {
     image->name = "image";
     image->image.output = ImageOutput::kRawBase64;
     image->image.quality = ImageSteps{}.quality;
-    add_what_tells_of(FeatureDefinition(*image), schema);
+    add_image_features(FeatureDefinition(*image), schema);
   }
   if (schema.split) {
     FeatureDefinition split{.name = "split", .type = SchemaType::kString, .columns = {*schema.split}};
