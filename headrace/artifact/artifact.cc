@@ -192,7 +192,7 @@ Result<std::vector<ArtifactEntry>> read_entries(const Location& root, const Arti
   if (!entries) return std::move(entries).error().in(doing());
   if (entries->size() == version.count) return entries;
   return Error{Code::kDataLoss,
-               concat(doing(), ": the list has ", entries->size(), " instead of ", version.count)};
+               concat(doing(), ": the list has ", entries->size(), " entries instead of ", version.count)};
 }
 
 Result<std::map<std::string, std::uint64_t, std::less<>>> artifact_aliases(const Location& root,

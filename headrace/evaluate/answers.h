@@ -54,6 +54,7 @@ class AnswerFormat {
   std::vector<std::string> columns() const;
   /// Column → "string" or "float32"; "list<string>" or "list<float32>" if cells are JSON lists.
   std::map<std::string, std::string> column_types() const;
+  /// The cells of a row, in the order of `columns`, without quotes.
   std::vector<std::string> cells(Values values) const;
   /// The tensors of the answers, ascending by name. Outputs for several labels have no label tensor, since
   /// the number of labels differs from row to row.

@@ -55,7 +55,7 @@ TEST(EvaluationPage, OfManyClassesShowsTheHundredWithTheLowestF1) {
   auto target = TargetEvaluation::of(target_of(TargetKind::kClasses, 1), numbered_classes(150));
   for (std::size_t i = 0; i < 50; ++i) target.confusion.front().add(i, i);
   const std::string page = page_of(std::move(target));
-  EXPECT_THAT(page, HasSubstr("The 100 with the lowest F1 of 150"));
+  EXPECT_THAT(page, HasSubstr("The 100 with the lowest F1, of 150"));
   EXPECT_THAT(page, Not(HasSubstr(">class49<")));
   EXPECT_THAT(page, HasSubstr(">class50<"));
 }

@@ -83,7 +83,7 @@ class ChartColumns {
   std::size_t current_ = 0;
   std::uint64_t current_first_ = 0;
   std::uint64_t current_last_ = 0;
-  std::uint64_t rounded_up_ = 0;  // the next column's begin was rounded up by this / number of columns
+  std::uint64_t rounded_up_ = 0;  // the next column's first place was rounded up by this / columns_.size()
 };
 
 }  // namespace headrace

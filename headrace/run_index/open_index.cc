@@ -170,7 +170,7 @@ Status IndexFolder::use(const std::string& root_url, const std::function<Status(
     if (made.status || made.failure == DatabaseFailure::kNone) return made.status;
     if (made.failure == DatabaseFailure::kBusy) {
       warn_(concat("another process has locked the index of runs ", path,
-                   ", so new runs are not stored in it: ", made.status.error().message));
+                   ", so new and changed runs are not stored in it: ", made.status.error().message));
       made = attempt(path, root_url, use, &RunIndex::open_copy);
       if (made.status || made.failure == DatabaseFailure::kNone) return made.status;
     }

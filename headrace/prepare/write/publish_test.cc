@@ -230,8 +230,8 @@ TEST_F(PublishTest, CountsOfAllShardsAndSlicesAreAddedUp) {
   receipts.back().labels = {{"kind", {{"a", 1}, {"b", 1}}}};
   receipts.push_back({.split = "test", .in = 3, .written = 3});
   receipts.back().labels = {{"kind", {{"b", 3}}}};
-  std::swap(receipts[1],
-            receipts[2]);  // so that the receipt without a shard, which has no row, is not the last
+  // The receipt without a shard, which has no row, must not be the last.
+  std::swap(receipts[1], receipts[2]);
   EXPECT_EQ(publish_it().error().code, Code::kInvalidArgument) << "two rows more were rejected than allowed";
   max_rejects = {.rows = 2};
   const auto made = publish_it();

@@ -195,7 +195,7 @@ def ragged(column: Column) -> Column:
         raise InvalidArgumentError(f"a ragged column has no shape; instead of {column!r} write {rows!r}")
     if column.fill is not None:
         raise InvalidArgumentError(
-            f"a missing row of a ragged column becomes an empty row; instead of {column!r} write "
+            f"a missing row of a ragged column can only become an empty row; instead of {column!r} write "
             f"{rows!r}.default(())"
         )
     return rows

@@ -43,7 +43,7 @@ class Prepared:
     shards: int
     shard_bytes: int
     manifest: int
-    """Number of the manifest's version."""
+    """The manifest's number, which is the version of the dataset."""
     manifest_digest: str
     """SHA-256 of the manifest: it names every shard with its checksum."""
     was_published: bool

@@ -61,9 +61,9 @@ class Stats:
     threads: int = 0
     """Threads that are working now."""
     ready_batches: int = 0
-    """Batches that are ready and not yet taken now."""
+    """Batches that are ready now, and not yet taken."""
     held_batches: int = 0
-    """Batches that were taken and that some array still views now."""
+    """Batches that were taken, and that some array still views now."""
 
     def plus(self, earlier: Stats) -> Stats:
         """Returns these statistics with earlier counts added. Gauges keep their current values."""

@@ -67,8 +67,8 @@ def init(
             letters, digits, '.', '_' and '-'. None: a new id.
         rank, world_size: number of this process, and number of processes in the run. Several processes need a
             `run_id`.
-        from_step: this process continues an interrupted run, and logs again from this step on: later points
-            of an earlier attempt of this rank no longer count.
+        from_step: this process continues an interrupted run, and logs again from this step on: points at
+            this step or later that an earlier attempt of this rank has logged no longer count.
         system_metrics_each: seconds between samples of the load of this process and the machine: processors,
             memory, disk, network, and NVIDIA's GPUs if `nvidia-smi` answers. The metrics' names begin with
             "system/", and their steps are seconds since the start. None: no samples.

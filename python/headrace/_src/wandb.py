@@ -203,7 +203,7 @@ class Run:
         artifact = artifact_or_path
         if not isinstance(artifact, artifacts.Artifact):
             if name is None or type is None:
-                raise InvalidArgumentError("a path needs name= and type= of its artifact")
+                raise InvalidArgumentError("a path needs name= and type= for its artifact")
             path, artifact = artifact, Artifact(name, type)
             (artifact.add_dir if os.path.isdir(path) else artifact.add_file)(path)
         return self.tracked.log_artifact(artifact, [each for each in aliases if each != "latest"])
