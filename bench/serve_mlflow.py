@@ -21,7 +21,7 @@ import measuring
 from measuring import peers, serving
 
 BATCHES, POINTS, SINGLES = 100, 1_000, 2_000
-METRICS = 20  # points per batch
+METRICS = 20  # metrics whose points a batch has
 RUNS = 5  # number of runs that the same requests are sent to, one after the other
 # MLflow's server is so slow that it gets fewer requests.
 PEER_BATCHES, PEER_SINGLES = 10, 200

@@ -18,7 +18,7 @@ from mlflow import MlflowClient  # noqa: E402
 from mlflow.entities import Metric  # noqa: E402
 
 METRICS = 20
-STEPS = 50  # points per batch
+STEPS = 50  # steps per batch, each with a point of every metric
 START_MS = 1_700_000_000_000
 
 

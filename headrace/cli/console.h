@@ -63,7 +63,7 @@ class Console {
   void note(std::string_view line);
   /// Reports a possible problem of a command that continues: "headrace: warning: …".
   void warn(std::string_view line);
-  /// Reports why the command failed: "headrace: …". With `json`, unless a result that is no stream was
+  /// Reports why the command failed: "headrace: …". With `json`, unless a result that is not a stream was
   /// printed before, also prints the document {"error": {"code": "NOT_FOUND", "message": "…"}}.
   void error(const Error& error);
 

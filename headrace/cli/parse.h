@@ -25,7 +25,7 @@ struct ParsedCommandLine {
 
 /// Parses `words`, the command line without the program's name. A command's name is one word or two ("runs
 /// ls"); the longest that fits is taken. Options are written `--name value`, `--name=value`, `-r`, or `-ry`
-/// for `-r -y`. Words after "--" are no options; "-" is an argument. A value may begin with '-'. "headrace
+/// for `-r -y`. Words after "--" are not options; "-" is an argument. A value may begin with '-'. "headrace
 /// help X" means "headrace X --help"; a command line without words asks for help.
 /// \error kInvalidArgument  the command or an option is unknown (the message suggests the nearest name); a
 ///                          value is missing, superfluous or not allowed; an argument is missing or

@@ -21,7 +21,7 @@ struct Rank {
 ///   SLURM_PROCID, SLURM_NTASKS                       srun
 ///   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE       mpirun
 /// \error kFailedPrecondition  none of them is set, or only one of a pair: the message names what is missing
-/// \error kInvalidArgument     a value is no number, or the rank is not below the world size
+/// \error kInvalidArgument     a value is not a number, or the rank is not below the world size
 Result<Rank> find_rank(const Environment& environment);
 
 }  // namespace headrace

@@ -15,7 +15,7 @@
 namespace headrace {
 
 /// Reads numbers as prepare does, also from texts. A text that the schema counts as missing is missing, and
-/// gets no default. All other values stay unchanged: texts that are no numbers, labels, images, texts for an
+/// gets no default. All other values stay unchanged: texts that are not numbers, labels, images, texts for an
 /// encoder. Not thread-safe.
 class RequestedFeatures {
  public:

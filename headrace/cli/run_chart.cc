@@ -75,7 +75,7 @@ Result<std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>> pars
     if ((a || first.empty()) && (b || last.empty()) && !(a && b && *b < *a)) return std::pair(a, b);
   }
   return Error{Code::kInvalidArgument,
-               concat("--steps must be FIRST:LAST, two steps, such as 100:2000 or 100:; it is ", text)};
+               concat("--steps is ", text, "; it must be FIRST:LAST, two steps, as in 100:2000 or 100:")};
 }
 
 RunChartAxis axis_of(const std::string& x) {

@@ -116,7 +116,7 @@ constexpr std::array<Option, Count + std::size(kSharedTrainOptions)> with_shared
 }
 
 /// The training options that these options and --model give.
-/// \error kInvalidArgument  --image-size is no size
+/// \error kInvalidArgument  --image-size is not a size
 Result<TrainOptions> shared_train_options(const OptionValues& values);
 
 /// Checks the shared options together.

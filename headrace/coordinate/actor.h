@@ -10,7 +10,7 @@
 namespace headrace {
 
 /// A process that acts on an output. Every ownership entry names one, so that a process that has lost its
-/// output can tell to whom.
+/// output can say which process has it now.
 struct Actor {
   std::string command{};  // "train"
   std::string run{};      // id of its run; empty: none

@@ -9,9 +9,10 @@
 
 namespace headrace {
 
-/// Confines all threads of this process, for good. They can no longer open sockets, start programs, or
-/// access other processes (seccomp(2)). Where the kernel has landlock(7), they can also open files only for
-/// reading, and only below `readable` and in the system's own folders.
+/// Confines this process, for good. None of its threads can open sockets, start programs, or access other
+/// processes any more (seccomp(2)). Where the kernel has landlock(7), the calling thread and all threads that
+/// start after it can open files only for reading, and only below `readable` and in the system's own folders;
+/// threads that already run keep their access to files.
 /// Returns a description of the limits that hold now, for people.
 /// \error kUnavailable  the kernel refuses seccomp: the model must not be loaded
 Result<std::string> confine_process(const std::vector<std::string>& readable);

@@ -73,7 +73,7 @@ RequestKind kind_of(std::string_view method, std::string_view target);
 /// Whether the answer may be large: an artifact, a history, or a search.
 bool has_large_answer(std::string_view method, std::string_view target);
 
-/// The service. Thread-safe.
+/// Answers the requests of MLflow's clients. Thread-safe.
 class TrackingService {
  public:
   explicit TrackingService(TrackingServiceOptions options);

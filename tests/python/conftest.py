@@ -21,8 +21,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: left out of `./dev test --quick`")
     config.addinivalue_line(
         "markers",
-        "exhaustive: only in `./dev test --all`: takes more than some three seconds, and another test of the "
-        "same capability is not marked",
+        "exhaustive: only in `./dev test --all`: takes more than about three seconds, and another test of "
+        "the same capability is not marked",
     )
     config.addinivalue_line("markers", "soak: only in `./dev soak`; its seed is HEADRACE_SOAK_SEED")
 

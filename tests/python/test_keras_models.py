@@ -373,8 +373,7 @@ def assert_trains_as_keras(
         np.testing.assert_allclose(weights[name], variable.numpy(), rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-# The others only in the soak.
-EACH = 3  # kinds
+EACH = 3  # every third kind runs with --all, the others only in the soak
 
 
 @pytest.mark.exhaustive

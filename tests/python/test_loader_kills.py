@@ -22,7 +22,7 @@ import tfrecords
 import headrace as hr
 
 SEED = int(os.environ.get("HEADRACE_SOAK_SEED", "44"))
-KILLS = [pytest.param(20, id="20"), pytest.param(500, id="500", marks=pytest.mark.soak)]
+KILLS = [pytest.param(50, id="50"), pytest.param(500, id="500", marks=pytest.mark.soak)]
 MOST_RANKS = 8
 MOST_THREADS = 4
 MOST_LEAD = 5  # steps that a rank may be ahead of another one

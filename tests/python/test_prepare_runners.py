@@ -248,7 +248,7 @@ def cluster(engines, root, tmp_path, build):
     process.communicate(timeout=WAIT_S)
 
 
-@pytest.mark.soak
+@pytest.mark.exhaustive
 def test_ray_that_loses_a_node(start, engines, cluster, tables, expected, tmp_path):
     address = cluster.stdout.readline().strip()
     assert address, "no cluster"

@@ -89,7 +89,6 @@ def train(headrace, folder, name: str, *options, check: bool = True):
     return headrace(*words, check=check)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
 def test_frozen_weights_of_a_run_stay_and_the_head_learns(headrace, folder, loop):
     train(headrace, folder, f"frozen-{loop}", "--loop", loop)

@@ -88,7 +88,6 @@ def test_a_live_run_is_followed_while_its_store_comes_and_goes(build, s3_url, st
         assert tail.code() == 0
 
 
-@pytest.mark.exhaustive
 def test_a_run_that_fails_ends_with_its_error(build, file_url, start_logger):
     logger = start_logger(file_url, "failing")
     command = [build / "bin/headrace", "runs", "tail", file_url, "fail", "--json", "--metric", "loss"]

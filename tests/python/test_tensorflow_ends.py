@@ -90,7 +90,7 @@ def damaged(tmp_path_factory):
 @pytest.mark.parametrize(
     "ways",
     [
-        pytest.param(list(ENDS)[::3], id="each third"),
+        pytest.param(list(ENDS)[::3], id="every third"),
         pytest.param(list(ENDS) * 25, id="all", marks=pytest.mark.soak),
     ],
 )

@@ -87,7 +87,7 @@ void append_lists(std::string& out, std::span<const std::int64_t> sizes, const W
 
 template <typename T>
 void append_numbers(std::string& out, const TensorView& tensor, std::uint64_t first, const Shape& shape) {
-  // Values are not read as T: another process may have written a byte that is no valid bool.
+  // Values are not read as T: another process may have written a byte that is not a bool.
   const auto* next = static_cast<const std::byte*>(tensor.data) + first * sizeof(T);
   append_lists(out, shape.sizes(), [&] {
     if constexpr (std::is_same_v<T, bool>) {

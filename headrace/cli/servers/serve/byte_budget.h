@@ -70,7 +70,7 @@ class ByteCharge {
   void clear() { give_back(bytes_); }
 
   /// Reserves bytes for an answer that is about to be encoded and may become that large.
-  /// \error kResourceExhausted  the budget has not so many now, or never
+  /// \error kResourceExhausted  the budget has fewer bytes left now, or is smaller than that
   Status reserve_answer(std::uint64_t bytes) {
     if (try_add(bytes)) return {};
     if (bytes > budget_->limit_bytes()) {

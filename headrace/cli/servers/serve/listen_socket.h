@@ -19,7 +19,7 @@ struct ListenSocket {
 
 /// Listens on all addresses of a host: "127.0.0.1:8501", "[::1]:8501", "localhost:8501". With port 0, the
 /// system chooses one port for all of them. If the host is a name, waits for the system's resolver.
-/// \error kInvalidArgument     the text is no such address
+/// \error kInvalidArgument     the text is not such an address
 /// \error kFailedPrecondition  the port is in use or not allowed, or this machine has no such address
 /// \error kResourceExhausted   the system has no descriptor left
 Result<std::vector<ListenSocket>> listen_at(const std::string& address);

@@ -18,12 +18,12 @@ namespace headrace {
 Result<ModelConfiguration> default_configuration(const OptionValues& options);
 
 /// The configuration for models that are given as URL or NAME=URL.
-/// \error kInvalidArgument  a model has no name, a name occurs twice, or a URL is none
+/// \error kInvalidArgument  a model has no name, a name occurs twice, or a text is not a URL
 Result<ServingConfiguration> configuration_of(const std::vector<std::string>& arguments,
                                               const ModelConfiguration& defaults, StoreRegistry& stores);
 
 /// The duration that an option gives.
-/// \error kInvalidArgument  it is no time above 0: the message names the option
+/// \error kInvalidArgument  it is not a time above 0; the message names the option
 Result<std::chrono::milliseconds> duration_option(const OptionValues& options, std::string_view name);
 
 }  // namespace headrace
