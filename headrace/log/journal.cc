@@ -24,7 +24,7 @@ constexpr std::size_t kFrameHeadBytes = 8;
 constexpr int kNumberDigits = 6;
 constexpr std::string_view kLockName = "lock";
 constexpr std::string_view kRemoved = ".removed-";  // begins the name of a folder that is being removed
-constexpr int kMostBegun = 10;
+constexpr int kMostBegun = 1'000;  // attempts: a process that looks all the time may spoil many
 
 Error cannot(std::string_view doing, const std::string& path, int reason) {
   const bool is_full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;

@@ -242,7 +242,7 @@ TEST(ModelContract, IsRefusedWhereWhoReadsItWouldReadBeyondAColumn) {
   EXPECT_THAT(error_of(texts), HasSubstr("has no numbers"));
   ModelContract named = contract();
   named.binding.inputs[1].tensor = "age";
-  EXPECT_THAT(error_of(named), HasSubstr("one name"));
+  EXPECT_THAT(error_of(named), HasSubstr("have the same name"));
 }
 
 TEST(ClassNames, AreThoseOfTheVocabularyOrNumbers) {

@@ -186,7 +186,7 @@ TEST_F(NamedModel, AStalledCallDoesNotUndoWhatSomebodyElseHasSet) {
   const Status lost = point_overtaken("stable", 3);
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, Code::kAborted);
-  EXPECT_THAT(lost.error().message, HasSubstr("to version 3 meanwhile"));
+  EXPECT_THAT(lost.error().message, HasSubstr("to version 3 in the meantime"));
   EXPECT_TRUE(point_overtaken("fresh", 7)) << "another alias is nobody's loss";
   Aliases reader(model());
   ASSERT_TRUE(*reader.refresh());

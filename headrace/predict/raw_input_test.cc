@@ -310,7 +310,7 @@ TEST_F(RawInputTest, AManifestThatLacksWhatItsSchemaNeedsIsRefused) {
   put("new.csv", "age,job,about,name\n1,cook,a,ann\n");
   model.contract.vocabularies.erase("job");
   EXPECT_THAT(open("new.csv", InputFormat::kCsv).error().message,
-              HasSubstr("no vocabulary of its feature job"));
+              HasSubstr("no vocabulary for its feature job"));
 }
 
 TEST_F(RawInputTest, NamesTheColumnsThatItsInputsAreMadeFrom) {

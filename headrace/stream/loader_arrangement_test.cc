@@ -364,7 +364,7 @@ TEST_F(LoaderArrangementTest, StatesOfAnotherArrangementAreRefused) {
   EXPECT_THAT(states[1], HasSubstr(R"("balance":"class")"));
   EXPECT_THAT(states[3], HasSubstr(R"("bucket":"steps")"));
   EXPECT_THAT(parse_loader_state(states[1], sources, with(kBySteps)).error().message,
-              HasSubstr("another balance: \"class\", here null"));
+              HasSubstr("has balance \"class\", but the loader has null"));
 }
 
 TEST_F(LoaderArrangementTest, AnOrderWithoutOneIsTheSameInVersions2And3AndVersion1HasNone) {

@@ -496,7 +496,7 @@ TEST_F(LoaderTest, AStateOfAnotherDataSetIsRefused) {
   other = options();
   other.batch_size = 8;
   EXPECT_THAT(parse_loader_state(state, {{.dataset = before}}, other).error().message,
-              HasSubstr("another batch_size: 16, here 8"));
+              HasSubstr("has batch_size 16, but the loader has 8"));
 }
 
 TEST_F(LoaderTest, EndsAtOnceWhenItIsNoLongerWanted) {

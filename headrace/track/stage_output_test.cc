@@ -601,7 +601,7 @@ TEST_F(OwnedOutputs, WithoutAnOwnerNothingOfTheStagesNamesMayLieThere) {
     const auto refused = examine_output(output, stage, begun, true);
     ASSERT_FALSE(refused) << key;
     EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
-    EXPECT_THAT(refused.error().message, HasSubstr(concat("but memory://test/out/", key, " does")));
+    EXPECT_THAT(refused.error().message, HasSubstr(concat("it holds memory://test/out/", key, ";")));
     EXPECT_TRUE(examine_output(output, stage, begun, false)) << "without overwriting, nothing is removed";
     ASSERT_TRUE(remove_object(*output.store, output.at(key).key));
   }

@@ -219,7 +219,7 @@ def test_a_state_of_other_data_or_options_is_refused(data, tmp_path):
     state = other.loader(batch_size=10, columns=COLUMNS).state()
     with pytest.raises(hr.errors.FailedPreconditionError, match="another dataset"):
         data.loader(batch_size=10, columns=COLUMNS, state=state)
-    with pytest.raises(hr.errors.FailedPreconditionError, match="seed: 0, here 1"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="has seed 0, but the loader has 1"):
         other.loader(batch_size=10, columns=COLUMNS, seed=1, state=state)
     with pytest.raises(hr.errors.DataLossError, match="damaged"):
         data.loader(batch_size=10, columns=COLUMNS, state=b"\x00")
@@ -250,7 +250,7 @@ def test_the_window_is_part_of_the_state(data):
     options = {"batch_size": 50, "columns": COLUMNS}
     state = data.loader(**options).state()
     assert data.loader(window=64 * 2**20, **options).state() == state  # the default
-    with pytest.raises(hr.errors.FailedPreconditionError, match="window_bytes: 67108864, here 1000"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="has window_bytes 67108864, but the loader has 1000"):
         data.loader(window="1kB", state=state, **options)
     loader = data.loader(window="1kB", **options)
     batches = [numbers([batch]) for batch in loader]

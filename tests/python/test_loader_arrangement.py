@@ -166,7 +166,7 @@ def test_a_state_of_another_arrangement_is_refused(numbered):
     plain = json.loads(data.loader(**options).state())
     assert "balance" not in plain
     assert plain["order"] == reference.version(is_arranged=False)
-    with pytest.raises(hr.errors.FailedPreconditionError, match='another balance: null, here "class"'):
+    with pytest.raises(hr.errors.FailedPreconditionError, match='has balance null, but the loader has "class"'):
         data.loader(**options, balance="class", state=data.loader(**options).state())
 
 

@@ -298,7 +298,7 @@ TEST_F(SourceOfModel, AnExportIsFoundUnderItsOwnName) {
   EXPECT_EQ(calls_of_poll(exported), 1U);
   const auto other = open(exported, {.choice = Choice::kNumbers, .numbers = {7}});
   EXPECT_THAT(other->wanted().versions, IsEmpty());
-  EXPECT_THAT(other->wanted().remarks, ElementsAre(HasSubstr("has version 3 alone")));
+  EXPECT_THAT(other->wanted().remarks, ElementsAre(HasSubstr("has version 3 only")));
 }
 
 TEST_F(SourceOfModel, ADamagedChainIsAnErrorAndWhatWasWantedStays) {
