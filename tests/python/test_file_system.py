@@ -79,7 +79,7 @@ def test_wrong_options_are_refused():
         fsspec.filesystem("hr+s3", client_kwargs={})
     with pytest.raises(errors.InvalidArgumentError, match="s3"):
         fsspec.filesystem("hr+file", region="us-east-1").exists("/x")
-    with pytest.raises(errors.UnimplementedError, match="name one"):
+    with pytest.raises(errors.UnimplementedError, match="name a bucket"):
         fsspec.filesystem("hr+s3").ls("")
 
 

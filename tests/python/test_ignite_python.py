@@ -243,7 +243,7 @@ def test_gives_rows_as_examples_for_tensorflow(address, images):
 
 def test_the_keys_of_tls_are_checked_and_files_are_looked_for(address):
     with pytest.raises(
-        hr.errors.InvalidArgumentError, match="'ca'; there are cafile, certfile, keyfile, password"
+        hr.errors.InvalidArgumentError, match="no key 'ca'; its keys are cafile, certfile, keyfile, password"
     ):
         hr.ignite.dataset("KITTENS", address, tls={"ca": "a.pem"})
     with pytest.raises(hr.Error, match="no-such.pem"):

@@ -161,7 +161,7 @@ def test_a_state_of_another_arrangement_is_refused(numbered):
     assert json.loads(state)["balance"] == "class"
     assert json.loads(state)["order"] == reference.version(is_arranged=True)
     for arranged in ({}, {"bucket": "tokens"}, {"balance": "number"}):
-        with pytest.raises(hr.errors.FailedPreconditionError, match='another balance: "class", here'):
+        with pytest.raises(hr.errors.FailedPreconditionError, match='has balance "class", but the loader has'):
             data.loader(**options, **arranged, state=state)
     plain = json.loads(data.loader(**options).state())
     assert "balance" not in plain

@@ -29,8 +29,8 @@ def batch_of(data, batch_size=40, **columns):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("float64",), "not of 'float64'"),
-        ((np.dtype("float32"),), "not of dtype"),
+        (("float64",), "not 'float64'"),
+        ((np.dtype("float32"),), "not dtype"),
         (("int64", (3, 1431655766)), "more than 2,147,483,647 values"),
         (("int64", (2**32 + 1,)), "more than 2,147,483,647 values"),
         (("int64", (2**70, 2**70)), "more than 2,147,483,647 values"),

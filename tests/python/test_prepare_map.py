@@ -280,7 +280,7 @@ def test_a_row_that_fails_is_rejected_and_the_others_are_written(prepare, number
     assert told[17][1] == "17: the name of a feature is int; it must be str"
     assert told[21][0] == "map's process died"
     assert told[23][1].startswith("n: ") and "surrogates" in told[23][1]
-    assert told[25][1].startswith("n: an array of complex128")
+    assert told[25][1].startswith("n: an array has the type complex128")
     assert told[27][1].startswith("n: float too large")
     assert told[29][1].startswith("KeyError: 29 (maps.py:")
     assert made["reasons"] == {"map failed": 9, "map's process died": 4, "dropped by map": 1}

@@ -147,7 +147,7 @@ def test_tables_and_audio_of_wandb(headrace, tmp_path):
     wandb.log({"hum": wandb.Audio(np.zeros(8), sample_rate=8_000)})
     with pytest.raises(errors.InvalidArgumentError, match="needs its sample_rate"):
         wandb.Audio(np.zeros(8))
-    with pytest.raises(errors.InvalidArgumentError, match="a row has 2 cells"):
+    with pytest.raises(errors.InvalidArgumentError, match="a row must have 2 cells"):
         errors_seen.add_data(1)
     wandb.finish()
     root = tmp_path / "runs/p"

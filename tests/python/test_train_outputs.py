@@ -210,7 +210,7 @@ def test_an_alias_names_a_published_version(headrace, named):
         ("stable", "2"): "version 2 of .* is not published",
         ("latest", "1"): "latest .*cannot be set",
         ("1", "1"): "is not a number",
-        ("stable", "one"): "VERSION one",
+        ("stable", "one"): "VERSION is one",
     }.items():
         done = headrace("models", "alias", named, *words, check=False)
         assert done.returncode == 1 and re.search(message, done.stderr), done.stderr
