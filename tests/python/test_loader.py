@@ -250,7 +250,7 @@ def test_the_window_is_part_of_the_state(data):
     options = {"batch_size": 50, "columns": COLUMNS}
     state = data.loader(**options).state()
     assert data.loader(window=64 * 2**20, **options).state() == state  # the default
-    with pytest.raises(hr.errors.FailedPreconditionError, match="has window_bytes 67108864, but the loader has 1000"):
+    with pytest.raises(hr.errors.FailedPreconditionError, match="67108864, but the loader has 1000"):
         data.loader(window="1kB", state=state, **options)
     loader = data.loader(window="1kB", **options)
     batches = [numbers([batch]) for batch in loader]
