@@ -24,7 +24,7 @@ constexpr std::size_t kFrameHeadBytes = 8;
 constexpr int kNumberDigits = 6;
 constexpr std::string_view kLockName = "lock";
 constexpr std::string_view kRemoved = ".removed-";  // begins the name of a folder that is being removed
-constexpr int kMostBegun = 1'000;  // attempts: a process that looks all the time may spoil many
+constexpr int kMostBegun = 100;  // a process that looks all the time may spoil many attempts
 
 Error cannot(std::string_view doing, const std::string& path, int reason) {
   const bool is_full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG;
@@ -70,10 +70,14 @@ UnlockedFolder make_unlocked(const fs::path& named) {
 
 // Removes a folder whose process was killed while it made or removed the folder.
 void remove_remains(const fs::path& folder) {
-  std::error_code ignored;
   if (folder.filename().string().starts_with(kRemoved)) {
+    std::error_code ignored;
     fs::remove_all(folder, ignored);
-  } else if (open_locked((folder / kLockName).string(), O_RDWR).is_open()) {
+    return;
+  }
+  // Held until the folder is gone, so that its maker does not take it meanwhile.
+  const FileDescriptor lock = open_locked((folder / kLockName).string(), O_RDWR);
+  if (lock.is_open()) {
     remove_journal_folder(folder.string());
   } else {
     rmdir(folder.c_str());  // if it is an empty folder

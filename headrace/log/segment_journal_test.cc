@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -221,16 +222,15 @@ TEST_F(SegmentJournalTest, SeveralThatRecoverAtOnceWriteEachRecordOnce) {
 }
 
 TEST_F(SegmentJournalTest, AJournalThatIsRecoveredWhileItsWriterBeginsIsNotTaken) {
-  std::atomic<bool> is_done = false;
-  std::jthread recovers([&] {
-    while (!is_done) EXPECT_THAT(recover(process()), IsEmpty());
+  std::jthread recovers([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) EXPECT_THAT(recover(process()), IsEmpty());
   });
   for (int i = 0; i < 100; ++i) {
     const auto log = open(process(), concat("journal-", i));
     ASSERT_TRUE(append(*log, concat(i)));
     ASSERT_TRUE(log->close());
   }
-  is_done = true;
+  recovers.request_stop();
   recovers.join();
   EXPECT_THAT(records(), testing::UnorderedElementsAreArray(appended_));
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <stop_token>
 #include <thread>
 
 #include "headrace/base/text.h"
@@ -276,16 +277,15 @@ TEST_F(MetricWriterTest, AJournalHasOneWriter) {
 }
 
 TEST_F(MetricWriterTest, AJournalThatIsRecoveredWhileOthersBeginIsNotTaken) {
-  std::atomic<bool> is_done = false;
-  std::jthread recovers([&] {
-    while (!is_done) recover();
+  std::jthread recovers([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) recover();
   });
   for (int i = 0; i < 200; ++i) {
     const auto writer = open(concat("part-", i));
     writer->log(*writer->metric("loss"), 1, i);
     ASSERT_TRUE(writer->close(seconds(10)));
   }
-  is_done = true;
+  recovers.request_stop();
   recovers.join();
   for (int i = 0; i < 200; ++i) ASSERT_THAT(values(concat("part-", i), "loss"), ElementsAre(i));
 }

@@ -156,7 +156,7 @@ TEST_F(FindInput, AFolderWithNothingOfTheFormatIsRefusedWithWhatToDo) {
     EXPECT_EQ(input.error().code, Code::kInvalidArgument) << input_format_name(format);
     const std::string& message = input.error().message;
     EXPECT_NE(message.find("memory://test/in"), std::string::npos) << message;
-    EXPECT_NE(message.find("the first is notes.txt"), std::string::npos) << message;
+    EXPECT_NE(message.find("the first object is notes.txt"), std::string::npos) << message;
     EXPECT_NE(message.find("another format: aclimdb"), std::string::npos) << message;
   }
 }

@@ -55,8 +55,7 @@ class FolderCutter {
       return Error{Code::kInvalidArgument,
                    concat("none of the ", input_.objects, " objects in ", location.describe(),
                           " has the format ", input_format_name(input_.format),
-                          ", whose files lie in <split>/<label>/ or <label>/; "
-                          "the first is ",
+                          ", whose files lie in <split>/<label>/ or <label>/; the first object is ",
                           first_path_, ". Name another folder or another format: ", list_input_formats())};
     }
     input_.version = digest_.finish();
