@@ -4,7 +4,7 @@
 #
 # makes the static library headrace_store (alias headrace::store) and, where TESTS are given, the program
 # headrace_store_test, which ctest runs as one test. LINKS are public, PRIVATE_LINKS stay inside the folder:
-# third-party libraries belong there, since no public header names a third-party type. More words:
+# third-party libraries belong there, since no public header names a third-party type. Further arguments:
 #
 #   ALONE          more sources, which are compiled one by one, since they have options of their own or the
 #                  same names in anonymous namespaces

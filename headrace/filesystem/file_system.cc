@@ -422,10 +422,7 @@ Status FileSystem::copy(std::string_view from, std::string_view to) {
 Status FileSystem::rename_held(const Location& source, const Location& target,
                                std::unique_ptr<ObjectWriter> file) {
   const Location& final_location = file->location();
-  const bool is_same_store = final_location.url.scheme == target.url.scheme &&
-                             final_location.url.authority == target.url.authority &&
-                             final_location.url.query == target.url.query;
-  if (is_same_store && final_name(target.key) == final_location.key) {
+  if (final_location.store == target.store && final_name(target.key) == final_location.key) {
     held_.hold_anyway(target.url.text(), std::move(file));
     return {};
   }

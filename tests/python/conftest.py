@@ -27,8 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "soak: only in `./dev soak`; its seed is HEADRACE_SOAK_SEED")
 
 
-# The files that take a minute and more, mostly because they wait. They begin first, so that none runs alone
-# at the end.
+# The files that take longest. They begin first, so that none runs alone at the end.
 LONGEST_FILES = (
     "test_mlflow",
     "test_tensorflow_file_system",

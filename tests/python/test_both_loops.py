@@ -263,7 +263,6 @@ def difference(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(np.abs(found - wanted).max() / max(np.abs(wanted).max(), 1e-30))
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "names",
     [

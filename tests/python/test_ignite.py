@@ -59,7 +59,6 @@ def test_three_nodes_of_which_two_are_lost(start_nodes, run_tests):
     run_tests(start_nodes("--nodes", "3"), "IgniteServer.*:IgniteLoss.*")
 
 
-@pytest.mark.exhaustive
 def test_tls_and_users(start_nodes, run_tests, headrace, tmp_path):
     environment = start_nodes("--secure")
     run_tests(environment, "IgniteSecure.*:IgniteServer.CacheOperations*:IgniteServer.Sql*")

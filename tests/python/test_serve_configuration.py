@@ -114,7 +114,6 @@ def test_models_come_change_and_go_while_requests_are_answered(headrace, build, 
         assert server.stop() == 0
 
 
-@pytest.mark.exhaustive
 def test_a_wrong_file_keeps_the_models_and_says_so(build, folder, tmp_path):
     config = tmp_path / "serving.toml"
     config.write_text(model_text("half", folder / "two"))
@@ -135,11 +134,9 @@ def test_a_wrong_file_keeps_the_models_and_says_so(build, folder, tmp_path):
         server.wait_until(lambda: server.models()["/configuration"]["is_current"])
 
 
-SOAKED = (pytest.param(name, marks=pytest.mark.soak) for name in ("rejecting", "slow"))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("name", ["failing", *SOAKED])
+@pytest.mark.parametrize(
+    "name", ["failing", *(pytest.param(name, marks=pytest.mark.soak) for name in ("rejecting", "slow"))]
+)
 def test_a_canary_gets_its_weight_at_most_and_is_withdrawn(headrace, build, folder, tmp_path, name):
     config = tmp_path / "serving.toml"
     canary = "[models.half.canary]\nversion = 2\nweight = 20\nmin-requests = 5\n"

@@ -512,7 +512,6 @@ def test_tls_asks_for_the_certificate_of_a_client(build, place, tmp_path):
         assert refusal(lambda: health(certificate))[0] == grpc.StatusCode.UNAVAILABLE
 
 
-@pytest.mark.exhaustive
 def test_tokens_say_who_may_ask_which_model(build, tmp_path):
     HalfPlusTwo().save(tmp_path / "half/1")
     everything, other = "a" * 24, "b" * 24

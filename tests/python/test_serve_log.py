@@ -49,7 +49,6 @@ def metric(server, name: str) -> float:
     return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
 
 
-@pytest.mark.exhaustive
 def test_requests_of_all_protocols_are_logged_in_one_form(build, headrace, foreign, s3_url, tmp_path):
     words = [foreign, "--log-requests", f"{s3_url}/logs", "--log-fraction", "1"]
     with serving(build, tmp_path / "server", *words) as server:
