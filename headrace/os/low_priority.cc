@@ -8,8 +8,6 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
-#include <mutex>
-#include <string>
 
 namespace headrace {
 namespace {
@@ -33,18 +31,23 @@ bool lower_own_priority() {
   return is_possible && set_policy(0, SCHED_IDLE);
 }
 
-void raise_all_threads() {
+// Returns true if there was a thread to raise.
+bool raise_low_threads() {
+  bool is_any_low = false;
   std::error_code error;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", error))
-    set_policy(static_cast<pid_t>(std::strtol(thread.path().filename().c_str(), nullptr, 10)), SCHED_OTHER);
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    const auto thread = static_cast<pid_t>(std::strtol(task.path().filename().c_str(), nullptr, 10));
+    if (sched_getscheduler(thread) == SCHED_IDLE && set_policy(thread, SCHED_OTHER)) is_any_low = true;
+  }
+  return is_any_low;
 }
 
-void raise_after(std::chrono::milliseconds longest, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock lock(mutex);
-  stopped.wait_for(lock, stop, longest, [] { return false; });
-  if (!stop.stop_requested()) raise_all_threads();
+// A thread that a low one was starting has a low priority, too, and may be listed a little later only. So it
+// looks again until it finds none.
+void raise_all_threads() {
+  constexpr int kPasses = 10;
+  constexpr auto kPause = std::chrono::milliseconds(1);
+  for (int pass = 0; pass < kPasses && raise_low_threads(); ++pass) std::this_thread::sleep_for(kPause);
 }
 
 }  // namespace
@@ -56,8 +59,23 @@ LowPriorityThread::~LowPriorityThread() {
 }
 
 LowPriorityProcess::LowPriorityProcess(std::chrono::milliseconds longest)
-    : until_longest_([longest](const std::stop_token& stop) { raise_after(longest, stop); }),
-      is_in_force_(lower_own_priority()) {}
+    : until_longest_([this, longest](const std::stop_token& stop) { raise_after(longest, stop); }),
+      is_in_force_(lower_unless_over()) {}
+
+// The thread that raises the priority has begun before, with the usual one.
+bool LowPriorityProcess::lower_unless_over() {
+  const std::scoped_lock lock(mutex_);
+  return !is_over_ && lower_own_priority();
+}
+
+void LowPriorityProcess::raise_after(std::chrono::milliseconds longest, const std::stop_token& stop) {
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex_);
+  stopped.wait_for(lock, stop, longest, [] { return false; });
+  if (stop.stop_requested()) return;
+  is_over_ = true;
+  raise_all_threads();
+}
 
 LowPriorityProcess::~LowPriorityProcess() {
   until_longest_.request_stop();

@@ -9,6 +9,8 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <thread>
 
 namespace headrace {
@@ -50,6 +52,11 @@ class LowPriorityProcess {
   LowPriorityProcess& operator=(const LowPriorityProcess&) = delete;
 
  private:
+  bool lower_unless_over();
+  void raise_after(std::chrono::milliseconds longest, const std::stop_token& stop);
+
+  std::mutex mutex_{};
+  bool is_over_ = false;  // the time `longest`; guarded by mutex_
   std::jthread until_longest_;
   const bool is_in_force_;
 };

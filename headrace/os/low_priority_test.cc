@@ -2,8 +2,24 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <functional>
 #include <future>
+#include <thread>
+#include <utility>
+
+namespace {
+// Done once, before the first thread gets the usual priority back.
+std::function<void()> before_raise;
+}  // namespace
+
+// Replaces the C library's function in the whole program.
+extern "C" int sched_setscheduler(pid_t thread, int policy, const sched_param* parameters) noexcept {
+  if (policy == SCHED_OTHER && before_raise) std::exchange(before_raise, nullptr)();
+  return static_cast<int>(syscall(SYS_sched_setscheduler, thread, policy, parameters));
+}
 
 namespace headrace {
 namespace {
@@ -46,6 +62,31 @@ TEST(LowPriority, EndsAfterTheLongestTime) {
   const LowPriorityProcess low(1ms);
   for (int i = 0; i < 10'000 && sched_getscheduler(0) == SCHED_IDLE; ++i) std::this_thread::sleep_for(1ms);
   EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+}
+
+TEST(LowPriority, AThreadThatALowOneStartsMeanwhileGetsTheUsualPriorityBack) {
+  std::promise<void> asked, begun, is_over;
+  std::promise<int> after;
+  std::jthread low_thread, started;
+  before_raise = [&] {
+    asked.set_value();
+    begun.get_future().wait();
+  };
+  {
+    const LowPriorityProcess low(1h);
+    low_thread = std::jthread([&] {
+      asked.get_future().wait();
+      started = std::jthread([&] {
+        begun.set_value();
+        is_over.get_future().wait();
+        after.set_value(sched_getscheduler(0));
+      });
+    });
+  }
+  if (before_raise) std::exchange(before_raise, nullptr)();  // without a way back, nothing was raised
+  is_over.set_value();
+  EXPECT_EQ(after.get_future().get(), SCHED_OTHER);
+  low_thread.join();
 }
 
 }  // namespace

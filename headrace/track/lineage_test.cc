@@ -213,5 +213,23 @@ TEST(Lineage, FollowsInputsIntoOtherTrackingRoots) {
   EXPECT_EQ(commands(model.steps[0].nodes.at(0)), std::vector<std::string>{"prepare"});
 }
 
+TEST(Lineage, FoldersOfInputsBeyondTheLimitAreNotFollowedAndOneRemarkSaysSo) {
+  StoreRegistry stores{Environment{}};
+  const auto remarks_with = [&](std::size_t folders) {
+    RunPool runs(stores);
+    RunRecord reader = run(1, "train", {}, {});
+    for (std::size_t i = 0; i < folders; ++i)
+      reader.start.inputs.push_back(artifact(concat("memory://raw/", i, "/texts")));
+    runs.add(reader);
+    EXPECT_TRUE(runs.add(*stores.open("memory://models")));
+    EXPECT_TRUE(runs.add(*stores.open("memory://other")));
+    return runs.remarks();
+  };
+  EXPECT_TRUE(remarks_with(RunPool::kMaximumFolders).empty());
+  EXPECT_EQ(remarks_with(RunPool::kMaximumFolders + 1),
+            std::vector<std::string>{"inputs lie in more than 256 folders: runs near the other folders were "
+                                     "left out; name those with --track"});
+}
+
 }  // namespace
 }  // namespace headrace

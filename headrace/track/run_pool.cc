@@ -1,6 +1,7 @@
 #include "headrace/track/run_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "headrace/base/text.h"
 #include "headrace/track/recorder.h"
@@ -55,12 +56,8 @@ Status RunPool::follow_inputs() {
   for (; followed_ < runs_.size(); ++followed_) {
     for (const Artifact& input : runs_[followed_].inputs()) {
       if (looked_at_.contains(parent_key(input.url))) continue;
-      if (looked_at_.size() >= kMaximumFolders) return {};
+      if (looked_at_.size() == kMaximumFolders) return remark_folders();
       looked_at_.insert(parent_key(input.url));
-      if (looked_at_.size() == kMaximumFolders)
-        remarks_.push_back(
-            concat("inputs lie in more than ", kMaximumFolders,
-                   " folders: runs near the other folders were left out; name those with --track"));
       const auto location = registry_.open(input.url);
       if (!location) continue;
       const auto found = tracking_root(*location, call_);
@@ -76,6 +73,14 @@ Status RunPool::follow_inputs() {
       HEADRACE_CHECK(remark_or_return(root, begin(root)));
     }
   }
+  return {};
+}
+
+Status RunPool::remark_folders() {
+  if (!std::exchange(has_too_many_folders_, true))
+    remarks_.push_back(
+        concat("inputs lie in more than ", kMaximumFolders,
+               " folders: runs near the other folders were left out; name those with --track"));
   return {};
 }
 

@@ -57,6 +57,7 @@ class RunPool {
   Status read(Root& root, const std::set<std::string>& ids);
   void keep(Root& root, RunList list);
   Status follow_inputs();
+  Status remark_folders();
   Status remark_or_return(const Root& root, Status status);
 
   StoreRegistry& registry_;
@@ -65,6 +66,7 @@ class RunPool {
   std::deque<RunRecord> runs_;
   std::size_t followed_ = 0;           // number of runs whose inputs were followed
   std::set<std::string> looked_at_{};  // folders whose tracking root was looked for
+  bool has_too_many_folders_ = false;
   std::vector<std::string> remarks_;
 };
 

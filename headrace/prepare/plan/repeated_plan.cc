@@ -23,6 +23,7 @@ class NamedInputs {
     if (++count_ <= kNamedInputs) names_.emplace_back(url);
   }
   bool is_empty() const { return count_ == 0; }
+  bool is_one() const { return count_ == 1; }
   std::string text() const {
     const std::uint64_t more = count_ - names_.size();
     return concat(join(names_, ", "), more > 0 ? concat(" and ", more, " more") : "");
@@ -33,13 +34,20 @@ class NamedInputs {
   std::vector<std::string> names_;
 };
 
-Error lost_input(std::string_view what, std::string_view how) {
-  return {Code::kFailedPrecondition, concat("the input ", what, " ", how, " since it was read: restore it")};
+// `how` is a participle: "been removed".
+Error lost_inputs(const NamedInputs& inputs, std::string_view how) {
+  const bool is_one = inputs.is_one();
+  return {Code::kFailedPrecondition,
+          concat(is_one ? "the input " : "the inputs ", inputs.text(), is_one ? " has " : " have ", how,
+                 " since ", is_one ? "it was read: restore it" : "they were read: restore them")};
 }
 
 Error missing_input(const InputPlace& input) {
-  if (!input.location || !is_staged_folder(input.location->key))
-    return lost_input(input.describe(), "has been removed");
+  if (!input.location || !is_staged_folder(input.location->key)) {
+    NamedInputs gone;
+    gone.add(input.describe());
+    return lost_inputs(gone, "been removed");
+  }
   return {Code::kFailedPrecondition,
           "its rows came from a Python program, and were not kept: only that program can make it again, with "
           "overwrite"};
@@ -120,8 +128,8 @@ class EarlierInput {
           if (size == KnownInputs::Match::kChanged) resized.add(input.url);
           if (size == KnownInputs::Match::kSame && !is_same) rewritten.add(input.url);
         }));
-    if (!gone.is_empty()) return lost_input(gone.text(), "has been removed");
-    if (!resized.is_empty()) return lost_input(resized.text(), "has changed");
+    if (!gone.is_empty()) return lost_inputs(gone, "been removed");
+    if (!resized.is_empty()) return lost_inputs(resized, "changed");
     repeated_.rewritten_inputs = rewritten.text();
     plan_.only = std::make_shared<KnownInputs>();
     return read_inputs(version_.folder, version_.manifest,

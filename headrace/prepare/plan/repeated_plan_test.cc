@@ -140,9 +140,10 @@ TEST_F(RepeatedPlans, InputsThatAreGoneAreNamedThreeAtMost) {
           HasSubstr("the input memory://test/tables/b.csv has been removed since it was read: restore it")));
   for (const char* name : {"c", "d"}) remove(name);
   EXPECT_THAT(failure(repeat(version)),
-              HasSubstr("/tables/c.csv, memory://test/tables/d.csv has been removed since"));
+              HasSubstr("the inputs memory://test/tables/b.csv, memory://test/tables/c.csv, "
+                        "memory://test/tables/d.csv have been removed since they were read: restore them"));
   remove("e");
-  EXPECT_THAT(failure(repeat(version)), HasSubstr("/tables/d.csv and 1 more has been removed since"));
+  EXPECT_THAT(failure(repeat(version)), HasSubstr("/tables/d.csv and 1 more have been removed since"));
   remove("a");
   EXPECT_THAT(
       failure(repeat(version)),
