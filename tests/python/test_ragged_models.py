@@ -1,6 +1,7 @@
 """Models of features that have any number of values, and of features that may be missing: what fills rows up,
 masks, and answers to raw rows."""
 
+import functools
 import gzip
 import json
 import os
@@ -124,16 +125,28 @@ def train(headrace, folder, name: str, *options) -> dict:
     )
 
 
+@pytest.fixture(scope="module")
+def masked(headrace, folder):
+    """`masked("native")`: trains with that loop, once, and predicts the raw rows; (result of training, run,
+    answers by id)."""
+
+    @functools.cache
+    def trained(loop: str) -> tuple[dict, pathlib.Path, dict[str, float]]:
+        run, to = folder / f"masked-{loop}", folder / f"raw-{loop}"
+        result = train(headrace, folder, run.name, "--loop", loop, "--features", "known=age:mask")
+        headrace("predict", run, "--data", folder / "new.jsonl", "--to", to)
+        return result, run, answers(to)
+
+    return trained
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("loop", ["native", pytest.param("keras", marks=pytest.mark.soak)])
-def test_masks_tell_a_model_what_is_there(headrace, folder, loop):
-    result = train(headrace, folder, f"masked-{loop}", "--loop", loop, "--features", "known=age:mask")
+def test_masks_tell_a_model_what_is_there(headrace, folder, masked, loop):
+    result, run, raw = masked(loop)
     assert result["history"][-1]["accuracy"] > 0.9
-    run = folder / f"masked-{loop}"
-    headrace("predict", run, "--data", folder / "new.jsonl", "--to", folder / f"raw-{loop}")
     headrace("predict", run, "--data", folder / "new", "--split", "test", "--to", folder / f"made-{loop}")
-    raw, made = answers(folder / f"raw-{loop}"), answers(folder / f"made-{loop}")
-    assert raw == pytest.approx(made, abs=1e-6), "whatever else is in a row's batch"
+    assert raw == pytest.approx(answers(folder / f"made-{loop}"), abs=1e-6), "whatever else is in its batch"
     assert len(raw) == 60
     evaluated = json.loads(
         headrace("evaluate", run, "--data", folder / "new", "--split", "test", "--json").stdout
@@ -142,9 +155,8 @@ def test_masks_tell_a_model_what_is_there(headrace, folder, loop):
 
 
 @pytest.mark.soak
-def test_both_loops_fill_rows_alike(folder):
-    """Runs after the tests of each loop, whose runs it compares."""
-    native, keras = answers(folder / "raw-native"), answers(folder / "raw-keras")
+def test_both_loops_fill_rows_alike(masked):
+    native, keras = masked("native")[2], masked("keras")[2]
     assert len(native) == 60
     assert native == pytest.approx(keras, abs=1e-3)
 
