@@ -8,6 +8,7 @@
 
 #include "headrace/cli/command.h"
 #include "headrace/cli/model_options.h"
+#include "headrace/cli/record_run.h"
 #include "headrace/train/train.h"
 
 namespace headrace {

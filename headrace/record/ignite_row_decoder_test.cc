@@ -16,7 +16,10 @@ namespace headrace {
 namespace {
 
 using ignite::BinaryTypes;
+using ignite::decode_object;
 using ignite::make_object;
+using ignite::RandomValues;
+using ignite::types_of;
 using ignite::Value;
 using testing::HasSubstr;
 

@@ -1,5 +1,6 @@
 #include "headrace/record/manifest.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 

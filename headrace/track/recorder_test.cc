@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headrace/base/text.h"
 #include "headrace/record/manifest.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/numbered.h"

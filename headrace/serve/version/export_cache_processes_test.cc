@@ -13,6 +13,7 @@
 #include <fstream>
 #include <thread>
 
+#include "headrace/base/environment.h"
 #include "headrace/serve/version/export_cache.h"
 #include "headrace/serve/version/published_models_test.h"
 #include "headrace/store/file/file_store.h"

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <thread>
 
+#include "headrace/base/environment.h"
 #include "headrace/serve/version/published_models_test.h"
 #include "headrace/store/layers/forwarding.h"
 #include "headrace/store/memory/memory_store.h"

@@ -2,6 +2,7 @@
 #include <random>
 #include <set>
 
+#include "headrace/base/environment.h"
 #include "headrace/serve/version/published_models_test.h"
 #include "headrace/store/file/file_store.h"
 #include "headrace/store/layers/forwarding.h"
