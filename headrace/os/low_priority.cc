@@ -42,8 +42,8 @@ bool raise_low_threads() {
   return is_any_low;
 }
 
-// A thread that a low one was starting has a low priority, too, and may be listed a little later only. So it
-// looks again until it finds none.
+// Looks again until it finds none: a thread that a low one is just starting has a low priority, too, and may
+// appear in the list a little later.
 void raise_all_threads() {
   constexpr int kPasses = 10;
   constexpr auto kPause = std::chrono::milliseconds(1);
@@ -62,7 +62,7 @@ LowPriorityProcess::LowPriorityProcess(std::chrono::milliseconds longest)
     : until_longest_([this, longest](const std::stop_token& stop) { raise_after(longest, stop); }),
       is_in_force_(lower_unless_over()) {}
 
-// The thread that raises the priority has begun before, with the usual one.
+// The thread that raises the priority was started first, so it has the usual one.
 bool LowPriorityProcess::lower_unless_over() {
   const std::scoped_lock lock(mutex_);
   return !is_over_ && lower_own_priority();

@@ -11,13 +11,14 @@
 #include <utility>
 
 namespace {
-// Done once, before the first thread gets the usual priority back.
-std::function<void()> before_raise;
+// Each is done once: before a thread gets the low priority, and before the first one gets the usual one back.
+std::function<void()> before_lower, before_raise;
 }  // namespace
 
 // Replaces the C library's function in the whole program.
 extern "C" int sched_setscheduler(pid_t thread, int policy, const sched_param* parameters) noexcept {
-  if (policy == SCHED_OTHER && before_raise) std::exchange(before_raise, nullptr)();
+  std::function<void()>& before = policy == SCHED_OTHER ? before_raise : before_lower;
+  if (before) std::exchange(before, nullptr)();
   return static_cast<int>(syscall(SYS_sched_setscheduler, thread, policy, parameters));
 }
 
@@ -60,6 +61,14 @@ TEST(LowPriority, ThreadsThatBeginMeanwhileGetTheUsualPriorityBack) {
 
 TEST(LowPriority, EndsAfterTheLongestTime) {
   const LowPriorityProcess low(1ms);
+  for (int i = 0; i < 10'000 && sched_getscheduler(0) == SCHED_IDLE; ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+}
+
+TEST(LowPriority, ATimeThatIsOverBeforeItBeginsEndsItToo) {
+  before_lower = [] { std::this_thread::sleep_for(50ms); };
+  const LowPriorityProcess low(1ms);
+  before_lower = nullptr;  // without a way back, nothing was lowered
   for (int i = 0; i < 10'000 && sched_getscheduler(0) == SCHED_IDLE; ++i) std::this_thread::sleep_for(1ms);
   EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
 }

@@ -68,7 +68,7 @@ extern "C" int fsync(int file) {
   return static_cast<int>(syscall(SYS_fsync, file));
 }
 
-// ThreadSanitizer's, where it is a part of this program: it has to see that the number is free.
+// ThreadSanitizer's function, if the sanitizer is part of this program: it must see that the number is free.
 extern "C" __attribute__((weak)) int __interceptor_close(int file);
 
 extern "C" int close(int file) {
